@@ -1,0 +1,148 @@
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
+import { Books, describeEndpoint, NoData } from './api-schema.ts'
+import { type Auth, Login, TokenData } from './auth.ts'
+import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
+import { type Answer, type Envelope, envelope, failure, success } from './envelope.ts'
+import { listing } from './listing.ts'
+import type { Store } from './store/store.ts'
+
+export interface Services {
+  readonly store: Store
+  readonly auth: Auth
+}
+
+type OneBook = { Params: { id: string } }
+
+/**
+ * The endpoints, in the order of the contract's table (§4). A request passes `onRequest` before its body is
+ * read; that gives PUT its order of checks: authentication, existence, body (§4 rule 3).
+ */
+export function registerApi(app: FastifyInstance, { store, auth }: Services): void {
+  const authenticated = requireToken(auth)
+
+  app.post<{ Body: Login }>('/token', {
+    schema: describeEndpoint({
+      summary: 'Exchange the username and the password for a token',
+      public: true,
+      body: Login,
+      success: success.tokenGenerated,
+      data: TokenData,
+      failures: [failure.invalidPayload, failure.invalidCredentials, failure.tokenNotGenerated],
+    }),
+    config: { unreadable: failure.invalidPayload },
+    handler: async (request, reply) => {
+      if (!auth.matches(request.body)) throw failure.invalidCredentials
+      const token = await auth.issue().catch((error: unknown) => {
+        request.log.error({ err: error }, 'a token could not be signed')
+        throw failure.tokenNotGenerated
+      })
+      reply.header('cache-control', 'no-store')
+      return answer(reply, success.tokenGenerated, { token })
+    },
+  })
+
+  app.post<{ Body: NewBook }>('/book', {
+    schema: describeEndpoint({
+      summary: 'Create a book',
+      body: NewBook,
+      success: success.bookCreated,
+      data: Book,
+      failures: [failure.invalidInput],
+    }),
+    config: { unreadable: failure.invalidInput },
+    onRequest: authenticated,
+    handler: async (request, reply) => answer(reply, success.bookCreated, await store.create(request.body)),
+  })
+
+  app.get('/books', {
+    schema: describeEndpoint({
+      summary: 'List all books, in the order of their ids',
+      success: success.booksRetrieved,
+      data: Books,
+      failures: [],
+    }),
+    onRequest: authenticated,
+    handler: async (request, reply) => {
+      reply.type('application/json; charset=utf-8')
+      // A HEAD request has no use for the books; without them its length is not known either.
+      if (request.method === 'HEAD') return Readable.from([])
+      return listing(store.list())
+    },
+  })
+
+  app.get<OneBook>('/book/:id', {
+    schema: describeEndpoint({
+      summary: 'Read a book',
+      success: success.bookRetrieved,
+      data: Book,
+      failures: [failure.bookNotFound],
+    }),
+    onRequest: authenticated,
+    handler: async (request, reply) => {
+      const book = await store.find(bookId(request.params))
+      return answer(reply, success.bookRetrieved, found(book))
+    },
+  })
+
+  app.put<OneBook & { Body: BookChanges }>('/book/:id', {
+    schema: describeEndpoint({
+      summary: 'Change the fields given of a book',
+      body: BookChanges,
+      success: success.bookUpdated,
+      data: Book,
+      failures: [failure.bookNotFound, failure.invalidInput],
+    }),
+    config: { unreadable: failure.invalidInput },
+    onRequest: [
+      authenticated,
+      async (request) => {
+        found(await store.find(bookId(request.params)))
+      },
+    ],
+    handler: async (request, reply) => {
+      const book = await store.update(bookId(request.params), request.body)
+      return answer(reply, success.bookUpdated, found(book))
+    },
+  })
+
+  app.delete<OneBook>('/book/:id', {
+    schema: describeEndpoint({
+      summary: 'Delete a book',
+      success: success.bookDeleted,
+      data: NoData,
+      failures: [failure.bookNotFound],
+    }),
+    onRequest: authenticated,
+    handler: async (request, reply) => {
+      if (!(await store.delete(bookId(request.params)))) throw failure.bookNotFound
+      return answer(reply, success.bookDeleted, null)
+    },
+  })
+}
+
+/** Lets a request pass only with a valid token in its Authorization header (§5.4, §5.5). */
+function requireToken(auth: Auth): onRequestHookHandler {
+  return (request, _reply, done) => {
+    const token = request.headers.authorization
+    if (token === undefined || token === '') return done(failure.tokenRequired)
+    const settle = (valid: boolean) => (valid ? done() : done(failure.invalidToken))
+    const valid = auth.verify(token)
+    if (typeof valid === 'boolean') settle(valid)
+    else valid.then(settle, done)
+  }
+}
+
+function bookId(params: { id: string }): number {
+  return found(parseBookId(params.id))
+}
+
+function found<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw failure.bookNotFound
+  return value
+}
+
+function answer<Data>(reply: FastifyReply, outcome: Answer, data: Data): Envelope<Data> {
+  reply.code(outcome.status)
+  return envelope(outcome, data)
+}

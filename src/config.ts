@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
+
+/** The settings, checked. `docs/configuration.md` describes each for its users. */
+export interface Config {
+  readonly dbUrl: DbUrl
+  /** Signs the tokens; never empty. */
+  readonly secretToken: string
+  readonly username: string
+  readonly password: string
+  /** TCP port; 0 lets the system choose a free one. */
+  readonly port: number
+  /** Address to listen on; undefined means every address, IPv6 and IPv4. */
+  readonly host: string | undefined
+  readonly logLevel: LogLevel
+  /** The settings that were absent and hold a random value made for this run. */
+  readonly generated: ReadonlySet<'SECRET_TOKEN' | 'PASSWORD'>
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** RFC 7518 §3.2: an HS256 key has at least the size of the hash. */
+const RECOMMENDED_SECRET_BYTES = 32
+
+/** Every fault of the configuration; `faults` has one line each, without any value that may be a secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.faults = faults
+  }
+}
+
+/**
+ * Reads all settings from environment variables.
+ * @throws ConfigError that lists every fault at once.
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = []
+  const generated = new Set<'SECRET_TOKEN' | 'PASSWORD'>()
+
+  function read<Value>(
+    name: string,
+    accepted: string,
+    fallback: () => Value,
+    parse: (text: string) => Value,
+  ): Value {
+    const text = environment[name]
+    if (text === undefined) return fallback()
+    try {
+      if (text === '') throw new Error('is empty')
+      return parse(text)
+    } catch (error) {
+      faults.push(`${name} ${(error as Error).message}; accepted: ${accepted}`)
+      return fallback()
+    }
+  }
+
+  function generate(name: 'SECRET_TOKEN' | 'PASSWORD', bytes: number): () => string {
+    return () => {
+      generated.add(name)
+      return randomBytes(bytes).toString('base64url')
+    }
+  }
+
+  const config: Config = {
+    dbUrl: read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
+    secretToken: read(
+      'SECRET_TOKEN',
+      `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
+      generate('SECRET_TOKEN', RECOMMENDED_SECRET_BYTES),
+      String,
+    ),
+    username: read('USERNAME', 'any text', () => 'admin', String),
+    password: read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
+    port: read('PORT', 'a whole number from 0 to 65535', () => 8080, parsePort),
+    host: read('HOST', 'an address or a name of this machine', () => undefined, String),
+    logLevel: read('LOG_LEVEL', LOG_LEVELS.join(', '), () => 'info', parseLogLevel),
+    generated,
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
+
+/** What the operator should know of settings that are accepted all the same; a line each. */
+export function configWarnings(config: Config): string[] {
+  const warnings: string[] = []
+  if (config.generated.has('SECRET_TOKEN')) {
+    warnings.push('SECRET_TOKEN is not set: tokens are valid for this run only')
+  } else if (Buffer.byteLength(config.secretToken) < RECOMMENDED_SECRET_BYTES) {
+    warnings.push(
+      `SECRET_TOKEN is shorter than ${RECOMMENDED_SECRET_BYTES} bytes, which makes it easier to guess (RFC 7518 §3.2)`,
+    )
+  }
+  return warnings
+}
+
+function parsePort(text: string): number {
+  if (!/^[0-9]{1,5}$/.test(text) || Number(text) > 65535) throw new Error(`is ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+function parseLogLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((known) => known === text)
+  if (level === undefined) throw new Error(`is ${JSON.stringify(text)}`)
+  return level
+}

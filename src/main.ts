@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, isIPv6 } from 'node:net'
+import { parseEnv } from 'node:util'
+import type { FastifyInstance } from 'fastify'
+import { Auth } from './auth.ts'
+import { type Config, ConfigError, configWarnings, readConfig } from './config.ts'
+import { firstSteps } from './first-steps.ts'
+import { createServer } from './server.ts'
+import { openStore } from './store/open.ts'
+import { type Store, StoreNotOpened } from './store/store.ts'
+
+/** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
+const GRACE = 8000
+
+/** How often connections that have become idle are closed while stopping, in milliseconds. */
+const IDLE_CHECK_INTERVAL = 50
+
+/** A reason not to start. The message is for the operator: complete, and without secrets. */
+class CannotStart extends Error {}
+
+try {
+  await start(loadConfig())
+} catch (error) {
+  if (!(error instanceof CannotStart)) throw error
+  process.stderr.write(`Cannot start: ${error.message}\n`)
+  process.exitCode = 1
+}
+
+async function start(config: Config): Promise<void> {
+  const store = await open(config)
+  try {
+    const app = await createServer({ store, auth: new Auth(config, config.secretToken) }, config.logLevel)
+    const url = await listen(app, config)
+    app.log.info({ url }, 'listening')
+    for (const warning of configWarnings(config)) app.log.warn(warning)
+    if (config.generated.has('PASSWORD')) process.stdout.write(firstSteps(config, url))
+    stopOnSignal(app, store)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** Settings of the environment come before those of a `.env` file in the working directory. */
+function loadConfig(): Config {
+  try {
+    return readConfig({ ...readEnvFile(), ...process.env })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new CannotStart(error.faults.join('\n              '))
+  }
+}
+
+function readEnvFile(): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return {}
+    throw new CannotStart(`the file .env cannot be read: ${message}`)
+  }
+}
+
+async function open(config: Config): Promise<Store> {
+  try {
+    return await openStore(config.dbUrl)
+  } catch (error) {
+    throw error instanceof StoreNotOpened ? new CannotStart(`DB_URL: ${error.message}`) : error
+  }
+}
+
+/** @returns the URL under which the service can be reached from this machine. */
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
+  await app.ready()
+  // Node's own listen, because without a host it takes IPv6 and IPv4, or IPv4 alone where there is no IPv6.
+  await new Promise<void>((resolve, reject) => {
+    app.server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)))
+    app.server.listen({ host, port }, resolve)
+  })
+  const address = app.server.address() as AddressInfo
+  const name = host === undefined || host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${isIPv6(name) ? `[${name}]` : name}:${address.port}`
+}
+
+function cannotListen(error: NodeJS.ErrnoException, host: string | undefined, port: number): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new CannotStart(`PORT: ${port} is in use; stop the program that uses it, or set another port`)
+    case 'EACCES':
+      return new CannotStart(`PORT: this user may not listen on ${port}; set a port above 1023`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EINVAL':
+      return new CannotStart(`HOST: ${host} is not an address of this machine`)
+    default:
+      return error
+  }
+}
+
+/**
+ * On SIGTERM or SIGINT stops accepting, finishes what is in flight, closes the store and lets the process end
+ * with code 0. A second signal ends it at once.
+ */
+function stopOnSignal(app: FastifyInstance, store: Store): void {
+  const stop = async (signal: NodeJS.Signals) => {
+    process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
+    app.log.info({ signal }, 'stopping')
+    const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_INTERVAL)
+    const cut = setTimeout(() => app.server.closeAllConnections(), GRACE)
+    await app.close()
+    clearInterval(idle)
+    clearTimeout(cut)
+    await store.close()
+    app.log.info('stopped')
+  }
+  process.once('SIGTERM', stop).once('SIGINT', stop)
+}

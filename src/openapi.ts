@@ -1,0 +1,61 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import Type from 'typebox'
+import packageJson from '../package.json' with { type: 'json' }
+import { Login, TokenData } from './auth.ts'
+import { Book, BookChanges, BookId, NewBook } from './book.ts'
+
+/** Serves the OpenAPI document of all routes registered after it, and a page where a person can try them. */
+export async function registerOpenApi(app: FastifyInstance): Promise<void> {
+  for (const schema of [Book, NewBook, BookChanges, Login, TokenData]) app.addSchema(schema)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Book Catalogue',
+        version: packageJson.version,
+        description: 'Log in with `POST /token`, then send the token as it is in the Authorization header.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      components: {
+        securitySchemes: {
+          token: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'Authorization',
+            description: 'The token string itself, with no scheme prefix.',
+          },
+        },
+      },
+      security: [{ token: [] }],
+    },
+    refResolver: { buildLocalReference: ({ $id }, _baseUri, _fragment, i) => String($id ?? `schema-${i}`) },
+    // An id is checked by its endpoint (404), not by the route's schema (400), so it is described here only.
+    transform: ({ schema, url }) => ({
+      schema: url.endsWith('/:id') ? { ...schema, params: Type.Object({ id: BookId }) } : schema,
+      url,
+    }),
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    theme: { title: 'Book Catalogue API' },
+    uiConfig: {
+      layout: 'BaseLayout',
+      tryItOutEnabled: true,
+      defaultModelsExpandDepth: 0,
+      responseInterceptor: useTokenOfLogin,
+    },
+  })
+}
+
+/** Runs in the page: a successful log-in authorises the calls after it. */
+function useTokenOfLogin<Response>(response: Response): Response {
+  const { url, ok, obj } = response as { url: string; ok: boolean; obj?: { data: { token: string } } }
+  if (ok && obj && new URL(url).pathname.endsWith('/token')) ui.preauthorizeApiKey('token', obj.data.token)
+  return response
+}
+
+/** Swagger UI's handle, in the scope where the page runs the function above. */
+declare const ui: { preauthorizeApiKey(scheme: string, key: string): void }

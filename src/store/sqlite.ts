@@ -1,0 +1,135 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { Book, BookChanges, NewBook } from '../book.ts'
+import { createSchema } from './sqlite-schema.ts'
+import { type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
+
+/** How long a statement waits for a lock that another process holds, in milliseconds. */
+const BUSY_TIMEOUT = 2000
+
+/** A page of the list ends when it holds this many characters of text, or this many books. */
+const PAGE_TEXT = 64 * 1024
+const PAGE_BOOKS = 1000
+
+/**
+ * Primary result codes that tell of the world around the database (sqlite.org/rescode.html) rather than of a
+ * defect: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL.
+ */
+const UNAVAILABLE = new Set([5, 6, 7, 8, 10, 13, 14, 15])
+
+/**
+ * Opens or creates the database file, its directory included.
+ * @param path relative to the working directory, or absolute.
+ * @throws StoreNotOpened
+ */
+export function openSqlite(path: string): Store {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+  } catch (error) {
+    throw notOpened(path, 'its directory cannot be made', error)
+  }
+  let database: DatabaseSync | undefined
+  try {
+    database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT })
+    // A commit is on the disk before it is answered, and readers never wait for a writer.
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    createSchema(database)
+    return new SqliteStore(database)
+  } catch (error) {
+    database?.close()
+    if (error instanceof StoreNotOpened) throw error
+    throw notOpened(path, undefined, error)
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+  readonly #selectAfter: StatementSync
+  readonly #update: StatementSync
+  readonly #delete: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#insert = database.prepare(
+      'INSERT INTO books (title, author, year) VALUES (?, ?, ?) RETURNING id, title, author, year',
+    )
+    this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
+    this.#selectAfter = database.prepare('SELECT id, title, author, year FROM books WHERE id > ? ORDER BY id')
+    this.#update = database.prepare(`
+      UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
+      WHERE id = ? RETURNING id, title, author, year`)
+    this.#delete = database.prepare('DELETE FROM books WHERE id = ? RETURNING id')
+  }
+
+  async create({ title, author, year }: NewBook): Promise<Book> {
+    const [book] = this.#rows(this.#insert, title, author, year)
+    if (book === undefined) throw new Error('INSERT returned no row')
+    return book
+  }
+
+  async find(id: number): Promise<Book | undefined> {
+    return this.#rows(this.#select, id)[0]
+  }
+
+  async *list(): AsyncIterable<readonly Book[]> {
+    for (let page = this.#page(0); ; page = this.#page(page.last)) {
+      if (page.books.length > 0) yield page.books
+      if (page.isLast) return
+    }
+  }
+
+  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+    return this.#rows(this.#update, title ?? null, author ?? null, year ?? null, id)[0]
+  }
+
+  async delete(id: number): Promise<boolean> {
+    return this.#rows(this.#delete, id).length > 0
+  }
+
+  async close(): Promise<void> {
+    this.#database.close()
+  }
+
+  /** Runs a statement to its end: only then has it committed, and only then can a failed commit show itself. */
+  #rows(statement: StatementSync, ...parameters: SQLInputValue[]): Book[] {
+    return attempt(() => statement.all(...parameters) as unknown as Book[])
+  }
+
+  #page(after: number): { books: Book[]; last: number; isLast: boolean } {
+    return attempt(() => {
+      const books: Book[] = []
+      let text = 0
+      for (const row of this.#selectAfter.iterate(after)) {
+        const book = row as unknown as Book
+        books.push(book)
+        text += book.title.length + book.author.length
+        if (text >= PAGE_TEXT || books.length >= PAGE_BOOKS) return { books, last: book.id, isLast: false }
+      }
+      return { books, last: after, isLast: true }
+    })
+  }
+}
+
+function attempt<Result>(operation: () => Result): Result {
+  try {
+    return operation()
+  } catch (error) {
+    if (isSqliteError(error) && UNAVAILABLE.has(error.errcode & 0xff)) {
+      throw new StoreUnavailable(error.message, { cause: error })
+    }
+    throw error
+  }
+}
+
+function isSqliteError(error: unknown): error is Error & { errcode: number } {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+}
+
+function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {
+  const reason = error instanceof Error ? error.message : String(error)
+  const words = what === undefined ? reason : `${what}: ${reason}`
+  return new StoreNotOpened(`the database file ${path} cannot be opened: ${words}`, { cause: error })
+}

@@ -1,0 +1,45 @@
+import type { Book, BookChanges, NewBook } from '../book.ts'
+
+/**
+ * Where the books are kept. Every engine keeps the same promises:
+ * - A write whose promise is fulfilled survives the death of the process and a power cut.
+ * - Once a write is answered, every later read sees it.
+ * - Each method rejects with StoreUnavailable when the store cannot be reached or cannot take the request now
+ *   (locked, disk full, …), and with the engine's own error for anything unexpected; the write is then not
+ *   acknowledged.
+ */
+export interface Store {
+  /** Stores a new book under an id that no book has had before. */
+  create(book: NewBook): Promise<Book>
+
+  /** @returns the book, or undefined if there is none with that id. */
+  find(id: number): Promise<Book | undefined>
+
+  /**
+   * All books in the order of ids, in pages of bounded size, none of them empty. Each page is read when it is
+   * asked for: a book that is there from beginning to end comes exactly once, as it was when its page was read.
+   */
+  list(): AsyncIterable<readonly Book[]>
+
+  /**
+   * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
+   * @returns the book as stored, or undefined if there is none with that id.
+   */
+  update(id: number, changes: BookChanges): Promise<Book | undefined>
+
+  /** @returns whether there was a book with that id. */
+  delete(id: number): Promise<boolean>
+
+  /** Releases everything. No other method may be called afterwards. */
+  close(): Promise<void>
+}
+
+/** The store cannot serve the request now; a later attempt may succeed. `cause` is the engine's error. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The store cannot be opened. The message is for the operator: one line, complete, without secrets. */
+export class StoreNotOpened extends Error {
+  override readonly name = 'StoreNotOpened'
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
+
+/** How long a service may take to say that it listens, in milliseconds: far more than it needs. */
+const START_TIME = 20_000
+
+export const ACCOUNT = { username: 'admin', password: 'the password of the tests' }
+export const SECRET = 'the secret of the tests, of more than 32 bytes'
+
+/** The real service, running as a process of its own. */
+export interface Service {
+  readonly url: string
+  readonly process: ChildProcess
+  /** Everything that it has written so far to standard output and standard error. */
+  output(): string
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+/** A new empty directory under the system's, and its removal. */
+export function temporaryDirectory(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'book-catalogue-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/**
+ * Starts the service in the directory with exactly these settings, none inherited, and gives up its output. The
+ * process may end before it listens.
+ */
+export function spawnService(cwd: string, settings: Record<string, string>, nodeOptions: string[] = []) {
+  const child = spawn(process.execPath, [...nodeOptions, MAIN], {
+    cwd,
+    env: { PATH: process.env.PATH, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  const collect = (chunk: string) => {
+    text += chunk
+  }
+  child.stdout.setEncoding('utf8').on('data', collect)
+  child.stderr.setEncoding('utf8').on('data', collect)
+  const ended = once(child, 'close').then(
+    ([code, signal]) => ({ code, signal }) as Awaited<ReturnType<Service['stop']>>,
+  )
+  return { child, output: () => text, ended }
+}
+
+/**
+ * Starts the service on a free port and waits until it listens.
+ * @param cwd where its relative paths lead; by default the database is `books.db` there.
+ */
+export async function startService(
+  cwd: string,
+  settings: Record<string, string> = {},
+  nodeOptions: string[] = [],
+): Promise<Service> {
+  const { child, output, ended } = spawnService(
+    cwd,
+    {
+      PORT: '0',
+      HOST: '127.0.0.1',
+      DB_URL: 'sqlite:books.db',
+      USERNAME: ACCOUNT.username,
+      PASSWORD: ACCOUNT.password,
+      SECRET_TOKEN: SECRET,
+      ...settings,
+    },
+    nodeOptions,
+  )
+  const deadline = Date.now() + START_TIME
+  for (;;) {
+    const url = /"url":"(http:[^"]*)"/.exec(output())?.[1]
+    if (url !== undefined) {
+      const stop: Service['stop'] = (signal = 'SIGTERM') => {
+        child.kill(signal)
+        return ended
+      }
+      return { url, process: child, output, stop }
+    }
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`The service does not listen. It said:\n${output()}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
