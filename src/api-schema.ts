@@ -1,15 +1,21 @@
 import type { FastifySchema } from 'fastify'
 import Type from 'typebox'
-import { Book } from './book.ts'
+import { Login, TokenData } from './auth.ts'
+import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
 
-/** The data of an answer that has none. */
-export const NoData = Type.Null()
+/** The schemas that the OpenAPI document names; endpoints refer to them by their `$id`. */
+export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData]
 
-export const Books = Type.Array(Book)
+/** The data of an answer that has none. */
+export const NoData = Type.Null({ examples: [null] })
+
+export const Books = Type.Array(reference(Book), { examples: [[example(Book)]] })
 
 /** The endpoint's part of the contract, as its route declares it. */
 interface Endpoint {
+  /** Names the call in clients generated from the OpenAPI document. */
+  readonly id: string
   readonly summary: string
   /** Whether it may be called without a token; by default it may not. */
   readonly public?: boolean
@@ -34,17 +40,29 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
     failure.headersTooLarge,
     failure.internalError,
   ]
+  const { data } = endpoint
   const response: Record<number, Type.TSchema> = {
-    [endpoint.success.status]: envelopeSchema([endpoint.success], endpoint.data),
+    [endpoint.success.status]: envelopeSchema([endpoint.success], reference(data), example(data)),
   }
   for (const [status, answers] of Map.groupBy(failures, ({ status }) => status)) {
     const [first, ...others] = answers
-    if (first !== undefined) response[status] = envelopeSchema([first, ...others], NoData)
+    if (first !== undefined) response[status] = envelopeSchema([first, ...others], NoData, null)
   }
   return {
+    operationId: endpoint.id,
+    tags: [endpoint.public ? 'Login' : 'Books'],
     summary: endpoint.summary,
     ...(endpoint.public ? { security: [] } : {}),
-    ...(endpoint.body ? { body: endpoint.body } : {}),
+    ...(endpoint.body ? { body: reference(endpoint.body) } : {}),
     response,
   }
+}
+
+/** The schema by name if it has one, or else itself. */
+function reference(schema: Type.TSchema & { $id?: string }): Type.TSchema {
+  return schema.$id === undefined ? schema : Type.Ref(`${schema.$id}#`)
+}
+
+function example(schema: Type.TSchema & { examples?: readonly unknown[] }): unknown {
+  return schema.examples?.[0]
 }

@@ -23,6 +23,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.post<{ Body: Login }>('/token', {
     schema: describeEndpoint({
+      id: 'logIn',
       summary: 'Exchange the username and the password for a token',
       public: true,
       body: Login,
@@ -44,6 +45,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.post<{ Body: NewBook }>('/book', {
     schema: describeEndpoint({
+      id: 'createBook',
       summary: 'Create a book',
       body: NewBook,
       success: success.bookCreated,
@@ -57,6 +59,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.get('/books', {
     schema: describeEndpoint({
+      id: 'listBooks',
       summary: 'List all books, in the order of their ids',
       success: success.booksRetrieved,
       data: Books,
@@ -73,6 +76,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.get<OneBook>('/book/:id', {
     schema: describeEndpoint({
+      id: 'readBook',
       summary: 'Read a book',
       success: success.bookRetrieved,
       data: Book,
@@ -87,6 +91,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.put<OneBook & { Body: BookChanges }>('/book/:id', {
     schema: describeEndpoint({
+      id: 'updateBook',
       summary: 'Change the fields given of a book',
       body: BookChanges,
       success: success.bookUpdated,
@@ -108,6 +113,7 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
 
   app.delete<OneBook>('/book/:id', {
     schema: describeEndpoint({
+      id: 'deleteBook',
       summary: 'Delete a book',
       success: success.bookDeleted,
       data: NoData,

@@ -60,8 +60,12 @@ export function envelope<Data>({ status, message }: Answer, data: Data): Envelop
   return { status, message, data }
 }
 
-/** The schema of an envelope that answers with one status and any of these messages. */
-export function envelopeSchema(answers: readonly [Answer, ...Answer[]], data: Type.TSchema): Type.TSchema {
+/** The schema of an envelope that answers with one status, any of these messages, and data such as the example. */
+export function envelopeSchema(
+  answers: readonly [Answer, ...Answer[]],
+  data: Type.TSchema,
+  exampleData: unknown,
+): Type.TSchema {
   const { status } = answers[0]
   const messages = answers.map((answer) => answer.message)
   return Type.Object(
@@ -70,6 +74,9 @@ export function envelopeSchema(answers: readonly [Answer, ...Answer[]], data: Ty
       message: Type.String({ enum: messages }),
       data,
     },
-    { description: messages.join(', or ') },
+    {
+      description: messages.join(', or '),
+      examples: answers.map((answer) => envelope(answer, exampleData)),
+    },
   )
 }

@@ -3,19 +3,21 @@ import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import packageJson from '../package.json' with { type: 'json' }
-import { Login, TokenData } from './auth.ts'
-import { Book, BookChanges, BookId, NewBook } from './book.ts'
+import { namedSchemas } from './api-schema.ts'
+import { BookId } from './book.ts'
 
 /** Serves the OpenAPI document of all routes registered after it, and a page where a person can try them. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
-  for (const schema of [Book, NewBook, BookChanges, Login, TokenData]) app.addSchema(schema)
+  for (const schema of namedSchemas) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Book Catalogue',
         version: packageJson.version,
-        description: 'Log in with `POST /token`, then send the token as it is in the Authorization header.',
+        description:
+          'Log in with `POST /token`, then send the token as it is in the Authorization header. ' +
+          'The page at /docs does that for you once you have logged in there.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       components: {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
@@ -8,9 +8,8 @@ import { type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
 /** How long a statement waits for a lock that another process holds, in milliseconds. */
 const BUSY_TIMEOUT = 2000
 
-/** A page of the list ends when it holds this many characters of text, or this many books. */
-const PAGE_TEXT = 64 * 1024
-const PAGE_BOOKS = 1000
+/** A page of the list ends with the book that makes its JSON text as long as this. */
+const PAGE_LENGTH = 64 * 1024
 
 /**
  * Primary result codes that tell of the world around the database (sqlite.org/rescode.html) rather than of a
@@ -25,7 +24,7 @@ const UNAVAILABLE = new Set([5, 6, 7, 8, 10, 13, 14, 15])
  */
 export function openSqlite(path: string): Store {
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    makeDirectory(dirname(path))
   } catch (error) {
     throw notOpened(path, 'its directory cannot be made', error)
   }
@@ -47,7 +46,7 @@ class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
   readonly #select: StatementSync
-  readonly #selectAfter: StatementSync
+  readonly #selectJson: StatementSync
   readonly #update: StatementSync
   readonly #delete: StatementSync
 
@@ -57,7 +56,11 @@ class SqliteStore implements Store {
       'INSERT INTO books (title, author, year) VALUES (?, ?, ?) RETURNING id, title, author, year',
     )
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
-    this.#selectAfter = database.prepare('SELECT id, title, author, year FROM books WHERE id > ? ORDER BY id')
+    // SQLite writes the JSON, and rows come as arrays: a third of the time and of the memory of an object per book.
+    this.#selectJson = database.prepare(`
+      SELECT id, json_object('id', id, 'title', title, 'author', author, 'year', year) AS json
+      FROM books WHERE id > ? ORDER BY id`)
+    this.#selectJson.setReturnArrays(true)
     this.#update = database.prepare(`
       UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
       WHERE id = ? RETURNING id, title, author, year`)
@@ -74,11 +77,8 @@ class SqliteStore implements Store {
     return this.#rows(this.#select, id)[0]
   }
 
-  async *list(): AsyncIterable<readonly Book[]> {
-    for (let page = this.#page(0); ; page = this.#page(page.last)) {
-      if (page.books.length > 0) yield page.books
-      if (page.isLast) return
-    }
+  async *list(): AsyncIterable<string> {
+    for (let page = this.#page(0); page !== undefined; page = this.#page(page.last)) yield page.json
   }
 
   async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
@@ -98,17 +98,18 @@ class SqliteStore implements Store {
     return attempt(() => statement.all(...parameters) as unknown as Book[])
   }
 
-  #page(after: number): { books: Book[]; last: number; isLast: boolean } {
+  /** The next page of the list, or undefined at its end. */
+  #page(after: number): { json: string; last: number } | undefined {
     return attempt(() => {
-      const books: Book[] = []
-      let text = 0
-      for (const row of this.#selectAfter.iterate(after)) {
-        const book = row as unknown as Book
-        books.push(book)
-        text += book.title.length + book.author.length
-        if (text >= PAGE_TEXT || books.length >= PAGE_BOOKS) return { books, last: book.id, isLast: false }
+      let last = after
+      let text = ''
+      for (const row of this.#selectJson.iterate(after)) {
+        const [id, json] = row as unknown as [number, string]
+        last = id
+        text += text === '' ? json : `,${json}`
+        if (text.length >= PAGE_LENGTH) break
       }
-      return { books, last: after, isLast: true }
+      return text === '' ? undefined : { json: text, last }
     })
   }
 }
@@ -126,6 +127,18 @@ function attempt<Result>(operation: () => Result): Result {
 
 function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+}
+
+/** Node's recursive mkdir never ends where the system answers ENOENT below a directory that exists, as in /proc. */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another instance that starts at the same time may have been faster.
+    if (!existsSync(path)) throw error
+  }
 }
 
 function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {

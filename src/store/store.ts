@@ -16,10 +16,12 @@ export interface Store {
   find(id: number): Promise<Book | undefined>
 
   /**
-   * All books in the order of ids, in pages of bounded size, none of them empty. Each page is read when it is
-   * asked for: a book that is there from beginning to end comes exactly once, as it was when its page was read.
+   * All books in the order of ids, as pages of bounded size, none of them empty. A page is the JSON text of its
+   * books, separated by commas, so that an engine that writes JSON need not make objects of them first. Each page
+   * is read when it is asked for: a book that is there from beginning to end comes exactly once, as it was when
+   * its page was read.
    */
-  list(): AsyncIterable<readonly Book[]>
+  list(): AsyncIterable<string>
 
   /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).

@@ -32,7 +32,11 @@ export function temporaryDirectory(): { path: string; remove: () => void } {
  * Starts the service in the directory with exactly these settings, none inherited, and gives up its output. The
  * process may end before it listens.
  */
-export function spawnService(cwd: string, settings: Record<string, string>, nodeOptions: string[] = []) {
+export function spawnService(
+  cwd: string,
+  settings: Record<string, string | undefined>,
+  nodeOptions: string[] = [],
+) {
   const child = spawn(process.execPath, [...nodeOptions, MAIN], {
     cwd,
     env: { PATH: process.env.PATH, ...settings },
@@ -53,10 +57,11 @@ export function spawnService(cwd: string, settings: Record<string, string>, node
 /**
  * Starts the service on a free port and waits until it listens.
  * @param cwd where its relative paths lead; by default the database is `books.db` there.
+ * @param settings beside those of the tests, or instead of them; undefined leaves one unset.
  */
 export async function startService(
   cwd: string,
-  settings: Record<string, string> = {},
+  settings: Record<string, string | undefined> = {},
   nodeOptions: string[] = [],
 ): Promise<Service> {
   const { child, output, ended } = spawnService(

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { type Envelope, failure, success } from '../src/envelope.ts'
+import { type Service, startService, temporaryDirectory } from './support/service.ts'
+
+interface Operation {
+  security?: unknown
+  summary?: string
+  parameters?: { name: string; schema: object }[]
+  requestBody?: { content: { 'application/json': { schema: { $ref?: string } } } }
+  responses: Record<string, { content: { 'application/json': Media } }>
+}
+interface Media {
+  schema: { properties: Properties }
+  example?: Envelope<unknown>
+  examples?: Record<string, { value: Envelope<unknown> }>
+}
+interface Properties {
+  status: { enum: number[] }
+  message: { enum: string[] }
+  data: { $ref?: string }
+}
+interface Document {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  components: { securitySchemes: Record<string, object>; schemas: Record<string, { examples?: unknown[] }> }
+}
+
+describe('/openapi.json', () => {
+  const directory = temporaryDirectory()
+  let service: Service
+  let document: Document
+
+  before(async () => {
+    service = await startService(directory.path)
+    document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document
+  })
+  after(async () => {
+    await service.stop()
+    directory.remove()
+  })
+
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const { valid, errors } = await new Validator().validate({ ...document })
+    assert.ok(valid, JSON.stringify(errors))
+    assert.match(document.openapi, /^3\.1\./)
+  })
+
+  it('describes the six endpoints of §4 and no others', () => {
+    const endpoints = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    assert.deepEqual(endpoints.sort(), [
+      'DELETE /book/{id}',
+      'GET /book/{id}',
+      'GET /books',
+      'POST /book',
+      'POST /token',
+      'PUT /book/{id}',
+    ])
+  })
+
+  it('has every status and message of the table, under its own status', () => {
+    const documented = new Set<string>()
+    for (const operation of operations()) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const { properties } = content['application/json'].schema
+        assert.deepEqual(properties.status.enum, [Number(status)])
+        for (const message of properties.message.enum) documented.add(`${status} ${message}`)
+      }
+    }
+    // What has no operation to be documented with: unknown paths and methods.
+    const { notFound, methodNotAllowed, ...failures } = failure
+    const expected = Object.values({ ...success, ...failures }).map(
+      ({ status, message }) => `${status} ${message}`,
+    )
+    assert.deepEqual([...documented].sort(), expected.sort())
+  })
+
+  it('has the scheme of the raw token on all endpoints but POST /token', () => {
+    const { token } = document.components.securitySchemes
+    assert.deepEqual(
+      { ...token, description: undefined },
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'Authorization',
+        description: undefined,
+      },
+    )
+    assert.deepEqual(document.paths['/token']?.post?.security, [])
+    assert.deepEqual(operations().filter(({ security }) => security !== undefined).length, 1)
+  })
+
+  it('names its schemas and gives an example of each', () => {
+    const { schemas } = document.components
+    assert.deepEqual(Object.keys(schemas).sort(), ['Book', 'BookChanges', 'Login', 'NewBook', 'Token'])
+    for (const [name, { examples }] of Object.entries(schemas)) assert.equal(examples?.length, 1, name)
+  })
+
+  it('refers to them and gives an example of every answer', () => {
+    const create = document.paths['/book']?.post
+    assert.deepEqual(create?.requestBody?.content['application/json'].schema, {
+      $ref: '#/components/schemas/NewBook',
+    })
+    const created = create?.responses['201']?.content['application/json']
+    assert.deepEqual(created?.schema.properties.data, { $ref: '#/components/schemas/Book' })
+    for (const operation of operations()) {
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const { schema, example, examples } = content['application/json']
+        const all =
+          example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example]
+        assert.deepEqual(
+          all.map(({ message }) => message),
+          schema.properties.message.enum,
+        )
+        for (const { status: inBody } of all) assert.equal(inBody, Number(status))
+      }
+    }
+  })
+
+  it('describes the id as the canonical integer that it is', () => {
+    const [id] = document.paths['/book/{id}']?.get?.parameters ?? []
+    assert.equal(id?.name, 'id')
+    assert.deepEqual(id?.schema, { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+  })
+
+  function operations(): Operation[] {
+    return Object.values(document.paths).flatMap((path) => Object.values(path))
+  }
+})
