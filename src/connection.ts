@@ -10,6 +10,9 @@ const FAILURES = new Map<string | undefined, Failure>([
   ['ERR_HTTP_REQUEST_TIMEOUT', failure.requestTimeout],
 ])
 
+/** A host and a port as a URI has them, without the comma that joins the values of several headers. */
+const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
+
 const refused = new WeakSet<Socket>()
 
 /**
@@ -20,11 +23,21 @@ const refused = new WeakSet<Socket>()
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket)) return
   refused.add(socket)
-  if (!socket.writable || error.code === 'ECONNRESET' || owesEarlierAnswer(socket)) {
+  refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
+}
+
+/** Refuses after the answers to earlier requests on the connection: a client takes answers in that order. */
+function refuseInTurn(answer: Failure, socket: Socket): void {
+  if (!socket.writable) {
     socket.destroy()
     return
   }
-  socket.end(response(FAILURES.get(error.code) ?? failure.badRequest))
+  const earlier = earlierAnswer(socket)
+  if (earlier !== undefined) {
+    earlier.once('close', () => refuseInTurn(answer, socket))
+    return
+  }
+  socket.end(response(answer))
   // Cutting at once, with bytes of the client unread, would reset the connection and could lose the answer.
   const cut = setTimeout(() => socket.destroy(), LINGER)
   socket.once('close', () => clearTimeout(cut))
@@ -42,12 +55,32 @@ export function refuseUnroutable(
 }
 
 /**
- * Whether an earlier request on this connection still waits for its answer, or for the rest of it: the client
- * would take the refusal for that. `_httpMessage` is what Node's own handler looks at.
+ * What Node's parser lets pass although it is no request of HTTP/1.0 or 1.1, or is over the limit.
+ * @param headerLimit bytes that the header block may have.
+ * @returns how to refuse the request, if it is to be refused; the connection is then to be closed.
  */
-function owesEarlierAnswer(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
-  const current = socket._httpMessage
-  return current != null && (current.headersSent || current.req.complete)
+export function nonconformance(
+  { httpVersion, headers, rawHeaders }: IncomingMessage,
+  headerLimit: number,
+): Failure | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return failure.badRequest
+  // RFC 9112 §3.2: one valid Host, which only HTTP/1.0 may leave out.
+  if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) return failure.badRequest
+  // Node's own count leaves out the colon, the space and the end of each line.
+  let size = 2 * rawHeaders.length
+  for (const part of rawHeaders) size += part.length
+  return size > headerLimit ? failure.headersTooLarge : undefined
+}
+
+/**
+ * The answer under way on this connection, or due to a complete request, if it is not that to the bad request
+ * itself. `_httpMessage` is what Node's own handler looks at.
+ */
+function earlierAnswer(
+  socket: Socket & { _httpMessage?: ServerResponse | null },
+): ServerResponse | undefined {
+  const current = socket._httpMessage ?? undefined
+  return current?.headersSent || current?.req.complete ? current : undefined
 }
 
 function response({ status, message }: Failure): string {

@@ -9,7 +9,7 @@ import fastify, {
 } from 'fastify'
 import { registerApi, type Services } from './api.ts'
 import type { LogLevel } from './config.ts'
-import { refuseConnection, refuseUnroutable } from './connection.ts'
+import { nonconformance, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerOpenApi } from './openapi.ts'
 import { StoreUnavailable } from './store/store.ts'
@@ -72,11 +72,10 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     else done(null, value)
   })
   app.addHook('onRequest', (request, _reply, done) => {
+    const refusal = nonconformance(request.raw, LIMITS.headers)
+    if (refusal !== undefined) return done(refusal)
     // The router takes /book/ for /book/:id with an empty id.
     if (request.is404 || (request.params as { id?: string }).id === '') return done(failure.notFound)
-    // RFC 9112 §3.2
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      return done(failure.badRequest)
     // The body is JSON whatever the header says, or if there is none.
     request.headers['content-type'] = undefined
     done()
@@ -88,7 +87,11 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer) request.log.error({ err: error }, answer.message)
     if (answer === failure.storeUnavailable) reply.header('retry-after', RETRY_AFTER)
-    if (answer === failure.badRequest) reply.header('connection', 'close')
+    // Fastify closes the connection after a body that it did not accept. A client that is still sending would
+    // lose the answer, so the rest is read and dropped instead, until the time limit.
+    reply.removeHeader('connection')
+    if (answer === failure.badRequest || answer === failure.headersTooLarge)
+      reply.header('connection', 'close')
     return reply.code(answer.status).send(envelope(answer, null))
   })
 

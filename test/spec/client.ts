@@ -42,7 +42,10 @@ export interface Options {
   readonly headers?: Record<string, string>
 }
 
-/** Sends a request and checks what holds for every response: the envelope of §2, with null data on errors (§7). */
+/** How long an answer may take, in milliseconds: also the list of a large catalogue from far away. */
+const ANSWER_TIME = 30_000
+
+/** Sends a request and checks what holds for every response. */
 export async function call<Data = unknown>(
   target: Target,
   method: string,
@@ -57,15 +60,22 @@ export async function call<Data = unknown>(
   const response = await fetch(target.url + path, {
     method,
     headers,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(ANSWER_TIME),
     ...(body === undefined ? {} : { body }),
   })
-  const envelope = JSON.parse(await response.text())
-  assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
+  return readReply(response.status, response.headers, await response.text())
+}
+
+/** Checks what holds for every response: the envelope of §2, with null data on errors (§7). */
+export function readReply<Data>(status: number, headers: Headers, text: string): Reply<Data> {
+  const envelope = JSON.parse(text)
+  assert.match(headers.get('content-type') ?? '', /^application\/json/)
   assert.deepEqual(Object.keys(envelope).sort(), ['data', 'message', 'status'], '§2 Response envelope')
-  assert.equal(envelope.status, response.status, '§2: status equals the HTTP status code of the response')
+  assert.equal(envelope.status, status, '§2: status equals the HTTP status code of the response')
   assert.equal(typeof envelope.message, 'string', '§2: message is a string')
-  if (response.status >= 400) assert.equal(envelope.data, null, '§7: every error has data null')
-  return { status: response.status, headers: response.headers, body: envelope }
+  if (status >= 400) assert.equal(envelope.data, null, '§7: every error has data null')
+  return { status, headers, body: envelope }
 }
 
 /** Checks an answer's status, message and data, to the character. */
@@ -81,11 +91,4 @@ export async function logIn(target: Target): Promise<string> {
   const reply = await call<{ token: string }>(target, 'POST', '/token', { json: { username, password } })
   assertAnswer(reply, 200, 'Token generated successfully')
   return reply.body.data.token
-}
-
-/** Creates a book and answers it as stored. */
-export async function createBook(target: Target, token: string, book: object): Promise<Book> {
-  const reply = await call<Book>(target, 'POST', '/book', { token, json: book })
-  assertAnswer(reply, 201, 'Book created successfully')
-  return reply.body.data
 }

@@ -1,0 +1,48 @@
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { assertAnswer, call, type Target, targets } from './client.ts'
+import { exchange, keepOpen, request } from './raw.ts'
+import { useSession } from './session.ts'
+import { needsSecret, serverTime, signHmac } from './tokens.ts'
+
+/** How long a service may wait for a request before it gives up, in milliseconds. */
+const PATIENCE = 45_000
+
+describe('decisions on slow requests', { concurrency: true }, () => {
+  for (const target of targets()) testSlowRequests(target)
+})
+
+function testSlowRequests(target: Target): void {
+  describe(target.name, { concurrency: true }, () => {
+    const session = useSession(target)
+
+    it('decision: a slow request is 408 Request timeout, enveloped, then closed: headers', async () => {
+      const bytes = keepOpen(request(target, 'GET', '/books')).slice(0, -2)
+      const reply = await exchange(target, `${bytes}X-Slow: `, { time: PATIENCE, drip: 'x' })
+      assertAnswer(reply, 408, 'Request timeout', null)
+    })
+
+    for (const path of ['/book', '/token']) {
+      it(`decision: a slow request is 408 Request timeout, enveloped, then closed: the body of ${path}`, async () => {
+        const headers = [`Authorization: ${session.token}`, 'Content-Length: 1000']
+        const bytes = `${keepOpen(request(target, 'POST', path, headers))}{"title":"`
+        const reply = await exchange(target, bytes, { time: PATIENCE, drip: 'x' })
+        assertAnswer(reply, 408, 'Request timeout', null)
+      })
+    }
+
+    it(
+      '§5.5: "is expired" is 401 Invalid token, decision: no leeway: also for a token that was valid before',
+      needsSecret(target),
+      async () => {
+        const { id } = await session.create()
+        const now = serverTime(await call(target, 'GET', '/books'))
+        const token = signHmac(target.secret ?? '', { exp: now + 3 })
+        const read = () => call(target, 'GET', `/book/${id}`, { token })
+        assertAnswer(await read(), 200, 'Book retrieved successfully')
+        await setTimeout(3100)
+        assertAnswer(await read(), 401, 'Invalid token', null)
+      },
+    )
+  })
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { assertAnswer, type Book, targets } from './client.ts'
+import { NOVEL, useSession } from './session.ts'
+
+for (const target of targets()) {
+  describe(`read (${target.name})`, () => {
+    const session = useSession(target)
+
+    it('§4 GET /book/:id: "success" is 200 Book retrieved successfully with the Book', async () => {
+      const { id } = await session.create()
+      const reply = await session.call('GET', `/book/${id}`)
+      assertAnswer(reply, 200, 'Book retrieved successfully', { id, ...NOVEL })
+    })
+
+    it('§4 GET /book/:id: each id has its own book', async () => {
+      const books = [await session.create({ title: 'one' }), await session.create({ title: 'two' })]
+      for (const book of books) await session.assertStored(book)
+    })
+
+    it('§4 GET /book/:id: "no book with that id" is 404 Book not found', async () => {
+      const reply = await session.call('GET', `/book/${await session.missingId()}`)
+      assertAnswer(reply, 404, 'Book not found', null)
+    })
+
+    it('§4 GET /book/:id changes nothing: a second answer is the same', async () => {
+      const { id } = await session.create()
+      const [first, second] = [
+        await session.call<Book>('GET', `/book/${id}`),
+        await session.call<Book>('GET', `/book/${id}`),
+      ]
+      assert.deepEqual(second.body, first.body)
+      assertAnswer(first, 200, 'Book retrieved successfully', { id, ...NOVEL })
+    })
+  })
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { assertAnswer, type Book, call, logIn, type Options, type Reply, type Target } from './client.ts'
+
+export const NOVEL = { title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
+
+/**
+ * To be called in a `describe`: logs in before its tests, and after them deletes the books that they created, so
+ * that a catalogue in use is left as it was.
+ */
+export function useSession(target: Target): Session {
+  const session = new Session(target)
+  before(() => session.start())
+  after(() => session.end())
+  return session
+}
+
+class Session {
+  readonly #target: Target
+  readonly #created = new Set<number>()
+  #token = ''
+
+  constructor(target: Target) {
+    this.#target = target
+  }
+
+  async start(): Promise<void> {
+    this.#token = await logIn(this.#target)
+  }
+
+  async end(): Promise<void> {
+    for (const id of this.#created) {
+      const { status } = await this.call('DELETE', `/book/${id}`)
+      assert.equal(status, 200, `the test's book ${id} cannot be deleted`)
+    }
+  }
+
+  get token(): string {
+    return this.#token
+  }
+
+  /** Sends a request, with the token of this session unless the options have another. */
+  async call<Data = unknown>(method: string, path: string, options: Options = {}): Promise<Reply<Data>> {
+    const reply = await call<Data>(this.#target, method, path, { token: this.#token, ...options })
+    if (reply.status === 201) this.#created.add((reply.body.data as Book).id)
+    // Deleted once only, because a service may give the id again, to a book of somebody else.
+    if (method === 'DELETE' && reply.status === 200) this.#created.delete(Number(path.split('/').at(-1)))
+    return reply
+  }
+
+  /** Creates a book and answers it as stored. */
+  async create(fields: Partial<Omit<Book, 'id'>> = {}): Promise<Book> {
+    const reply = await this.call<Book>('POST', '/book', { json: { ...NOVEL, ...fields } })
+    assertAnswer(reply, 201, 'Book created successfully')
+    return reply.body.data
+  }
+
+  /** Checks that a book can be read and is stored as given. */
+  async assertStored(book: Book): Promise<void> {
+    assertAnswer(await this.call('GET', `/book/${book.id}`), 200, 'Book retrieved successfully', book)
+  }
+
+  /** An id that no book has: that of a book just deleted. */
+  async missingId(): Promise<number> {
+    const { id } = await this.create()
+    assertAnswer(await this.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
+    return id
+  }
+}
