@@ -1,17 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { METHODS } from 'node:http'
-import fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyRequest,
-  type HTTPMethods,
-  LogController,
-} from 'fastify'
+import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { registerApi, type Services } from './api.ts'
 import type { LogLevel } from './config.ts'
 import { nonconformance, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerOpenApi } from './openapi.ts'
+import { collectPaths, literalPath } from './routing.ts'
 import { StoreUnavailable } from './store/store.ts'
 
 /** Limits on what a client may send; sizes in bytes, times in milliseconds. */
@@ -123,47 +117,5 @@ function parseJson(body: Buffer): unknown {
     return JSON.parse(body.toString('utf8'))
   } catch {
     return undefined
-  }
-}
-
-/** Escapes the percent signs of the path, so that routing takes it as it was sent: `/book/%31` is not `/book/1`. */
-function literalPath(url: string): string {
-  if (!url.includes('%')) return url
-  const query = url.indexOf('?')
-  const path = query === -1 ? url : url.slice(0, query)
-  return path.replaceAll('%', '%25') + url.slice(path.length)
-}
-
-/**
- * Notes the path of every route from now on; calling the result makes all methods that a path has no route for
- * answer 405 with Allow (RFC 9110 §15.5.6), without reading a body.
- */
-function collectPaths(app: FastifyInstance): () => void {
-  const paths = new Set<string>()
-  app.addHook('onRoute', ({ url }) => {
-    paths.add(url)
-  })
-  // CONNECT never reaches the router.
-  const methods = METHODS.filter((method) => method !== 'CONNECT')
-  for (const method of methods) {
-    const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
-    app.addHttpMethod(method, { hasBody, overrideExisting: true })
-  }
-  return () => {
-    for (const url of [...paths]) {
-      const allowed = methods.filter((method) => app.hasRoute({ url, method: method as HTTPMethods }))
-      app.route({
-        url,
-        method: methods.filter((method) => !allowed.includes(method)),
-        schema: { hide: true },
-        onRequest: (_request, reply, done) => {
-          reply.header('allow', allowed.join(', '))
-          done(failure.methodNotAllowed)
-        },
-        handler: () => {
-          throw failure.methodNotAllowed
-        },
-      })
-    }
   }
 }
