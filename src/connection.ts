@@ -2,8 +2,8 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import { envelope, type Failure, failure } from './envelope.ts'
 
-/** How long a refused client may take to read the refusal before its connection is cut, in milliseconds. */
-const LINGER = 1000
+/** How long a refused client may go on sending, so that it reads the refusal, before it is cut; milliseconds. */
+const LINGER = 2000
 
 const FAILURES = new Map<string | undefined, Failure>([
   ['HPE_HEADER_OVERFLOW', failure.headersTooLarge],
@@ -38,9 +38,21 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
     return
   }
   socket.end(response(answer))
-  // Cutting at once, with bytes of the client unread, would reset the connection and could lose the answer.
+  cutLater(socket, socket)
+}
+
+/**
+ * Lets a client go on sending a body that is answered already. Node reads and drops it; a client that does not
+ * come to the end in time is cut.
+ */
+export function dropRest(request: IncomingMessage): void {
+  if (!request.complete) cutLater(request.socket, request)
+}
+
+/** Cutting at once, with bytes of the client unread, would reset the connection and could lose the answer. */
+function cutLater(socket: Socket, unless: Socket | IncomingMessage): void {
   const cut = setTimeout(() => socket.destroy(), LINGER)
-  socket.once('close', () => clearTimeout(cut))
+  unless.once('close', () => clearTimeout(cut))
 }
 
 /** Puts into the envelope what Node would otherwise answer, or cut off, by itself. */

@@ -1,8 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import fastify, { type FastifyError, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { registerApi, type Services } from './api.ts'
 import type { LogLevel } from './config.ts'
-import { nonconformance, refuseConnection, refuseUnroutable } from './connection.ts'
+import { dropRest, nonconformance, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerOpenApi } from './openapi.ts'
 import { collectPaths, literalPath } from './routing.ts'
@@ -81,11 +87,8 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer) request.log.error({ err: error }, answer.message)
     if (answer === failure.storeUnavailable) reply.header('retry-after', RETRY_AFTER)
-    // Fastify closes the connection after a body that it did not accept. A client that is still sending would
-    // lose the answer, so the rest is read and dropped instead, until the time limit.
-    reply.removeHeader('connection')
-    if (answer === failure.badRequest || answer === failure.headersTooLarge)
-      reply.header('connection', 'close')
+    if (CLOSING.has(answer)) reply.header('connection', 'close')
+    else if (app.server.listening) keepConnection(request, reply)
     return reply.code(answer.status).send(envelope(answer, null))
   })
 
@@ -93,6 +96,19 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
   registerApi(app, services)
   refuseOtherMethods()
   return app
+}
+
+/** What is refused in such a way that the end of the request is not known. */
+const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge])
+
+/**
+ * Undoes that Fastify closes the connection after a body that it did not accept: a client that is still sending
+ * would lose the answer.
+ */
+function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
+  if (reply.getHeader('connection') !== 'close') return
+  reply.removeHeader('connection')
+  dropRest(request.raw)
 }
 
 /** Turns anything thrown into an answer of the table. */

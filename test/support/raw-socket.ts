@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -10,6 +11,10 @@ export interface RawAnswer {
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
+
+/** The head of a request: its line without the version, and header fields beside Host. */
+export const head = (line: string, ...fields: string[]) =>
+  [`${line} HTTP/1.1`, 'Host: test', ...fields, '', ''].join('\r\n')
 
 /** A TCP connection for requests that no HTTP client would send. */
 export class RawConnection implements Disposable {
@@ -105,4 +110,21 @@ export class RawConnection implements Disposable {
     this.#received = this.#received.slice(bodyEnd)
     return { status: Number(status), headers, body }
   }
+}
+
+/** Sends what must be refused: one answer, after which the server closes the connection. */
+export async function refusal(url: string, bytes: string | Uint8Array): Promise<RawAnswer> {
+  using connection = await RawConnection.open(url)
+  await connection.send(bytes)
+  const answer = await connection.answer()
+  assert.equal(answer.headers.get('connection'), 'close', `${answer.status} ${answer.body}`)
+  assert.equal(await connection.rest(), '', 'nothing follows the answer')
+  return answer
+}
+
+/** Checks that an error is in the envelope (§2, §7), to the character. */
+export function assertFailure(answer: RawAnswer, status: number, message: string): void {
+  assert.equal(answer.body, JSON.stringify({ status, message, data: null }))
+  assert.equal(answer.status, status)
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
 }
