@@ -70,7 +70,13 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
       reply.type('application/json; charset=utf-8')
       // A HEAD request has no use for the books; without them its length is not known either.
       if (request.method === 'HEAD') return Readable.from([])
-      return listing(store.list())
+      const list = await listing(store.list())
+      if (list instanceof Readable) {
+        list.once('error', (error) =>
+          request.log.error({ err: error }, 'a list was cut: the store failed midway'),
+        )
+      }
+      return list
     },
   })
 

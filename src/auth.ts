@@ -70,7 +70,7 @@ export class Auth {
   verify(token: string): boolean | Promise<boolean> {
     const expiry = this.#remembered.get(token)
     if (expiry === undefined) return this.#verifySignature(token)
-    if (Date.now() < expiry * 1000) return true
+    if (isAhead(expiry)) return true
     this.#remembered.delete(token)
     return false
   }
@@ -82,8 +82,8 @@ export class Auth {
         algorithms: ACCEPTED_ALGORITHMS,
         requiredClaims: ['exp'],
       })
-      // JSON such as 1e400 reads as Infinity, which would never expire.
-      if (payload.exp === undefined || !Number.isFinite(payload.exp)) return false
+      // JSON such as 1e400 reads as Infinity, which would never expire; and jose counts whole seconds.
+      if (payload.exp === undefined || !Number.isFinite(payload.exp) || !isAhead(payload.exp)) return false
       this.#remember(token, payload.exp)
       return true
     } catch {
@@ -99,6 +99,11 @@ export class Auth {
     }
     this.#remembered.set(token, expiry)
   }
+}
+
+/** Whether a time is still to come, given as Unix time in seconds, perhaps with a fraction. */
+function isAhead(time: number): boolean {
+  return Date.now() < time * 1000
 }
 
 /** Compares digests, so that the time taken tells nothing of either text. UTF-16 keeps lone surrogates apart. */

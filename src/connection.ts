@@ -15,6 +15,14 @@ const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
 const refused = new WeakSet<Socket>()
 
+/** The newest request of each connection. */
+const newest = new WeakMap<Socket, IncomingMessage>()
+
+/** Notes a request, so that a later refusal knows whether it would be a second answer to it. */
+export function noteRequest(request: IncomingMessage): void {
+  newest.set(request.socket, request)
+}
+
 /**
  * Answers what Node's HTTP parser turns away before there is a request to route: malformed or oversized
  * requests, and requests that take too long to arrive. The answer is in the envelope like every other; then the
@@ -37,7 +45,9 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
     earlier.once('close', () => refuseInTurn(answer, socket))
     return
   }
-  socket.end(response(answer))
+  const isAnswered = newest.get(socket)?.complete === false && current(socket) === undefined
+  if (isAnswered) socket.end()
+  else socket.end(response(answer))
   cutLater(socket, socket)
 }
 
@@ -84,15 +94,15 @@ export function nonconformance(
   return size > headerLimit ? failure.headersTooLarge : undefined
 }
 
-/**
- * The answer under way on this connection, or due to a complete request, if it is not that to the bad request
- * itself. `_httpMessage` is what Node's own handler looks at.
- */
-function earlierAnswer(
-  socket: Socket & { _httpMessage?: ServerResponse | null },
-): ServerResponse | undefined {
-  const current = socket._httpMessage ?? undefined
-  return current?.headersSent || current?.req.complete ? current : undefined
+/** The answer under way, or due to a complete request, if it is not that to the bad request itself. */
+function earlierAnswer(socket: Socket): ServerResponse | undefined {
+  const answer = current(socket)
+  return answer?.headersSent || answer?.req.complete ? answer : undefined
+}
+
+/** The first answer that is not finished. `_httpMessage` is what Node's own handler looks at. */
+function current(socket: Socket & { _httpMessage?: ServerResponse | null }): ServerResponse | undefined {
+  return socket._httpMessage ?? undefined
 }
 
 function response({ status, message }: Failure): string {

@@ -19,23 +19,37 @@ export async function listing(pages: AsyncIterable<string>): Promise<string | Re
   if (first.done) return HEAD + TAIL
   const second = await iterator.next()
   if (second.done) return HEAD + first.value + TAIL
-  // Pages are large enough: one ahead of the client is all that a faster answer needs.
-  return Readable.from(stream(first.value, second.value, iterator), { highWaterMark: 1 })
+  const text = chunks(first.value, second.value, iterator)
+  return new Readable({
+    // Pages are large enough: one ahead of the client is all that a faster answer needs.
+    objectMode: true,
+    highWaterMark: 1,
+    read() {
+      text.next().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    // Also when the client is gone before the first page was taken.
+    destroy(error, callback) {
+      Promise.resolve(iterator.return?.()).then(() => callback(error), callback)
+    },
+  })
 }
 
-async function* stream(first: string, second: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
-  try {
-    yield HEAD + first
-    for (let page = second; ; ) {
-      // A client that takes every page at once would otherwise keep all others waiting.
-      await setImmediate()
-      yield `,${page}`
-      const next = await rest.next()
-      if (next.done) break
-      page = next.value
-    }
-    yield TAIL
-  } finally {
-    await rest.return?.()
+async function* chunks(
+  first: string,
+  second: string,
+  rest: AsyncIterator<string>,
+): AsyncGenerator<string, undefined> {
+  yield HEAD + first
+  for (let page = second; ; ) {
+    // A client that takes every page at once would otherwise keep all others waiting.
+    await setImmediate()
+    yield `,${page}`
+    const next = await rest.next()
+    if (next.done) break
+    page = next.value
   }
+  yield TAIL
 }

@@ -8,7 +8,7 @@ import fastify, {
 } from 'fastify'
 import { registerApi, type Services } from './api.ts'
 import type { LogLevel } from './config.ts'
-import { dropRest, nonconformance, refuseConnection, refuseUnroutable } from './connection.ts'
+import { dropRest, nonconformance, noteRequest, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerOpenApi } from './openapi.ts'
 import { collectPaths, literalPath } from './routing.ts'
@@ -72,6 +72,7 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     else done(null, value)
   })
   app.addHook('onRequest', (request, _reply, done) => {
+    noteRequest(request.raw)
     const refusal = nonconformance(request.raw, LIMITS.headers)
     if (refusal !== undefined) return done(refusal)
     // The router takes /book/ for /book/:id with an empty id.

@@ -15,31 +15,41 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION}`
 
 /**
- * Creates the schema in a new file and recognises its own in an existing one, in one transaction that takes the
- * write lock: several instances may start at once, and a file that cannot be written is found out at start.
+ * Finds out whose file it is, without changing it.
+ * @returns whether it has the schema already; if not, it is new.
  * @throws StoreNotOpened when the file is of a newer release or of another program.
+ */
+export function hasSchema(database: DatabaseSync): boolean {
+  // The table before the version, because another instance may be making both at this moment.
+  const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'books'").get() !== undefined
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+  if (version > SCHEMA_VERSION) {
+    throw new StoreNotOpened(
+      `the database was written by a newer version of this service (schema ${version}, this release knows ` +
+        `up to ${SCHEMA_VERSION}): start that version, or name another file in DB_URL`,
+    )
+  }
+  if (version === SCHEMA_VERSION) return true
+  if (hasTable) {
+    throw new StoreNotOpened(
+      'the database has a table named books that this service did not make: name another file in DB_URL',
+    )
+  }
+  return false
+}
+
+/**
+ * Creates the schema in a new file, in one transaction that takes the write lock: several instances may start at
+ * once, and a file that cannot be written is found out at start.
+ * @throws StoreNotOpened as hasSchema does.
  */
 export function createSchema(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
-    if (version > SCHEMA_VERSION) {
-      throw new StoreNotOpened(
-        `the database was written by a newer version of this service (schema ${version}, this release knows ` +
-          `up to ${SCHEMA_VERSION}): start that version, or name another file in DB_URL`,
-      )
-    }
-    if (version === 0) {
-      if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'books'").get() !== undefined) {
-        throw new StoreNotOpened(
-          'the database has a table named books that this service did not make: name another file in DB_URL',
-        )
-      }
-      database.exec(SCHEMA)
-    }
+    if (!hasSchema(database)) database.exec(SCHEMA)
     database.exec('COMMIT')
   } catch (error) {
-    database.exec('ROLLBACK')
+    if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
 }

@@ -1,21 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
-import { createSchema } from './sqlite-schema.ts'
+import { isUnavailable, makeDurable, openConnection } from './sqlite-connection.ts'
+import { createSchema, hasSchema } from './sqlite-schema.ts'
 import { type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
-
-/** How long a statement waits for a lock that another process holds, in milliseconds. */
-const BUSY_TIMEOUT = 2000
 
 /** A page of the list ends with the book that makes its JSON text as long as this. */
 const PAGE_LENGTH = 64 * 1024
-
-/**
- * Primary result codes that tell of the world around the database (sqlite.org/rescode.html) rather than of a
- * defect: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL.
- */
-const UNAVAILABLE = new Set([5, 6, 7, 8, 10, 13, 14, 15])
 
 /**
  * Opens or creates the database file, its directory included.
@@ -30,9 +22,10 @@ export function openSqlite(path: string): Store {
   }
   let database: DatabaseSync | undefined
   try {
-    database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT })
-    // A commit is on the disk before it is answered, and readers never wait for a writer.
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    database = openConnection(path)
+    // Refuses a file that is not ours before anything is changed in it.
+    hasSchema(database)
+    makeDurable(database)
     createSchema(database)
     return new SqliteStore(database)
   } catch (error) {
@@ -118,15 +111,9 @@ function attempt<Result>(operation: () => Result): Result {
   try {
     return operation()
   } catch (error) {
-    if (isSqliteError(error) && UNAVAILABLE.has(error.errcode & 0xff)) {
-      throw new StoreUnavailable(error.message, { cause: error })
-    }
+    if (isUnavailable(error)) throw new StoreUnavailable((error as Error).message, { cause: error })
     throw error
   }
-}
-
-function isSqliteError(error: unknown): error is Error & { errcode: number } {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
 }
 
 /** Node's recursive mkdir never ends where the system answers ENOENT below a directory that exists, as in /proc. */

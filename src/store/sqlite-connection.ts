@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** How long to wait for a lock that another process holds, in milliseconds. */
+const BUSY_TIMEOUT = 2000
+
+/** How long to wait before trying again where SQLite itself does not wait, in milliseconds. */
+const RETRY_INTERVAL = 5
+
+/** Primary result codes (sqlite.org/rescode.html). */
+const [BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL] = [5, 6, 7, 8, 10, 13, 14, 15]
+
+/** Those that tell of the world around the database rather than of a defect. */
+const UNAVAILABLE = new Set([BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL])
+
+/** Opens the file, creating an empty one if there is none. */
+export function openConnection(path: string): DatabaseSync {
+  // Made absolute, because SQLite takes a name that begins with `file:` for a URI.
+  return new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT })
+}
+
+/** From now on a commit is on the disk before it is acknowledged, and readers never wait for a writer. */
+export function makeDurable(database: DatabaseSync): void {
+  const deadline = Date.now() + BUSY_TIMEOUT
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      return
+    } catch (error) {
+      // SQLite does not wait for another process that changes the journal mode of a new file at the same time.
+      if (resultCode(error) !== BUSY || Date.now() > deadline) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_INTERVAL)
+    }
+  }
+}
+
+/** Whether the error tells that the database cannot be used now, and may be later. */
+export function isUnavailable(error: unknown): boolean {
+  const code = resultCode(error)
+  return code !== undefined && UNAVAILABLE.has(code)
+}
+
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error && 'errcode' in error && typeof error.errcode === 'number')) return undefined
+  // The low byte of an extended result code is the primary one.
+  return error.errcode & 0xff
+}

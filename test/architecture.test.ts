@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, it } from 'node:test'
+
+const SRC = join(import.meta.dirname, '../src')
+
+/**
+ * Every file of src, and the others that it may import; `type` means their types only. Imports run downwards:
+ * a file that is new has to be placed here.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  main: ['auth', 'config', 'first-steps', 'server', 'store/open', 'store/store'],
+  'first-steps': ['type config'],
+  server: ['api', 'type config', 'connection', 'envelope', 'openapi', 'routing', 'store/store'],
+  routing: ['envelope'],
+  openapi: ['api-schema', 'auth', 'book'],
+  api: ['api-schema', 'auth', 'book', 'envelope', 'listing', 'type store/store'],
+  'api-schema': ['auth', 'book', 'envelope'],
+  connection: ['envelope'],
+  listing: ['envelope'],
+  config: ['store/db-url'],
+
+  'store/open': ['type store/db-url', 'store/sqlite', 'type store/store'],
+  'store/sqlite': ['type book', 'store/sqlite-connection', 'store/sqlite-schema', 'store/store'],
+  'store/sqlite-connection': [],
+  'store/sqlite-schema': ['store/store'],
+  'store/store': ['type book'],
+  'store/db-url': [],
+
+  auth: [],
+  book: [],
+  envelope: [],
+}
+
+/** The files that may know of the web framework. */
+const KNOW_FASTIFY = ['main', 'server', 'routing', 'openapi', 'api', 'api-schema']
+
+interface Import {
+  readonly from: string
+  readonly typeOnly: boolean
+}
+
+/** The modules that a source text imports or exports from. */
+function importsIn(source: string): Import[] {
+  const statements = source.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)
+  const calls = source.matchAll(/\bimport\(\s*'([^']+)'/g)
+  return [
+    ...Array.from(statements, ([, type, from = '']) => ({ from, typeOnly: type !== undefined })),
+    ...Array.from(calls, ([, from = '']) => ({ from, typeOnly: false })),
+  ]
+}
+
+const files = globSync('**/*.ts', { cwd: SRC }).map((path) => path.replaceAll('\\', '/').replace(/\.ts$/, ''))
+const imports = new Map(files.map((file) => [file, importsIn(readFileSync(join(SRC, `${file}.ts`), 'utf8'))]))
+
+/** What a file imports of ours, by the names that the table has. */
+const ours = (file: string): Import[] =>
+  (imports.get(file) ?? [])
+    .filter(({ from }) => from.startsWith('.') && from.endsWith('.ts'))
+    .map(({ from, typeOnly }) => ({
+      from: posix.join(posix.dirname(file), from.replace(/\.ts$/, '')),
+      typeOnly,
+    }))
+
+describe('the imports of src', () => {
+  it('are found by this test', () => {
+    const source = `import a from './a.ts'\nimport type { B } from './b.ts'\nimport {\n  c,\n  type D,\n} from 'c'\nimport './d.ts'
+export { e } from './e.ts'\nexport * from './f.ts'\nconst g = await import('./g.ts')\nimport h, { type I } from '@x/h'\n`
+    assert.deepEqual(
+      importsIn(source).map(({ from, typeOnly }) => (typeOnly ? `type ${from}` : from)),
+      ['./a.ts', 'type ./b.ts', 'c', './d.ts', './e.ts', './f.ts', '@x/h', './g.ts'],
+    )
+  })
+
+  it('are of files that all have their place in the table', () => {
+    assert.deepEqual(files.toSorted(), Object.keys(MAY_IMPORT).toSorted())
+  })
+
+  for (const file of files) {
+    it(`of ${file} are those that the table allows`, () => {
+      const allowed = MAY_IMPORT[file] ?? []
+      const others = ours(file).filter(
+        ({ from, typeOnly }) => !allowed.includes(from) && !(typeOnly && allowed.includes(`type ${from}`)),
+      )
+      assert.deepEqual(others, [])
+    })
+  }
+
+  it('have no cycle', () => {
+    const done = new Set<string>()
+    const visit = (file: string, path: readonly string[]): void => {
+      assert.ok(!path.includes(file), [...path, file].join(' -> '))
+      if (done.has(file)) return
+      for (const { from } of ours(file)) visit(from, [...path, file])
+      done.add(file)
+    }
+    for (const file of files) visit(file, [])
+    assert.equal(done.size, files.length)
+  })
+
+  it('know of the web framework in few files', () => {
+    const know = files.filter((file) =>
+      imports.get(file)?.some(({ from }) => from === 'fastify' || from.startsWith('@fastify/')),
+    )
+    assert.ok(know.includes('server'))
+    assert.deepEqual(
+      know.filter((file) => !KNOW_FASTIFY.includes(file)),
+      [],
+    )
+  })
+
+  it('leave src only for the package.json', () => {
+    const outside = files.flatMap((file) =>
+      (imports.get(file) ?? [])
+        .filter(
+          ({ from }) =>
+            from.startsWith('.') && posix.join('src', posix.dirname(file), from).match(/^(?!src\/)/),
+        )
+        .map(({ from }) => posix.join('src', posix.dirname(file), from)),
+    )
+    assert.deepEqual([...new Set(outside)], ['package.json'])
+  })
+})

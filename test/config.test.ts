@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import { ConfigError, configWarnings, readConfig } from '../src/config.ts'
+
+/** What readConfig finds wrong with the settings. */
+function configError(environment: Record<string, string>): ConfigError {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  assert.fail(`accepted ${inspect(environment)}`)
+}
+
+/** The names of the settings that are refused. */
+const refused = (environment: Record<string, string>) =>
+  configError(environment).faults.map((fault) => fault.split(' ')[0])
+
+describe('settings that are absent', () => {
+  it('have their defaults', () => {
+    const { secretToken, password, ...others } = readConfig({})
+    assert.deepEqual(others, {
+      dbUrl: { engine: 'sqlite', path: 'data/books.db' },
+      username: 'admin',
+      port: 8080,
+      host: undefined,
+      logLevel: 'info',
+      generated: new Set(['SECRET_TOKEN', 'PASSWORD']),
+    })
+    assert.equal(Buffer.from(secretToken, 'base64url').length, 32)
+    assert.ok(password.length >= 16)
+  })
+
+  it('have another random secret and password in every run', () => {
+    const configs = [readConfig({}), readConfig({}), readConfig({})]
+    const random = configs.flatMap(({ secretToken, password }) => [secretToken, password])
+    assert.equal(new Set(random).size, 6)
+  })
+
+  it('are noted as generated only if they are absent', () => {
+    assert.deepEqual(readConfig({ PASSWORD: 'p' }).generated, new Set(['SECRET_TOKEN']))
+    assert.deepEqual(readConfig({ SECRET_TOKEN: 's' }).generated, new Set(['PASSWORD']))
+    assert.deepEqual(readConfig({ PASSWORD: 'p', SECRET_TOKEN: 's' }).generated, new Set())
+  })
+})
+
+describe('settings that are given', () => {
+  it('are taken as they are', () => {
+    const text = ' ünïcode, "quotes" and spaces '
+    const config = readConfig({
+      DB_URL: 'sqlite:/tmp/x.db',
+      SECRET_TOKEN: text,
+      USERNAME: text,
+      PASSWORD: text,
+      PORT: '65535',
+      HOST: '::1',
+      LOG_LEVEL: 'silent',
+      UNKNOWN: '',
+    })
+    assert.deepEqual(config, {
+      dbUrl: { engine: 'sqlite', path: '/tmp/x.db' },
+      secretToken: text,
+      username: text,
+      password: text,
+      port: 65535,
+      host: '::1',
+      logLevel: 'silent',
+      generated: new Set(),
+    })
+  })
+
+  it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
+
+  for (const PORT of [
+    '65536',
+    '100000',
+    '-1',
+    '+1',
+    '80.0',
+    '1e3',
+    '0x50',
+    ' 80',
+    '80 ',
+    '80\n',
+    '８０',
+    'http',
+  ]) {
+    it(`may not be port ${JSON.stringify(PORT)}`, () => {
+      assert.deepEqual(refused({ PORT }), ['PORT'])
+    })
+  }
+
+  for (const LOG_LEVEL of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
+    it(`may be log level ${LOG_LEVEL}`, () => assert.equal(readConfig({ LOG_LEVEL }).logLevel, LOG_LEVEL))
+  }
+
+  for (const LOG_LEVEL of ['INFO', 'verbose', '30', 'toString', ' info']) {
+    it(`may not be log level ${JSON.stringify(LOG_LEVEL)}`, () => {
+      assert.deepEqual(refused({ LOG_LEVEL }), ['LOG_LEVEL'])
+    })
+  }
+
+  for (const name of ['DB_URL', 'SECRET_TOKEN', 'USERNAME', 'PASSWORD', 'PORT', 'HOST', 'LOG_LEVEL']) {
+    it(`may not be an empty ${name}`, () => {
+      const { faults } = configError({ [name]: '' })
+      assert.equal(faults.length, 1)
+      assert.match(faults[0] ?? '', new RegExp(`^${name} is empty; accepted: .`))
+    })
+  }
+})
+
+describe('faults in the settings', () => {
+  const SECRET = 'hunter2-of-the-test'
+
+  it('are all told at once, each in a line with the setting and what it accepts', () => {
+    const error = configError({
+      DB_URL: 'mongodb:x',
+      SECRET_TOKEN: '',
+      USERNAME: '',
+      PASSWORD: '',
+      PORT: '1\n2',
+      HOST: '',
+      LOG_LEVEL: 'loud\r\n',
+    })
+    const accepted = {
+      DB_URL: /sqlite:/,
+      SECRET_TOKEN: /any text/,
+      USERNAME: /any text/,
+      PASSWORD: /any text/,
+      PORT: /0 to 65535/,
+      HOST: /address/,
+      LOG_LEVEL: /fatal, error, warn, info, debug, trace, silent/,
+    }
+    assert.equal(error.faults.length, Object.keys(accepted).length)
+    for (const [i, [name, pattern]] of Object.entries(accepted).entries()) {
+      const [what, accepts = '', ...more] = (error.faults[i] ?? '').split('; accepted: ')
+      assert.match(what ?? '', new RegExp(`^${name} (is|has|names) `))
+      assert.match(accepts, pattern)
+      assert.deepEqual(more, [])
+      assert.doesNotMatch(error.faults[i] ?? '', /[\r\n]/)
+    }
+    assert.equal(error.message, error.faults.join('\n'))
+  })
+
+  for (const DB_URL of [
+    SECRET,
+    `${SECRET}:x`,
+    `unknown://user:${SECRET}@host/books`,
+    `//user:${SECRET}@host/books`,
+    `sqlite:books.db?key=${SECRET}`,
+    `sqlite:${SECRET}?mode=memory`,
+    `sqlite:${SECRET}\0`,
+  ]) {
+    it(`tell no secret: DB_URL ${DB_URL.replace('\0', '\\0')}`, () => {
+      const error = configError({ DB_URL, SECRET_TOKEN: SECRET, PASSWORD: SECRET, PORT: 'x' })
+      assert.deepEqual(
+        error.faults.map((fault) => fault.split(' ')[0]),
+        ['DB_URL', 'PORT'],
+      )
+      assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
+    })
+  }
+})
+
+describe('warnings about the settings', () => {
+  const about = (environment: Record<string, string>) =>
+    configWarnings(readConfig(environment)).filter((warning) => warning.startsWith('SECRET_TOKEN '))
+
+  it('tell that a generated secret lasts for one run', () => {
+    const warnings = about({})
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', /this run only/)
+  })
+
+  for (const [name, SECRET_TOKEN, warned] of [
+    ['31 bytes', 'x'.repeat(31), true],
+    ['32 bytes', 'x'.repeat(32), false],
+    ['31 bytes in 16 characters', `${'é'.repeat(15)}x`, true],
+    ['32 bytes in 16 characters', 'é'.repeat(16), false],
+    ['33 bytes in 11 characters', '漢'.repeat(11), false],
+    ['1 byte', 'x', true],
+  ] as const) {
+    it(`${warned ? 'tell' : 'do not tell'} that a secret of ${name} is short`, () => {
+      const warnings = about({ SECRET_TOKEN })
+      assert.equal(warnings.length, warned ? 1 : 0)
+      if (warned) assert.match(warnings[0] ?? '', /shorter than 32 bytes/)
+      assert.ok(!warnings.some((warning) => warning.includes(SECRET_TOKEN.repeat(2))))
+    })
+  }
+})

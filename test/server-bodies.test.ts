@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { logIn } from './support/client.ts'
+import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
+import { type Service, startService, temporaryDirectory } from './support/service.ts'
+
+const MIB = 1024 * 1024
+
+const directory = temporaryDirectory()
+let service: Service
+let token: string
+before(async () => {
+  service = await startService(directory.path)
+  token = await logIn(service.url)
+  const body = '{"title":"T","author":"A","year":1}'
+  const response = await fetch(`${service.url}/book`, {
+    method: 'POST',
+    headers: { authorization: token },
+    body,
+  })
+  assert.equal(response.status, 201)
+})
+after(async () => {
+  await service.stop()
+  directory.remove()
+})
+
+const authorized = (line: string, ...fields: string[]) => head(line, `Authorization: ${token}`, ...fields)
+
+describe('a body over 1 MiB is answered with 413, dropped, and the connection kept', () => {
+  for (const line of ['POST /token', 'POST /book', 'PUT /book/1']) {
+    it(`${line}: when Content-Length says so, before it is sent`, async () => {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(authorized(line, `Content-Length: ${MIB + 1}`))
+      assertFailure(await connection.answer(), 413, 'Request body too large')
+      await connection.send(' '.repeat(MIB + 1) + authorized('GET /book/1'))
+      assert.equal((await connection.answer()).status, 200)
+    })
+
+    it(`${line}: when it is chunked, before it ends`, async () => {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(authorized(line, 'Transfer-Encoding: chunked'))
+      const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+      for (let sent = 0; sent <= MIB; sent += 0x10000) await connection.send(chunk)
+      assertFailure(await connection.answer(), 413, 'Request body too large')
+      for (let sent = 0; sent <= 9 * MIB; sent += 0x10000) await connection.send(chunk)
+      await connection.send(`0\r\n\r\n${authorized('GET /book/1')}`)
+      assert.equal((await connection.answer()).status, 200)
+    })
+
+    it(`${line}: but not one of 1 MiB`, async () => {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(authorized(line, `Content-Length: ${MIB}`) + ' '.repeat(MIB))
+      assert.equal((await connection.answer()).status, 400)
+    })
+  }
+
+  it('is looked at after the token and the existence of the book (§4 rule 3)', async () => {
+    const length = `Content-Length: ${MIB + 1}`
+    for (const [request, status, message] of [
+      [head('PUT /book/1', length), 401, 'Authorization token required'],
+      [head('PUT /book/1', 'Authorization: x', length), 401, 'Invalid token'],
+      [authorized('PUT /book/999', length), 404, 'Book not found'],
+      [head('POST /book', 'Authorization: x', length), 401, 'Invalid token'],
+    ] as const) {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(request)
+      assertFailure(await connection.answer(), status, message)
+    }
+  })
+})

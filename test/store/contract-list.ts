@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, it } from 'node:test'
+import type { Book } from '../../src/book.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { TestStore } from './contract.ts'
+import { booksOf, listAll } from './pages.ts'
+
+const MIB = 1024 * 1024
+
+/** What "bounded size" may come to at most: a page may be longer by one book than so many characters. */
+const PAGE_BOUND = 128 * 1024
+
+/** More lists than any engine has connections. */
+const MANY_LISTS = 50
+
+/** The list of all books: its order, its pages, and what goes on meanwhile. */
+export function listContract(open: () => Promise<TestStore>): void {
+  let opened: TestStore
+  let store: Store
+  beforeEach(async () => {
+    opened = await open()
+    store = opened.store
+  })
+  afterEach(() => opened.remove())
+
+  /** Creates books in batches, so that an engine that shares commits is quick. */
+  async function fill(count: number, title = 'T'): Promise<Book[]> {
+    const books: Book[] = []
+    while (books.length < count) {
+      const batch = Array.from({ length: Math.min(100, count - books.length) }, () =>
+        store.create({ title, author: 'A', year: 1 }),
+      )
+      books.push(...(await Promise.all(batch)))
+    }
+    return books.toSorted((a, b) => a.id - b.id)
+  }
+
+  async function pages(): Promise<string[]> {
+    const pages: string[] = []
+    for await (const page of store.list()) pages.push(page)
+    return pages
+  }
+
+  const ids = (books: readonly Book[]) => books.map(({ id }) => id)
+
+  it('has no page when there is no book', async () => {
+    assert.deepEqual(await pages(), [])
+  })
+
+  it('has every book in the order of ids, whatever was changed and deleted before', async () => {
+    const [first, second, third, fourth] = await fill(4)
+    assert.ok(first && second && third && fourth)
+    await store.update(fourth.id, { title: '' })
+    await store.update(first.id, { title: 'Z', year: 9999 })
+    await store.delete(second.id)
+    const fifth = await store.create({ title: 'A', author: 'A', year: -1 })
+    const expected = [{ ...first, title: 'Z', year: 9999 }, third, { ...fourth, title: '' }, fifth]
+    assert.deepEqual(
+      await listAll(store),
+      expected.map((book) => ({ ...book })),
+    )
+  })
+
+  for (const [count, length] of [
+    [5000, 1],
+    [300, 10_000],
+    [12, MIB],
+  ] as const) {
+    it(`has ${count} books with titles of ${length} characters in pages of bounded size, none empty`, async () => {
+      const books = await fill(count, 'x'.repeat(length))
+      const read = await pages()
+      const longestBook = JSON.stringify(books.at(-1)).length
+      for (const page of read) {
+        assert.ok(booksOf(page).length > 0)
+        assert.ok(page.length <= PAGE_BOUND + longestBook, `${page.length} characters`)
+      }
+      assert.deepEqual(ids(read.flatMap(booksOf)), ids(books))
+    })
+  }
+
+  it('neither repeats nor hides a book because others come and go meanwhile', async () => {
+    const books = await fill(4000, 'x'.repeat(100))
+    const seen: Book[] = []
+    const deleted = new Set<number>()
+    const added = new Set<number>()
+    const last = books.at(-1)
+    assert.ok(last)
+    let reads = 0
+    for await (const text of store.list()) {
+      const page = booksOf(text)
+      seen.push(...page)
+      reads++
+      // The books at the edges of this page, one far ahead, and a new one; the first time a change far ahead too.
+      const ahead = books.findLast(({ id }) => id < last.id && !deleted.has(id))
+      for (const book of [page[0], page.at(-1), ahead]) {
+        if (book === undefined || book.id === last.id) continue
+        await store.delete(book.id)
+        deleted.add(book.id)
+      }
+      if (reads === 1) await store.update(last.id, { title: 'changed' })
+      if (reads <= 3) added.add((await store.create({ title: 'new', author: 'A', year: 1 })).id)
+    }
+    assert.ok(reads > 1, 'the list was read while it changed')
+    const seenIds = ids(seen)
+    assert.deepEqual(
+      seenIds,
+      seenIds.toSorted((a, b) => a - b),
+    )
+    assert.equal(new Set(seenIds).size, seenIds.length, 'no book twice')
+    const lasting = ids(books).filter((id) => !deleted.has(id))
+    assert.deepEqual(
+      seenIds.filter((id) => !deleted.has(id) && !added.has(id)),
+      lasting,
+    )
+    assert.equal(
+      seen.find(({ id }) => id === last.id)?.title,
+      'changed',
+      'a page is read when it is asked for',
+    )
+  })
+
+  it('can be read several times at once', async () => {
+    const books = await fill(20, 'x'.repeat(PAGE_BOUND))
+    for (const read of await Promise.all([listAll(store), listAll(store), listAll(store)])) {
+      assert.deepEqual(ids(read), ids(books))
+    }
+  })
+
+  it('releases what it holds when it is abandoned after a page', async () => {
+    await fill(3, 'x'.repeat(PAGE_BOUND))
+    for (let i = 0; i < MANY_LISTS; i++) {
+      for await (const page of store.list()) {
+        assert.ok(booksOf(page).length < 3)
+        break
+      }
+    }
+    await assertUsable()
+  })
+
+  it('holds nothing before it is read', async () => {
+    await fill(1)
+    for (let i = 0; i < MANY_LISTS; i++) store.list()
+    for (let i = 0; i < MANY_LISTS; i++) await store.list()[Symbol.asyncIterator]().return?.()
+    await assertUsable()
+  })
+
+  /** A write, a whole list, close and reopen. */
+  async function assertUsable(): Promise<void> {
+    const { id } = await store.create({ title: 'T', author: 'A', year: 1 })
+    const count = (await listAll(store)).length
+    store = await opened.reopen()
+    assert.equal((await listAll(store)).length, count)
+    assert.equal(await store.delete(id), true)
+  }
+}

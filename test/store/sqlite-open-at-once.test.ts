@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { it } from 'node:test'
+import { newFile } from './sqlite-file.ts'
+
+const PROCESSES = 8
+const ROUNDS = 50
+
+/** Until every process has got its order, in milliseconds. */
+const HEAD_START = 20
+
+it('eight processes that open one new SQLite file at the same moment all work', async () => {
+  using file = newFile()
+  using processes = new DisposableStack()
+  const openers = Array.from({ length: PROCESSES }, () => processes.use(startOpener()))
+  const ids = openers.map((_, i) => String(i + 1))
+  await Promise.all(openers.map(({ ready }) => ready))
+  for (let round = 0; round < ROUNDS; round++) {
+    const path = join(file.directory, `${round}.db`)
+    const at = Date.now() + HEAD_START
+    const answers = await Promise.all(openers.map(({ open }) => open(path, at)))
+    assert.deepEqual(answers.toSorted(), ids, `round ${round}`)
+  }
+})
+
+/** A process that opens the store when and where it is told, creates a book, closes, and answers the book's id. */
+function startOpener() {
+  const src = resolve(import.meta.dirname, '../../src/store')
+  const script = `
+    import { createInterface } from 'node:readline'
+    import { parseDbUrl } from ${JSON.stringify(`${src}/db-url.ts`)}
+    import { openStore } from ${JSON.stringify(`${src}/open.ts`)}
+    console.log('ready')
+    for await (const order of createInterface(process.stdin)) {
+      const { path, at } = JSON.parse(order)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, at - Date.now())
+      try {
+        const store = await openStore(parseDbUrl('sqlite:' + path))
+        console.log((await store.create({ title: 'T', author: 'A', year: 1 })).id)
+        await store.close()
+      } catch (error) {
+        console.log(error.message)
+      }
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const nextLine = async () => String((await lines.next()).value)
+  return {
+    ready: nextLine(),
+    open: (path: string, at: number): Promise<string> => {
+      child.stdin.write(`${JSON.stringify({ path, at })}\n`)
+      return nextLine()
+    },
+    [Symbol.dispose]: () => child.kill(),
+  }
+}
