@@ -22,7 +22,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: ['store/db-url'],
 
   'store/open': ['type store/db-url', 'store/sqlite', 'type store/store'],
-  'store/sqlite': ['type book', 'store/sqlite-connection', 'store/sqlite-schema', 'store/store'],
+  'store/sqlite': [
+    'type book',
+    'store/sqlite-connection',
+    'store/sqlite-schema',
+    'store/sqlite-writer',
+    'store/store',
+  ],
+  'store/sqlite-writer': ['type book', 'type store/sqlite-group-commit', 'store/store'],
+  'store/sqlite-writer-thread': ['store/sqlite-connection', 'store/sqlite-group-commit'],
+  'store/sqlite-group-commit': ['type book', 'store/sqlite-connection'],
   'store/sqlite-connection': [],
   'store/sqlite-schema': ['store/store'],
   'store/store': ['type book'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { it } from 'node:test'
 import { newFile } from './sqlite-file.ts'
@@ -27,24 +27,7 @@ it('eight processes that open one new SQLite file at the same moment all work', 
 
 /** A process that opens the store when and where it is told, creates a book, closes, and answers the book's id. */
 function startOpener() {
-  const src = resolve(import.meta.dirname, '../../src/store')
-  const script = `
-    import { createInterface } from 'node:readline'
-    import { parseDbUrl } from ${JSON.stringify(`${src}/db-url.ts`)}
-    import { openStore } from ${JSON.stringify(`${src}/open.ts`)}
-    console.log('ready')
-    for await (const order of createInterface(process.stdin)) {
-      const { path, at } = JSON.parse(order)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, at - Date.now())
-      try {
-        const store = await openStore(parseDbUrl('sqlite:' + path))
-        console.log((await store.create({ title: 'T', author: 'A', year: 1 })).id)
-        await store.close()
-      } catch (error) {
-        console.log(error.message)
-      }
-    }`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'opener.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()

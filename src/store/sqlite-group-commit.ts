@@ -1,0 +1,84 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Book, NewBook } from '../book.ts'
+import { isUnavailable } from './sqlite-connection.ts'
+
+/** A write, in a form that can be sent to another thread. */
+export type Write =
+  | ({ readonly kind: 'create' } & NewBook)
+  | ({ readonly kind: 'update'; readonly id: number } & Nullable<NewBook>)
+  | { readonly kind: 'delete'; readonly id: number }
+
+/** A field that is null keeps its value. */
+type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
+
+/** What became of a write: the row that it stored or deleted, if there was one, or why it failed. */
+export type Outcome =
+  | { readonly row: Book | undefined }
+  | { readonly error: Error; readonly unavailable: boolean }
+
+/** Applies writes in batches: one transaction, and so one wait for the disk, for all writes of a batch. */
+export class GroupCommit {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #update: StatementSync
+  readonly #delete: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#insert = database.prepare(
+      'INSERT INTO books (title, author, year) VALUES (?, ?, ?) RETURNING id, title, author, year',
+    )
+    this.#update = database.prepare(`
+      UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
+      WHERE id = ? RETURNING id, title, author, year`)
+    this.#delete = database.prepare('DELETE FROM books WHERE id = ? RETURNING id, title, author, year')
+  }
+
+  /**
+   * Applies the writes in their order and commits. A write that fails fails alone; if the transaction cannot
+   * begin or commit, or SQLite rolls it back, every write has failed and none is stored.
+   * @returns the outcomes, in the order of the writes, once they are on the disk.
+   */
+  commit(writes: readonly Write[]): Outcome[] {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE')
+      const outcomes = writes.map((write) => this.#attempt(write))
+      this.#database.exec('COMMIT')
+      return outcomes
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      return writes.map(() => failed(error))
+    }
+  }
+
+  #attempt(write: Write): Outcome {
+    try {
+      return { row: this.#apply(write) }
+    } catch (error) {
+      // Some errors end the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
+      if (!this.#database.isTransaction) throw error
+      return failed(error)
+    }
+  }
+
+  #apply(write: Write): Book | undefined {
+    switch (write.kind) {
+      case 'create':
+        return row(this.#insert, write.title, write.author, write.year)
+      case 'update':
+        return row(this.#update, write.title, write.author, write.year, write.id)
+      case 'delete':
+        return row(this.#delete, write.id)
+    }
+  }
+}
+
+/** Runs the statement to its end, as `get` would not, so that none is left running when the transaction commits. */
+function row(statement: StatementSync, ...parameters: SQLInputValue[]): Book | undefined {
+  return statement.all(...parameters)[0] as Book | undefined
+}
+
+function failed(cause: unknown): Outcome {
+  const error = cause instanceof Error ? cause : new Error(String(cause))
+  return { error, unavailable: isUnavailable(cause) }
+}

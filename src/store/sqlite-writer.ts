@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { Book } from '../book.ts'
+import type { Outcome, Write } from './sqlite-group-commit.ts'
+import { StoreUnavailable } from './store.ts'
+
+/** Bounds of what may wait for the disk: more is turned away at once. Text is in UTF-16 code units. */
+const MAX_WAITING = 5000
+const MAX_WAITING_TEXT = 32 * 1024 * 1024
+
+interface Pending {
+  readonly write: Write
+  readonly resolve: (row: Book | undefined) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * The one writer of a database file. While a batch of writes is being committed, the next ones wait together and
+ * become the next batch; a write that comes alone is committed at once.
+ */
+export class SqliteWriter {
+  readonly #path: string
+  /** Undefined after it has died, until there is something to write again. */
+  #thread: Worker | undefined
+  #waiting: Pending[] = []
+  #waitingText = 0
+  #committing: Pending[] = []
+  #scheduled = false
+
+  /** @param path of a database file that has its schema. */
+  constructor(path: string) {
+    this.#path = path
+    this.#thread = this.#start()
+  }
+
+  /**
+   * @returns the row stored or deleted, once that is on the disk, or undefined if there is none with that id.
+   * @throws StoreUnavailable also at once, when too much is waiting already.
+   */
+  async write(write: Write): Promise<Book | undefined> {
+    const text = textLength(write)
+    if (this.#waiting.length >= MAX_WAITING || this.#waitingText + text > MAX_WAITING_TEXT) {
+      throw new StoreUnavailable('too many writes are waiting for the disk')
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, resolve, reject })
+      this.#waitingText += text
+      this.#commitSoon()
+    })
+  }
+
+  /** Commits what is waiting and ends the thread. */
+  async close(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#committing.length > 0) await setImmediate()
+    const thread = this.#thread
+    if (thread === undefined) return
+    const exit = once(thread, 'exit')
+    thread.postMessage(null)
+    await exit
+  }
+
+  /** Takes in what else arrives in this turn of the event loop. */
+  #commitSoon(): void {
+    if (this.#scheduled || this.#committing.length > 0) return
+    this.#scheduled = true
+    globalThis.setImmediate(() => {
+      this.#scheduled = false
+      this.#commit()
+    })
+  }
+
+  #commit(): void {
+    if (this.#waiting.length === 0) return
+    this.#committing = this.#waiting
+    this.#waiting = []
+    this.#waitingText = 0
+    this.#thread ??= this.#start()
+    this.#thread.postMessage(this.#committing.map(({ write }) => write))
+  }
+
+  #settle(outcomes: readonly Outcome[]): void {
+    const committed = this.#committing
+    this.#committing = []
+    // First the next batch, so that the disk works while the answers are written.
+    this.#commit()
+    for (const [i, { resolve, reject }] of committed.entries()) {
+      const outcome = outcomes[i]
+      if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
+      else if ('row' in outcome) resolve(outcome.row)
+      else if (outcome.unavailable)
+        reject(new StoreUnavailable(outcome.error.message, { cause: outcome.error }))
+      else reject(outcome.error)
+    }
+  }
+
+  #start(): Worker {
+    const thread = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
+      workerData: this.#path,
+    })
+    let reason = 'it was terminated'
+    thread.on('message', (outcomes: Outcome[]) => this.#settle(outcomes))
+    thread.on('error', (error) => {
+      reason = error instanceof Error ? error.message : String(error)
+    })
+    thread.on('exit', () => {
+      this.#thread = undefined
+      const lost = this.#committing
+      this.#committing = []
+      for (const { reject } of lost) {
+        reject(
+          new StoreUnavailable(
+            `the writer thread died, and it is not known whether the write was stored: ${reason}`,
+          ),
+        )
+      }
+      this.#commit()
+    })
+    return thread
+  }
+}
+
+function textLength(write: Write): number {
+  return write.kind === 'delete' ? 0 : (write.title?.length ?? 0) + (write.author?.length ?? 0)
+}
