@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { parseEnv } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from './auth.ts'
-import { type Config, ConfigError, configWarnings, readConfig } from './config.ts'
+import { OperatorError, runCommand } from './command.ts'
+import { type Config, configWarnings } from './config.ts'
 import { firstSteps } from './first-steps.ts'
 import { createServer } from './server.ts'
 import { openStore } from './store/open.ts'
@@ -15,16 +14,7 @@ const GRACE = 8000
 /** How often connections that have become idle are closed while stopping, in milliseconds. */
 const IDLE_CHECK_INTERVAL = 50
 
-/** A reason not to start. The message is for the operator: complete, and without secrets. */
-class CannotStart extends Error {}
-
-try {
-  await start(loadConfig())
-} catch (error) {
-  if (!(error instanceof CannotStart)) throw error
-  process.stderr.write(`Cannot start: ${error.message}\n`)
-  process.exitCode = 1
-}
+await runCommand('start', start)
 
 async function start(config: Config): Promise<void> {
   const store = await open(config)
@@ -41,31 +31,11 @@ async function start(config: Config): Promise<void> {
   }
 }
 
-/** Settings of the environment come before those of a `.env` file in the working directory. */
-function loadConfig(): Config {
-  try {
-    return readConfig({ ...readEnvFile(), ...process.env })
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    throw new CannotStart(error.faults.join('\n              '))
-  }
-}
-
-function readEnvFile(): NodeJS.Dict<string> {
-  try {
-    return parseEnv(readFileSync('.env', 'utf8'))
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return {}
-    throw new CannotStart(`the file .env cannot be read: ${message}`)
-  }
-}
-
 async function open(config: Config): Promise<Store> {
   try {
     return await openStore(config.dbUrl)
   } catch (error) {
-    throw error instanceof StoreNotOpened ? new CannotStart(`DB_URL: ${error.message}`) : error
+    throw error instanceof StoreNotOpened ? new OperatorError(`DB_URL: ${error.message}`) : error
   }
 }
 
@@ -85,14 +55,14 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<str
 function cannotListen(error: NodeJS.ErrnoException, host: string | undefined, port: number): Error {
   switch (error.code) {
     case 'EADDRINUSE':
-      return new CannotStart(`PORT: ${port} is in use; stop the program that uses it, or set another port`)
+      return new OperatorError(`PORT: ${port} is in use; stop the program that uses it, or set another port`)
     case 'EACCES':
-      return new CannotStart(`PORT: this user may not listen on ${port}; set a port above 1023`)
+      return new OperatorError(`PORT: this user may not listen on ${port}; set a port above 1023`)
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return new CannotStart(`HOST: ${host} is not an address of this machine`)
+      return new OperatorError(`HOST: ${host} is not an address of this machine`)
     default:
       return error
   }

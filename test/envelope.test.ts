@@ -65,7 +65,7 @@ describe('the envelope (§2)', () => {
 })
 
 describe('a failure', () => {
-  it('is thrown, shared by all requests, and so cannot be changed and holds no stack', () => {
+  it('is one object for all requests, so it cannot be changed and holds no stack', () => {
     for (const each of Object.values(failure)) {
       assert.ok(each instanceof Failure && each instanceof Error)
       assert.ok(Object.isFrozen(each))

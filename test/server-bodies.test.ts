@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { logIn } from './support/client.ts'
 import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
 import { type Service, startService, temporaryDirectory } from './support/service.ts'
@@ -54,6 +55,23 @@ describe('a body over 1 MiB is answered with 413, dropped, and the connection ke
       assert.equal((await connection.answer()).status, 400)
     })
   }
+
+  it('and cut without another answer when it does not end', async () => {
+    using connection = await RawConnection.open(service.url)
+    await connection.send(authorized('POST /book', 'Transfer-Encoding: chunked'))
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    for (let sent = 0; sent <= MIB; sent += 0x10000) await connection.send(chunk)
+    assertFailure(await connection.answer(), 413, 'Request body too large')
+    let ended = false
+    const rest = connection.rest().finally(() => {
+      ended = true
+    })
+    while (!ended) {
+      await connection.send(chunk)
+      await setTimeout(10)
+    }
+    assert.equal(await rest, '')
+  })
 
   it('is looked at after the token and the existence of the book (§4 rule 3)', async () => {
     const length = `Content-Length: ${MIB + 1}`

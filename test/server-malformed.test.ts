@@ -118,6 +118,7 @@ describe('a header block over 16 KiB is answered with 431, and the connection cl
     for (let sent = 0; sent < 200_000; sent += 10_000) await connection.send('x'.repeat(10_000))
     assertFailure(await connection.answer(), 431, 'Request header fields too large')
     assert.equal(await connection.rest(), '')
+    assert.equal(connection.wasCut, false)
   })
 
   it('but not one of 15 KiB', async () => {

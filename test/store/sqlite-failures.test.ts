@@ -31,6 +31,25 @@ describe('a write lock held by another process', () => {
     assert.deepEqual({ ...(await store.update(id, { title: 'kept' })) }, { id, ...BOOK, title: 'kept' })
     await store.close()
   })
+
+  it('makes all writes fail that were asked for at once, and none of them happen later', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const { id } = await store.create(BOOK)
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    const writes = [store.update(id, { year: 2 }), store.create(BOOK), store.create(BOOK), store.delete(id)]
+    for (const write of await Promise.allSettled(writes)) {
+      assert.ok(write.status === 'rejected' && write.reason instanceof StoreUnavailable)
+    }
+    other.exec('ROLLBACK')
+    const { id: next } = await store.create(BOOK)
+    assert.deepEqual(await listAll(store), [
+      { id, ...BOOK },
+      { id: next, ...BOOK },
+    ])
+    await store.close()
+  })
 })
 
 describe('a damaged database file', () => {

@@ -81,6 +81,11 @@ export class RawConnection implements Disposable {
     return this.#received
   }
 
+  /** Whether the server cut the connection, by which a client may lose what it has not read yet. */
+  get wasCut(): boolean {
+    return this.#error !== undefined
+  }
+
   [Symbol.dispose](): void {
     this.#socket.destroy()
   }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { logIn } from './support/client.ts'
+import { type Service, startService, temporaryDirectory } from './support/service.ts'
+
+const BACKUP = resolve(import.meta.dirname, '../src/backup.ts')
+
+describe('backup of a database in use', () => {
+  const directory = temporaryDirectory()
+  let service: Service
+  let authorization: string
+
+  before(async () => {
+    service = await startService(directory.path)
+    authorization = await logIn(service.url)
+  })
+  after(async () => {
+    await service.stop()
+    directory.remove()
+  })
+
+  const options = (dbUrl = 'sqlite:books.db') => ({
+    cwd: directory.path,
+    env: { PATH: process.env.PATH, DB_URL: dbUrl },
+  })
+  const backUp = (...args: string[]) => promisify(execFile)(process.execPath, [BACKUP, ...args], options())
+
+  /** Creates a book and answers its id. */
+  async function create(): Promise<number> {
+    const body = JSON.stringify({ title: 'x'.repeat(2000), author: 'A', year: 1 })
+    const response = await fetch(`${service.url}/book`, { method: 'POST', headers: { authorization }, body })
+    return ((await response.json()) as { data: { id: number } }).data.id
+  }
+
+  /** Writes over several connections until the operation ends; answers what was acknowledged before it began. */
+  async function whileWriting(
+    operation: () => Promise<unknown>,
+  ): Promise<{ before: number[]; all: number[] }> {
+    const all: number[] = []
+    let done = false
+    const writers = Array.from({ length: 8 }, async () => {
+      while (!done) all.push(await create())
+    })
+    while (all.length < 500) await create()
+    const before = [...all]
+    await operation().finally(() => {
+      done = true
+    })
+    await Promise.all(writers)
+    return { before, all }
+  }
+
+  /** Opens a copy, checks it, and answers the ids that it holds. */
+  function idsIn(name: string): Set<unknown> {
+    using copy = new DatabaseSync(join(directory.path, name))
+    assert.equal(copy.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    return new Set(
+      copy
+        .prepare('SELECT id FROM books')
+        .all()
+        .map(({ id }) => id),
+    )
+  }
+
+  it('holds every write that was acknowledged before it began, and can be opened', async () => {
+    const { before, all } = await whileWriting(() => backUp('copy.db'))
+    const stored = idsIn('copy.db')
+    assert.deepEqual(
+      before.filter((id) => !stored.has(id)),
+      [],
+    )
+    assert.ok(all.length > before.length, 'books were written meanwhile')
+  })
+
+  it('serves the same books when the service is started on the copy', async () => {
+    await backUp('served.db')
+    const other = await startService(directory.path, { DB_URL: 'sqlite:served.db' })
+    const list = async ({ url }: Service) =>
+      (await fetch(`${url}/books`, { headers: { authorization: await logIn(url) } })).text()
+    assert.equal(await list(other), await list(service))
+    await other.stop()
+  })
+
+  it('never replaces a file', async () => {
+    writeFileSync(join(directory.path, 'mine.txt'), 'mine')
+    await assert.rejects(backUp('mine.txt'), {
+      code: 1,
+      stderr: /^Cannot back up: mine\.txt exists already.*\n$/,
+    })
+  })
+
+  it('says what is wrong in one line: no database, no directory, no argument', async () => {
+    const missing = promisify(execFile)(process.execPath, [BACKUP, 'a.db'], options('sqlite:none.db'))
+    await assert.rejects(missing, { code: 1, stderr: 'Cannot back up: there is no database none.db\n' })
+    await assert.rejects(backUp('none/a.db'), {
+      code: 1,
+      stderr: /^Cannot back up: there is no directory \S+\n$/,
+    })
+    await assert.rejects(backUp(), { code: 1, stderr: /npm run backup -- FILE/ })
+  })
+
+  it('leaves nothing behind when it is interrupted', async () => {
+    const child = spawn(process.execPath, [BACKUP, 'interrupted.db'], { ...options(), stdio: 'pipe' })
+    const part = () => readdirSync(directory.path).some((name) => name.endsWith('.part'))
+    while (!part() && child.exitCode === null) await new Promise((next) => setImmediate(next))
+    child.kill('SIGINT')
+    const [code] = await once(child, 'exit')
+    const left = readdirSync(directory.path).filter(
+      (name) => name.includes('part') || name.includes('interrupted'),
+    )
+    // The copy may have been complete before the signal came.
+    assert.deepEqual(left, code === 0 ? ['interrupted.db'] : [])
+  })
+})
