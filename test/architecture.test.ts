@@ -26,6 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/open': ['type store/db-url', 'store/sqlite', 'type store/store'],
   'store/sqlite': [
     'type book',
+    'store/files',
     'store/sqlite-connection',
     'store/sqlite-schema',
     'store/sqlite-writer',
@@ -34,7 +35,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-writer': ['type book', 'type store/sqlite-group-commit', 'store/store'],
   'store/sqlite-writer-thread': ['store/sqlite-connection', 'store/sqlite-group-commit'],
   'store/sqlite-group-commit': ['type book', 'store/sqlite-connection'],
-  'store/sqlite-backup': ['store/sqlite-connection'],
+  'store/sqlite-backup': ['store/files', 'store/sqlite-connection'],
+  'store/files': [],
   'store/sqlite-connection': [],
   'store/sqlite-schema': ['store/store'],
   'store/store': ['type book'],

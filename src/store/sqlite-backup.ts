@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
+import { synchronise } from './files.ts'
 import { openConnection } from './sqlite-connection.ts'
 
 /** Pages copied between two reports of progress. */
@@ -68,13 +69,4 @@ function check(path: string): void {
   using database = openConnection(path)
   const result = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
   if (result !== 'ok') throw new Error(`the copy fails its integrity check: ${result}`)
-}
-
-function synchronise(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }

@@ -71,7 +71,7 @@ export class SqliteWriter {
   }
 
   #commit(): void {
-    if (this.#waiting.length === 0) return
+    if (this.#waiting.length === 0 || this.#committing.length > 0) return
     this.#committing = this.#waiting
     this.#waiting = []
     this.#waitingText = 0

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
+import { makeDirectory } from './files.ts'
 import { isUnavailable, makeDurable, openConnection } from './sqlite-connection.ts'
 import { createSchema, hasSchema } from './sqlite-schema.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
@@ -111,18 +111,6 @@ function attempt<Result>(operation: () => Result): Result {
   } catch (error) {
     if (isUnavailable(error)) throw new StoreUnavailable((error as Error).message, { cause: error })
     throw error
-  }
-}
-
-/** Node's recursive mkdir never ends where the system answers ENOENT below a directory that exists, as in /proc. */
-function makeDirectory(path: string): void {
-  if (existsSync(path)) return
-  makeDirectory(dirname(path))
-  try {
-    mkdirSync(path)
-  } catch (error) {
-    // Another instance that starts at the same time may have been faster.
-    if (!existsSync(path)) throw error
   }
 }
 

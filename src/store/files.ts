@@ -1,0 +1,30 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a directory and those above it, so that they survive a power cut. (Node's recursive mkdir does not, and
+ * never ends where the system answers ENOENT below a directory that exists, as in /proc.)
+ * @throws the error of the system.
+ */
+export function makeDirectory(path: string): void {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another instance that starts at the same time may have been faster.
+    if (!existsSync(path)) throw error
+  }
+  synchronise(dirname(path))
+}
+
+/** Brings a file, or the names in a directory, to the disk. Windows has no such thing for directories. */
+export function synchronise(path: string): void {
+  if (process.platform === 'win32') return
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
