@@ -4,39 +4,24 @@ import { once } from 'node:events'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { logIn } from './support/client.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { startService } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 const BACKUP = resolve(import.meta.dirname, '../src/backup.ts')
 
 describe('backup of a database in use', () => {
-  const directory = temporaryDirectory()
-  let service: Service
-  let authorization: string
-
-  before(async () => {
-    service = await startService(directory.path)
-    authorization = await logIn(service.url)
-  })
-  after(async () => {
-    await service.stop()
-    directory.remove()
-  })
+  const service = useService()
 
   const options = (dbUrl = 'sqlite:books.db') => ({
-    cwd: directory.path,
+    cwd: service.directory,
     env: { PATH: process.env.PATH, DB_URL: dbUrl },
   })
   const backUp = (...args: string[]) => promisify(execFile)(process.execPath, [BACKUP, ...args], options())
 
-  /** Creates a book and answers its id. */
-  async function create(): Promise<number> {
-    const body = JSON.stringify({ title: 'x'.repeat(2000), author: 'A', year: 1 })
-    const response = await fetch(`${service.url}/book`, { method: 'POST', headers: { authorization }, body })
-    return ((await response.json()) as { data: { id: number } }).data.id
-  }
+  const create = () => service.createBook({ title: 'x'.repeat(2000), author: 'A', year: 1 })
 
   /** Writes over several connections until the operation ends; answers what was acknowledged before it began. */
   async function whileWriting(
@@ -58,7 +43,7 @@ describe('backup of a database in use', () => {
 
   /** Opens a copy, checks it, and answers the ids that it holds. */
   function idsIn(name: string): Set<unknown> {
-    using copy = new DatabaseSync(join(directory.path, name))
+    using copy = new DatabaseSync(join(service.directory, name))
     assert.equal(copy.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     return new Set(
       copy
@@ -80,15 +65,15 @@ describe('backup of a database in use', () => {
 
   it('serves the same books when the service is started on the copy', async () => {
     await backUp('served.db')
-    const other = await startService(directory.path, { DB_URL: 'sqlite:served.db' })
-    const list = async ({ url }: Service) =>
+    const other = await startService(service.directory, { DB_URL: 'sqlite:served.db' })
+    const list = async ({ url }: { url: string }) =>
       (await fetch(`${url}/books`, { headers: { authorization: await logIn(url) } })).text()
     assert.equal(await list(other), await list(service))
     await other.stop()
   })
 
   it('never replaces a file', async () => {
-    writeFileSync(join(directory.path, 'mine.txt'), 'mine')
+    writeFileSync(join(service.directory, 'mine.txt'), 'mine')
     await assert.rejects(backUp('mine.txt'), {
       code: 1,
       stderr: /^Cannot back up: mine\.txt exists already.*\n$/,
@@ -107,11 +92,11 @@ describe('backup of a database in use', () => {
 
   it('leaves nothing behind when it is interrupted', async () => {
     const child = spawn(process.execPath, [BACKUP, 'interrupted.db'], { ...options(), stdio: 'pipe' })
-    const part = () => readdirSync(directory.path).some((name) => name.endsWith('.part'))
+    const part = () => readdirSync(service.directory).some((name) => name.endsWith('.part'))
     while (!part() && child.exitCode === null) await new Promise((next) => setImmediate(next))
     child.kill('SIGINT')
     const [code] = await once(child, 'exit')
-    const left = readdirSync(directory.path).filter(
+    const left = readdirSync(service.directory).filter(
       (name) => name.includes('part') || name.includes('interrupted'),
     )
     // The copy may have been complete before the signal came.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { logIn } from './support/client.ts'
-import { ACCOUNT, type Service, startService, temporaryDirectory } from './support/service.ts'
+import { ACCOUNT } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 2000)
 
@@ -16,18 +16,7 @@ interface Attack {
 }
 
 describe('whatever is sent to whatever endpoint', () => {
-  const directory = temporaryDirectory()
-  let service: Service
-  let token: string
-
-  before(async () => {
-    service = await startService(directory.path)
-    token = await logIn(service.url)
-  })
-  after(async () => {
-    await service.stop()
-    directory.remove()
-  })
+  const service = useService()
 
   it(`is answered in the envelope, its status that of HTTP, and never with a 5xx (${RUNS} runs)`, async () => {
     await fc.assert(
@@ -49,13 +38,19 @@ describe('whatever is sent to whatever endpoint', () => {
     await fc.assert(
       fc.asyncProperty(books(), async (book) => {
         const body = Buffer.from(JSON.stringify(book))
-        const created = await send({ method: 'POST', path: '/book', token, contentType: undefined, body })
+        const created = await send({
+          method: 'POST',
+          path: '/book',
+          token: service.token,
+          contentType: undefined,
+          body,
+        })
         assert.equal(created.status, 201)
         const { id } = JSON.parse(created.text).data
         const read = await send({
           method: 'GET',
           path: `/book/${id}`,
-          token,
+          token: service.token,
           contentType: undefined,
           body: Buffer.alloc(0),
         })
@@ -122,7 +117,8 @@ describe('whatever is sent to whatever endpoint', () => {
 
   function send(attack: Attack): Promise<{ status: number; text: string }> {
     const headers: Record<string, string | number> = { 'content-length': attack.body.length }
-    if (attack.token !== undefined) headers.authorization = attack.token === 'valid' ? token : attack.token
+    if (attack.token !== undefined)
+      headers.authorization = attack.token === 'valid' ? service.token : attack.token
     if (attack.contentType !== undefined) headers['content-type'] = attack.contentType
     return new Promise((resolve, reject) => {
       const { method, path } = attack

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { type Envelope, failure, success } from '../src/envelope.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 interface Operation {
   security?: unknown
@@ -28,17 +28,9 @@ interface Document {
 }
 
 describe('/openapi.json', () => {
-  const directory = temporaryDirectory()
-  let service: Service
   let document: Document
-
-  before(async () => {
-    service = await startService(directory.path)
-    document = (await (await fetch(`${service.url}/openapi.json`)).json()) as Document
-  })
-  after(async () => {
-    await service.stop()
-    directory.remove()
+  useService(async ({ url }) => {
+    document = (await (await fetch(`${url}/openapi.json`)).json()) as Document
   })
 
   it('is a valid OpenAPI 3.1 document', async () => {

@@ -1,32 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { logIn } from './support/client.ts'
 import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 const MIB = 1024 * 1024
 
-const directory = temporaryDirectory()
-let service: Service
-let token: string
-before(async () => {
-  service = await startService(directory.path)
-  token = await logIn(service.url)
-  const body = '{"title":"T","author":"A","year":1}'
-  const response = await fetch(`${service.url}/book`, {
-    method: 'POST',
-    headers: { authorization: token },
-    body,
-  })
-  assert.equal(response.status, 201)
-})
-after(async () => {
-  await service.stop()
-  directory.remove()
-})
+const service = useService((started) => started.createBook())
 
-const authorized = (line: string, ...fields: string[]) => head(line, `Authorization: ${token}`, ...fields)
+const authorized = (line: string, ...fields: string[]) =>
+  head(line, `Authorization: ${service.token}`, ...fields)
 
 describe('a body over 1 MiB is answered with 413, dropped, and the connection kept', () => {
   for (const line of ['POST /token', 'POST /book', 'PUT /book/1']) {

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { logIn } from './support/client.ts'
+import { describe, it } from 'node:test'
 import { assertFailure, RawConnection, refusal } from './support/raw-socket.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 const KIB = 1024
 
-const directory = temporaryDirectory()
-let service: Service
-let token: string
-before(async () => {
-  service = await startService(directory.path)
-  token = await logIn(service.url)
-})
-after(async () => {
-  await service.stop()
-  directory.remove()
-})
+const service = useService()
 
 const HOST = 'Host: test\r\n'
 const get = (fields: string) => `GET /books HTTP/1.1\r\n${fields}\r\n`
@@ -74,7 +63,7 @@ describe('malformed HTTP is answered with 400 Bad request, and the connection cl
   }
 
   it('a bad chunk in the body of a book, although its token is good', async () => {
-    const head = `POST /book HTTP/1.1\r\n${HOST}Authorization: ${token}\r\n${CHUNKED}\r\n`
+    const head = `POST /book HTTP/1.1\r\n${HOST}Authorization: ${service.token}\r\n${CHUNKED}\r\n`
     assertFailure(await refusal(service.url, `${head}zz\r\n`), 400, 'Bad request')
   })
 
@@ -123,13 +112,13 @@ describe('a header block over 16 KiB is answered with 431, and the connection cl
 
   it('but not one of 15 KiB', async () => {
     using connection = await RawConnection.open(service.url)
-    await connection.send(get(`${HOST}Authorization: ${token}\r\nA: ${'x'.repeat(15 * KIB)}\r\n`))
+    await connection.send(get(`${HOST}Authorization: ${service.token}\r\nA: ${'x'.repeat(15 * KIB)}\r\n`))
     assert.equal((await connection.answer()).status, 200)
   })
 })
 
 it('after all this the service answers, and has logged no failure', async () => {
-  const response = await fetch(`${service.url}/books`, { headers: { authorization: token } })
+  const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
   assert.deepEqual(await response.json(), { status: 200, message: 'Books retrieved successfully', data: [] })
   assert.doesNotMatch(service.output(), /"level":[456]0/)
 })

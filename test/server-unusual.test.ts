@@ -1,33 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { logIn } from './support/client.ts'
+import { describe, it } from 'node:test'
 import { head, RawConnection } from './support/raw-socket.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
-const directory = temporaryDirectory()
-let service: Service
-let token: string
-before(async () => {
-  service = await startService(directory.path)
-  token = await logIn(service.url)
-  const body = '{"title":"T","author":"A","year":1}'
-  const response = await fetch(`${service.url}/book`, {
-    method: 'POST',
-    headers: { authorization: token },
-    body,
-  })
-  assert.equal(response.status, 201)
-})
-after(async () => {
-  await service.stop()
-  directory.remove()
-})
+const service = useService((started) => started.createBook())
 
-const authorized = (line: string, ...fields: string[]) => head(line, `Authorization: ${token}`, ...fields)
+const authorized = (line: string, ...fields: string[]) =>
+  head(line, `Authorization: ${service.token}`, ...fields)
 
 describe('unusual requests that are good', () => {
   for (const [name, request] of Object.entries({
-    'HTTP/1.0 without Host': () => `GET /books HTTP/1.0\r\nAuthorization: ${token}\r\n\r\n`,
+    'HTTP/1.0 without Host': () => `GET /books HTTP/1.0\r\nAuthorization: ${service.token}\r\n\r\n`,
     'HTTP/1.0 with Host': () => authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0'),
     'an expectation of something unknown': () => authorized('GET /books', 'Expect: foo'),
     'an upgrade to HTTP/2': () => authorized('GET /books', 'Connection: Upgrade', 'Upgrade: h2c'),
@@ -37,7 +20,7 @@ describe('unusual requests that are good', () => {
     'a query': () => authorized('GET /books?x=%zz&y[]=1&y[]=2&__proto__=3'),
     'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
     'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
-    'an empty Host': () => `GET /books HTTP/1.1\r\nHost:\r\nAuthorization: ${token}\r\n\r\n`,
+    'an empty Host': () => `GET /books HTTP/1.1\r\nHost:\r\nAuthorization: ${service.token}\r\n\r\n`,
   })) {
     it(`${name} is served`, async () => {
       using connection = await RawConnection.open(service.url)
@@ -56,7 +39,7 @@ describe('unusual requests that are good', () => {
 })
 
 it('after all this the service answers, and has logged no failure', async () => {
-  const response = await fetch(`${service.url}/book/1`, { headers: { authorization: token } })
+  const response = await fetch(`${service.url}/book/1`, { headers: { authorization: service.token } })
   assert.deepEqual(await response.json(), {
     status: 200,
     message: 'Book retrieved successfully',

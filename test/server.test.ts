@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { logIn } from './support/client.ts'
+import { describe, it } from 'node:test'
 import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
-import { type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
-const directory = temporaryDirectory()
-let service: Service
-let token: string
-before(async () => {
-  service = await startService(directory.path)
-  token = await logIn(service.url)
-})
-after(async () => {
-  await service.stop()
-  directory.remove()
-})
+const service = useService()
 
 describe('a path with another method', () => {
   for (const [path, allowed] of Object.entries({
@@ -73,7 +62,7 @@ describe('an unknown path', () => {
   ]) {
     const shown = path.length > 40 ? `a path of ${path.length} bytes` : path
     it(`${shown} is 404 Not found, with and without a token, whatever the body`, async () => {
-      for (const authorization of [token, '']) {
+      for (const authorization of [service.token, '']) {
         for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
           using connection = await RawConnection.open(service.url)
           const fields = [
