@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Book } from '../book.ts'
 import type { Outcome, Write } from './sqlite-group-commit.ts'
@@ -27,6 +25,8 @@ export class SqliteWriter {
   #waitingText = 0
   #committing: Pending[] = []
   #scheduled = false
+  /** Called when nothing waits and nothing is being committed. */
+  #drained = () => {}
 
   /** @param path of a database file that has its schema. */
   constructor(path: string) {
@@ -52,10 +52,13 @@ export class SqliteWriter {
 
   /** Commits what is waiting and ends the thread. */
   async close(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#committing.length > 0) await setImmediate()
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve
+      this.#commit()
+    })
     const thread = this.#thread
     if (thread === undefined) return
-    const exit = once(thread, 'exit')
+    const exit = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage(null)
     await exit
   }
@@ -64,14 +67,18 @@ export class SqliteWriter {
   #commitSoon(): void {
     if (this.#scheduled || this.#committing.length > 0) return
     this.#scheduled = true
-    globalThis.setImmediate(() => {
+    setImmediate(() => {
       this.#scheduled = false
       this.#commit()
     })
   }
 
   #commit(): void {
-    if (this.#waiting.length === 0 || this.#committing.length > 0) return
+    if (this.#committing.length > 0) return
+    if (this.#waiting.length === 0) {
+      this.#drained()
+      return
+    }
     this.#committing = this.#waiting
     this.#waiting = []
     this.#waitingText = 0
@@ -98,22 +105,18 @@ export class SqliteWriter {
     const thread = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
       workerData: this.#path,
     })
-    let reason = 'it was terminated'
+    let cause: unknown = new Error('it was terminated')
     thread.on('message', (outcomes: Outcome[]) => this.#settle(outcomes))
     thread.on('error', (error) => {
-      reason = error instanceof Error ? error.message : String(error)
+      cause = error
     })
     thread.on('exit', () => {
       this.#thread = undefined
       const lost = this.#committing
       this.#committing = []
-      for (const { reject } of lost) {
-        reject(
-          new StoreUnavailable(
-            `the writer thread died, and it is not known whether the write was stored: ${reason}`,
-          ),
-        )
-      }
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
+      for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
       this.#commit()
     })
     return thread
