@@ -28,7 +28,8 @@ function loadConfig(): Config {
 
 function readEnvFile(): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync('.env', 'utf8'))
+    // Some editors begin a file with a byte order mark, which would become part of the first name.
+    return parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return {}

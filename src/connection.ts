@@ -45,6 +45,7 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
     earlier.once('close', () => refuseInTurn(answer, socket))
     return
   }
+  // A request whose body goes wrong after its answer was sent, such as a 401, gets no second one.
   const isAnswered = newest.get(socket)?.complete === false && current(socket) === undefined
   if (isAnswered) socket.end()
   else socket.end(response(answer))
@@ -72,8 +73,12 @@ export function refuseUnroutable(
 ) {
   // An expectation other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would answer 417.
   server.on('checkExpectation', route)
-  // This is no proxy (RFC 9110 §9.3.6); Node would close the connection without an answer.
-  server.on('connect', (_request, socket: Socket) => refuseConnection(new Error('CONNECT'), socket))
+  // This is no proxy (RFC 9110 §9.3.6); Node would close the connection without an answer. It has taken its own
+  // listeners off the socket, without one of which a reset by the client would end the process.
+  server.on('connect', (_request, socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    refuseConnection(new Error('CONNECT'), socket)
+  })
 }
 
 /**

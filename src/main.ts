@@ -4,6 +4,7 @@ import { Auth } from './auth.ts'
 import { OperatorError, runCommand } from './command.ts'
 import { type Config, configWarnings } from './config.ts'
 import { firstSteps } from './first-steps.ts'
+import { output } from './output.ts'
 import { createServer } from './server.ts'
 import { openStore } from './store/open.ts'
 import { type Store, StoreNotOpened } from './store/store.ts'
@@ -21,9 +22,9 @@ async function start(config: Config): Promise<void> {
   try {
     const app = await createServer({ store, auth: new Auth(config, config.secretToken) }, config.logLevel)
     const url = await listen(app, config)
-    app.log.info({ url }, 'listening')
     for (const warning of configWarnings(config)) app.log.warn(warning)
-    if (config.generated.has('PASSWORD')) process.stdout.write(firstSteps(config, url))
+    if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
+    app.log.info({ url, username: config.username }, 'listening')
     stopOnSignal(app, store)
   } catch (error) {
     await store.close()
@@ -47,6 +48,7 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<str
     app.server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)))
     app.server.listen({ host, port }, resolve)
   })
+  app.server.removeAllListeners('error').on('error', (err) => app.log.error({ err }, 'the server failed'))
   const address = app.server.address() as AddressInfo
   const name = host === undefined || host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${isIPv6(name) ? `[${name}]` : name}:${address.port}`
@@ -57,12 +59,14 @@ function cannotListen(error: NodeJS.ErrnoException, host: string | undefined, po
     case 'EADDRINUSE':
       return new OperatorError(`PORT: ${port} is in use; stop the program that uses it, or set another port`)
     case 'EACCES':
-      return new OperatorError(`PORT: this user may not listen on ${port}; set a port above 1023`)
+      return new OperatorError(
+        `PORT: this user may not listen on ${port}; set another port, such as one above 1023`,
+      )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return new OperatorError(`HOST: ${host} is not an address of this machine`)
+      return new OperatorError(`HOST: ${host ?? 'every address'} cannot be listened on: ${error.message}`)
     default:
       return error
   }

@@ -2,12 +2,12 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { failure } from './envelope.ts'
 
-/** Escapes the percent signs of the path, so that routing takes it as it was sent: `/book/%31` is not `/book/1`. */
+/** Escapes what the router would decode or cut off, so that it takes the path as it was sent: `/book/%31` is not `/book/1`. */
 export function literalPath(url: string): string {
-  if (!url.includes('%')) return url
+  if (!/[%#]/.test(url)) return url
   const query = url.indexOf('?')
   const path = query === -1 ? url : url.slice(0, query)
-  return path.replaceAll('%', '%25') + url.slice(path.length)
+  return path.replaceAll('%', '%25').replaceAll('#', '%23') + url.slice(path.length)
 }
 
 /**

@@ -11,6 +11,7 @@ import type { LogLevel } from './config.ts'
 import { dropRest, nonconformance, noteRequest, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerOpenApi } from './openapi.ts'
+import { output } from './output.ts'
 import { collectPaths, literalPath } from './routing.ts'
 import { StoreUnavailable } from './store/store.ts'
 
@@ -24,7 +25,10 @@ const LIMITS = {
   requestTime: 30_000,
   /** How often the two are checked. */
   timeCheckInterval: 1000,
-  /** An idle connection is kept longer than the 60 seconds usual in proxies, so that the proxy closes it first. */
+  /**
+   * A connection on which nothing moves, be it idle or to a client that does not read its answer. Longer than the
+   * 60 seconds usual in proxies, so that the proxy closes an idle one first.
+   */
   idleTime: 72_000,
 }
 
@@ -41,15 +45,15 @@ declare module 'fastify' {
 /** The HTTP service, not yet listening. */
 export async function createServer(services: Services, logLevel: LogLevel): Promise<FastifyInstance> {
   const app = fastify({
-    logger: { level: logLevel },
+    logger: { level: logLevel, stream: output },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.body,
     requestTimeout: LIMITS.requestTime,
     keepAliveTimeout: LIMITS.idleTime,
+    connectionTimeout: LIMITS.idleTime,
     http: {
       maxHeaderSize: LIMITS.headers,
       headersTimeout: LIMITS.headersTime,
-      requestTimeout: LIMITS.requestTime,
       connectionsCheckingInterval: LIMITS.timeCheckInterval,
       // Node would answer these two itself, outside the envelope, or use the first of several values.
       requireHostHeader: false,

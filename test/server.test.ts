@@ -5,6 +5,16 @@ import { useService } from './support/use-service.ts'
 
 const service = useService()
 
+for (const path of ['/book/1#', '/book/1#abc', '/book/%31', '/book/1%23']) {
+  it(`${path} is no book's path, although the book 1 exists`, async () => {
+    const id = await service.createBook()
+    assert.ok(id >= 1)
+    using connection = await RawConnection.open(service.url)
+    await connection.send(head(`GET ${path}`, `Authorization: ${service.token}`))
+    assertFailure(await connection.answer(), 404, 'Book not found')
+  })
+}
+
 describe('a path with another method', () => {
   for (const [path, allowed] of Object.entries({
     '/token': ['POST'],

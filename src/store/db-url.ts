@@ -17,7 +17,11 @@ export function parseDbUrl(text: string): DbUrl {
   if (scheme === null) throw new Error('has no scheme')
   if (scheme[1]?.toLowerCase() !== 'sqlite') throw new Error('has an unknown scheme')
   // sqlite:relative, sqlite:/absolute, and the URL forms sqlite://relative and sqlite:///absolute.
-  const path = text.slice(scheme[0].length).replace(/^\/\//, '')
+  const path = text
+    .slice(scheme[0].length)
+    .replace(/^\/\//, '')
+    // A drive of Windows, as in sqlite:///C:/books.db.
+    .replace(/^\/(?=[a-z]:)/i, '')
   if (path === '') throw new Error('names no file')
   if (path === ':memory:') throw new Error('names no file, and a catalogue in memory would lose its books')
   if (path.includes('?') || path.includes('\0')) throw new Error('has options after the path')

@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
  */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return
-  makeDirectory(dirname(path))
+  if (dirname(path) !== path) makeDirectory(dirname(path))
   try {
     mkdirSync(path)
   } catch (error) {
@@ -18,7 +18,7 @@ export function makeDirectory(path: string): void {
   synchronise(dirname(path))
 }
 
-/** Brings a file, or the names in a directory, to the disk. Windows has no such thing for directories. */
+/** Brings a file, or the names in a directory, to the disk. On Windows the system decides when. */
 export function synchronise(path: string): void {
   if (process.platform === 'win32') return
   const file = openSync(path, 'r')

@@ -1,4 +1,4 @@
-import { existsSync, linkSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
 import { synchronise } from './files.ts'
@@ -36,8 +36,9 @@ export async function backupSqlite(
     await copy(source, part, progress, signal)
     check(part)
     synchronise(part)
-    // Unlike a rename, a link never replaces a file that has come meanwhile.
-    linkSync(part, target)
+    // Taking the name first, so that a file that has come meanwhile is never replaced.
+    closeSync(openSync(target, 'wx'))
+    renameSync(part, target)
     synchronise(directory)
   } catch (error) {
     throw new BackupFailed(error instanceof Error ? error.message : String(error), { cause: error })

@@ -25,6 +25,8 @@ export function makeDurable(database: DatabaseSync): void {
   for (;;) {
     try {
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      // macOS: only so does a sync pass the cache of the drive. Without effect elsewhere.
+      database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
       return
     } catch (error) {
       // SQLite does not wait for another process that changes the journal mode of a new file at the same time.

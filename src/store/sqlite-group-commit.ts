@@ -11,9 +11,12 @@ export type Write =
 /** A field that is null keeps its value. */
 type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
 
+/** A row as the statement returns it: all of a book that was stored, the id of one that was deleted. */
+export type Row = Pick<Book, 'id'> & Partial<Book>
+
 /** What became of a write: the row that it stored or deleted, if there was one, or why it failed. */
 export type Outcome =
-  | { readonly row: Book | undefined }
+  | { readonly row: Row | undefined }
   | { readonly error: Error; readonly unavailable: boolean }
 
 /** Applies writes in batches: one transaction, and so one wait for the disk, for all writes of a batch. */
@@ -31,12 +34,13 @@ export class GroupCommit {
     this.#update = database.prepare(`
       UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
       WHERE id = ? RETURNING id, title, author, year`)
-    this.#delete = database.prepare('DELETE FROM books WHERE id = ? RETURNING id, title, author, year')
+    this.#delete = database.prepare('DELETE FROM books WHERE id = ? RETURNING id')
   }
 
   /**
    * Applies the writes in their order and commits. A write that fails fails alone; if the transaction cannot
-   * begin or commit, or SQLite rolls it back, every write has failed and none is stored.
+   * begin or commit, or SQLite rolls it back, every write has failed and none is visible. (One whose commit the
+   * disk refused may still be found in the log after a crash before the next commit.)
    * @returns the outcomes, in the order of the writes, once they are on the disk.
    */
   commit(writes: readonly Write[]): Outcome[] {
@@ -61,7 +65,7 @@ export class GroupCommit {
     }
   }
 
-  #apply(write: Write): Book | undefined {
+  #apply(write: Write): Row | undefined {
     switch (write.kind) {
       case 'create':
         return row(this.#insert, write.title, write.author, write.year)
@@ -74,8 +78,8 @@ export class GroupCommit {
 }
 
 /** Runs the statement to its end, as `get` would not, so that none is left running when the transaction commits. */
-function row(statement: StatementSync, ...parameters: SQLInputValue[]): Book | undefined {
-  return statement.all(...parameters)[0] as Book | undefined
+function row(statement: StatementSync, ...parameters: SQLInputValue[]): Row | undefined {
+  return statement.all(...parameters)[0] as Row | undefined
 }
 
 function failed(cause: unknown): Outcome {

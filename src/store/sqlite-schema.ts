@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreNotOpened } from './store.ts'
 
+/** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
+const APPLICATION_ID = 0x426f6f6b
+
 /** The version of the schema that this release writes, kept in the file's `user_version`. */
 const SCHEMA_VERSION = 1
 
@@ -12,6 +15,7 @@ const SCHEMA = `
     author TEXT    NOT NULL,
     year   INTEGER NOT NULL
   ) STRICT;
+  PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION}`
 
 /**
@@ -20,22 +24,21 @@ const SCHEMA = `
  * @throws StoreNotOpened when the file is of a newer release or of another program.
  */
 export function hasSchema(database: DatabaseSync): boolean {
-  // The table before the version, because another instance may be making both at this moment.
-  const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'books'").get() !== undefined
+  // The tables before the rest, because another instance may be making everything at this moment.
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+  const isOurs = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
   if (version > SCHEMA_VERSION) {
     throw new StoreNotOpened(
-      `the database was written by a newer version of this service (schema ${version}, this release knows ` +
-        `up to ${SCHEMA_VERSION}): start that version, or name another file in DB_URL`,
+      `the database has schema version ${version}, and this release knows up to ${SCHEMA_VERSION}: it was written ` +
+        'by a newer version of this service, or by another program; start that version, or name another file in DB_URL',
     )
   }
-  if (version === SCHEMA_VERSION) return true
-  if (hasTable) {
-    throw new StoreNotOpened(
-      'the database has a table named books that this service did not make: name another file in DB_URL',
-    )
-  }
-  return false
+  if (isOurs) return true
+  if (isEmpty && version === 0) return false
+  throw new StoreNotOpened(
+    'the database is of another program, no catalogue of books: name another file in DB_URL',
+  )
 }
 
 /**

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Book } from '../book.ts'
-import type { Outcome, Write } from './sqlite-group-commit.ts'
+import type { Outcome, Row, Write } from './sqlite-group-commit.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Bounds of what may wait for the disk: more is turned away at once. Text is in UTF-16 code units. */
@@ -9,7 +8,7 @@ const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 interface Pending {
   readonly write: Write
-  readonly resolve: (row: Book | undefined) => void
+  readonly resolve: (row: Row | undefined) => void
   readonly reject: (error: Error) => void
 }
 
@@ -38,7 +37,7 @@ export class SqliteWriter {
    * @returns the row stored or deleted, once that is on the disk, or undefined if there is none with that id.
    * @throws StoreUnavailable also at once, when too much is waiting already.
    */
-  async write(write: Write): Promise<Book | undefined> {
+  async write(write: Write): Promise<Row | undefined> {
     const text = textLength(write)
     if (this.#waiting.length >= MAX_WAITING || this.#waitingText + text > MAX_WAITING_TEXT) {
       throw new StoreUnavailable('too many writes are waiting for the disk')

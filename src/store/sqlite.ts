@@ -56,9 +56,9 @@ class SqliteStore implements Store {
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
-    const book = await this.#writer.write({ kind: 'create', title, author, year })
-    if (book === undefined) throw new Error('INSERT returned no row')
-    return book
+    const row = await this.#writer.write({ kind: 'create', title, author, year })
+    if (row === undefined) throw new Error('INSERT returned no row')
+    return row as Book
   }
 
   async find(id: number): Promise<Book | undefined> {
@@ -69,14 +69,9 @@ class SqliteStore implements Store {
     for (let page = this.#page(0); page !== undefined; page = this.#page(page.last)) yield page.json
   }
 
-  update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
-    return this.#writer.write({
-      kind: 'update',
-      id,
-      title: title ?? null,
-      author: author ?? null,
-      year: year ?? null,
-    })
+  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+    const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
+    return (await this.#writer.write({ kind: 'update', id, ...changes })) as Book | undefined
   }
 
   async delete(id: number): Promise<boolean> {

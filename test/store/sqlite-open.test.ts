@@ -54,11 +54,20 @@ describe('opening an SQLite file', () => {
       assert.match(message, /\b1\b/)
     })
 
-    it(`refuses another program's table named books (journal_mode ${journal}), changes nothing`, async () => {
-      using file = newFile()
-      makeDatabase(file.path, journal, 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)')
-      assert.match(await refusal(file.path), /\bbooks\b/)
-    })
+    for (const [what, sql] of Object.entries({
+      'table named books': 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)',
+      'table of another name': 'CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES (1)',
+      'version of its own': 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1',
+      'table of books like ours':
+        'CREATE TABLE books (id INTEGER PRIMARY KEY, title, author, year); PRAGMA user_version = 1',
+      'mark of its own': 'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
+    })) {
+      it(`refuses another program's database (${what}, journal_mode ${journal}), changes nothing`, async () => {
+        using file = newFile()
+        makeDatabase(file.path, journal, sql)
+        assert.match(await refusal(file.path), /another program/)
+      })
+    }
   }
 
   it('refuses a file that is no database, changes nothing', async () => {

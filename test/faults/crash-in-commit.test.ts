@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { temporaryDirectory } from '../support/service.ts'
+import { Journal } from './journal.ts'
+import { Load } from './load.ts'
+import { whileRunning } from './running.ts'
+import { readStored } from './stored.ts'
+import { makeFail, straceMissing } from './strace.ts'
+
+const CYCLES = 6
+
+/** The calls that SQLite makes in a commit, and so many of them, at most, before the one that kills. */
+const MOMENTS: [calls: string, range: number][] = [
+  ['pwrite64', 100],
+  ['pwrite64', 3000],
+  ['fsync,fdatasync', 20],
+]
+
+/** How long a service may live on after it was decided how it dies, in milliseconds. */
+const PATIENCE = 20_000
+
+// Where every test has to run, one that cannot is a failure.
+const skip = process.env.FAULTS !== 'required' && straceMissing
+
+describe('kill -9 in the middle of a commit', { skip }, () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  for (const [calls, range] of MOMENTS) {
+    it(`at one of the next ${range} ${calls}: loses nothing acknowledged, and invents nothing`, async (t) => {
+      const journal = new Journal()
+      const path = join(directory.path, `${calls}-${range}`)
+      mkdirSync(path)
+      for (let cycle = 0; cycle < CYCLES; cycle++) {
+        await whileRunning(path, [], async (service) => {
+          const load = new Load(service.url, journal)
+          await load.begun()
+          const when = Math.ceil(range * Math.random())
+          const fault = `${calls}:signal=KILL:when=${when}`
+          await using failing = await makeFail(service.process.pid ?? 0, fault, directory.path)
+          const killed = await Promise.race([
+            load.ended.then(() => true),
+            setTimeout(PATIENCE, false, { ref: false }),
+          ])
+          assert.ok(killed, 'the service lives on')
+          await failing.end()
+        })
+        journal.compare(readStored(join(path, 'books.db')))
+        assert.deepEqual(journal.faults, [], `after kill ${cycle + 1}`)
+      }
+      t.diagnostic(JSON.stringify(journal.figures))
+      assert.ok(journal.figures.unknown > CYCLES, 'the service was not killed in the middle of writes')
+    })
+  }
+})

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { RawConnection } from '../support/raw-socket.ts'
+import { startService } from '../support/service.ts'
+import { Journal } from './journal.ts'
+import { assertUnavailable, Load, send } from './load.ts'
+import { diskMissing, LoopDisk } from './loop-disk.ts'
+import { readStored } from './stored.ts'
+
+const NEW_BOOK = { title: 'probe', author: '', year: 1 }
+
+/** Takes all the room that there is. */
+function fillUp(path: string): void {
+  const file = openSync(path, 'w')
+  for (const size of [1024 * 1024, 4096]) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(size, 'x'))
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
+    }
+  }
+  fsyncSync(file)
+  closeSync(file)
+}
+
+// Where every test has to run, one that cannot is a failure.
+const skip = process.env.FAULTS !== 'required' && diskMissing
+
+describe('a full disk', { skip }, () => {
+  const disk = diskMissing === false ? new LoopDisk(32) : undefined
+  after(() => disk?.[Symbol.dispose]())
+
+  it('refuses writes and serves reads until there is room again', async (t) => {
+    assert.ok(disk !== undefined, String(diskMissing))
+    const service = await startService(disk.path)
+    t.after(() => service.stop('SIGKILL'))
+    const journal = new Journal()
+    const run = async (enough: () => boolean) => {
+      const load = new Load(service.url, journal, { authorLength: 1000 })
+      const deadline = Date.now() + 20_000
+      while (!enough() && Date.now() < deadline) await setTimeout(20)
+      await load.stop()
+      assert.ok(enough(), JSON.stringify(journal.figures))
+      return load
+    }
+
+    await run(() => journal.figures.acknowledged > 500)
+    assert.equal(journal.figures.refused, 0)
+
+    const filler = join(disk.path, 'filler')
+    fillUp(filler)
+    const { reads } = await run(() => journal.figures.refused > 500)
+    t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads })}`)
+    assert.ok(reads.answered > 10 && reads.failed === 0, JSON.stringify(reads))
+    using connection = await RawConnection.open(service.url)
+    const refused = await send(connection, 'POST /book', NEW_BOOK)
+    assert.ok(refused !== undefined)
+    assertUnavailable(refused)
+    assert.equal((await send(connection, `GET /book/${journal.knownBooks().at(-1)?.id}`))?.status, 200)
+
+    rmSync(filler)
+    const { refused: before, acknowledged } = journal.figures
+    await run(() => journal.figures.acknowledged > acknowledged + 500)
+    assert.equal(journal.figures.refused, before, 'a write is refused although there is room again')
+
+    await service.stop()
+    journal.compare(readStored(join(disk.path, 'books.db')))
+    t.diagnostic(JSON.stringify(journal.figures))
+    assert.deepEqual(journal.faults, [])
+    assert.equal(journal.figures.unknown, 0)
+  })
+})

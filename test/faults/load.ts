@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import type { Book } from '../../src/book.ts'
+import { assertFailure, head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
+import { EXP, expiringAt } from '../support/tokens.ts'
+import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'
+
+const TOKEN = expiringAt(EXP)
+
+/** A client that has fewer books creates one; one that goes on with books of before takes so many. */
+const [FEW, MANY] = [5, 20]
+
+/** How long a client waits after a refusal, in milliseconds. */
+const PAUSE = 20
+
+/** How long the first write may take, in milliseconds. */
+const PATIENCE = 10_000
+
+export interface LoadOptions {
+  readonly clients?: number
+  /** Length of the authors, at least; every twentieth is longer than a page of the database. */
+  readonly authorLength?: number
+}
+
+/**
+ * Clients that create, update, delete and read, each its own books, over one connection, one request at a time,
+ * and journal what they were told. A client ends when its connection does.
+ */
+export class Load {
+  /** Fulfilled when every client has ended. */
+  readonly ended: Promise<void>
+  /** How many reads were answered with a book, and how many with an error of the server. */
+  readonly reads = { answered: 0, failed: 0 }
+  readonly #url: string
+  readonly #journal: Journal
+  readonly #authorLength: number
+  readonly #first = Promise.withResolvers<void>()
+  #stopping = false
+
+  constructor(url: string, journal: Journal, { clients = 64, authorLength = 40 }: LoadOptions = {}) {
+    this.#url = url
+    this.#journal = journal
+    this.#authorLength = authorLength
+    const known = journal.knownBooks()
+    const all = Array.from({ length: clients }, (_, i) => this.#client(known.slice(i * MANY, (i + 1) * MANY)))
+    this.ended = Promise.all(all).then(() => {})
+  }
+
+  /** Waits until the first write is acknowledged. @throws if none is. */
+  async begun(): Promise<void> {
+    const failed = async () => {
+      await Promise.race([this.ended, setTimeout(PATIENCE, undefined, { ref: false })])
+      throw new Error('no write is acknowledged')
+    }
+    await Promise.race([this.#first.promise, failed()])
+  }
+
+  /** Lets every client finish the request in flight. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await this.ended
+  }
+
+  async #client(books: TrackedBook[]): Promise<void> {
+    const opened = await RawConnection.open(this.#url).catch(() => undefined)
+    if (opened === undefined) return
+    using connection = opened
+    try {
+      while (!this.#stopping) {
+        const outcome = await this.#write(connection, books)
+        if (outcome === 'unknown') return
+        if (outcome === 'refused') await setTimeout(PAUSE)
+        const book = pick(books)
+        if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(connection, book)
+      }
+    } catch (error) {
+      this.#stopping = true
+      throw error
+    }
+  }
+
+  async #write(connection: RawConnection, books: TrackedBook[]): Promise<Outcome> {
+    const old = books.length < FEW || Math.random() < 0.4 ? undefined : pick(books)
+    const book = old ?? this.#journal.newBook()
+    const operation = this.#choose(old)
+    const answer = await send(connection, ...request(book, operation))
+    const outcome = outcomeOf(answer)
+    const data =
+      outcome === 'acknowledged' ? (JSON.parse(answer?.body ?? '') as { data: Book | null }).data : null
+    this.#journal.record(book, operation, outcome, operation.kind === 'create' ? data?.id : undefined)
+    if (data !== null) this.#journal.observe(book, data)
+    if (outcome === 'acknowledged') this.#first.resolve()
+    const gone = outcome === 'notFound' || (operation.kind === 'delete' && outcome === 'acknowledged')
+    if (gone) books.splice(books.indexOf(book), 1)
+    else if (old === undefined && book.id !== undefined) books.push(book)
+    return outcome
+  }
+
+  #choose(book: TrackedBook | undefined): Operation {
+    const year = this.#journal.serial()
+    const author = `${year} `.padEnd(this.#authorLength + (year % 20 === 0 ? 5000 : 0), 'x')
+    if (book === undefined) return { kind: 'create', content: { author, year } }
+    const chance = Math.random()
+    if (chance < 0.3) return { kind: 'update', changes: { author, year } }
+    if (chance < 0.5) return { kind: 'update', changes: { year } }
+    return { kind: 'delete' }
+  }
+
+  async #read(connection: RawConnection, book: TrackedBook): Promise<void> {
+    const answer = await send(connection, `GET /book/${book.id}`)
+    if (answer === undefined) return
+    if (outcomeOf(answer) === 'refused') {
+      this.reads.failed++
+      return
+    }
+    this.reads.answered++
+    const { data } = JSON.parse(answer.body) as { data: Book | null }
+    this.#journal.observe(book, data ?? undefined)
+  }
+}
+
+function request({ id, title }: TrackedBook, operation: Operation): [string, object?] {
+  if (operation.kind === 'create') return ['POST /book', { title, ...operation.content }]
+  return operation.kind === 'update' ? [`PUT /book/${id}`, operation.changes] : [`DELETE /book/${id}`]
+}
+
+/** Sends a request with a token. @returns undefined if the connection ended before the answer. */
+export async function send(
+  connection: RawConnection,
+  line: string,
+  body?: object,
+): Promise<RawAnswer | undefined> {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  await connection.send(head(line, `Authorization: ${TOKEN}`, `Content-Length: ${text.length}`) + text)
+  try {
+    return await connection.answer()
+  } catch (error) {
+    if (!(error as Error).message.startsWith('the connection ended')) throw error
+    return undefined
+  }
+}
+
+function outcomeOf(answer: RawAnswer | undefined): Outcome {
+  if (answer === undefined) return 'unknown'
+  if (answer.status === 200 || answer.status === 201) return 'acknowledged'
+  if (answer.status === 404) return 'notFound'
+  assertUnavailable(answer)
+  return 'refused'
+}
+
+/** Checks that it is the answer that the service gives when its store cannot be used now. */
+export function assertUnavailable(answer: RawAnswer): void {
+  assertFailure(answer, 503, 'Service unavailable')
+  assert.equal(answer.headers.get('retry-after'), '1')
+}
+
+function pick<Item>(items: readonly Item[]): Item | undefined {
+  return items[Math.floor(Math.random() * items.length)]
+}

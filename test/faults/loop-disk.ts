@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { temporaryDirectory } from '../support/service.ts'
+import './running.ts'
+
+/** Why there can be no disk of one's own, or false if there can. */
+export const diskMissing =
+  process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/dev/loop-control')
+    ? 'needs Linux, root and loop devices'
+    : false
+
+/**
+ * No writing back while a test goes on, other than what a program waits for: a copy that is taken meanwhile would
+ * mix the states of two moments.
+ */
+const MOUNT_OPTIONS = 'loop,commit=600'
+
+const COPY_ATTEMPTS = 10
+
+/** Disks to remove when the process ends, however it ends. */
+const disks = new Set<LoopDisk>()
+process.on('exit', () => {
+  for (const disk of disks) disk[Symbol.dispose]()
+})
+
+/** An ext4 file system in an image file, mounted. */
+export class LoopDisk implements Disposable {
+  /** Where it is mounted. */
+  readonly path: string
+  readonly #directory = temporaryDirectory()
+  readonly #image = join(this.#directory.path, 'image')
+  readonly #copy = join(this.#directory.path, 'copy')
+  #mounted = false
+
+  /** @param size in MiB. */
+  constructor(size: number) {
+    disks.add(this)
+    this.path = join(this.#directory.path, 'disk')
+    mkdirSync(this.path)
+    execFileSync('truncate', ['--size', `${size}M`, this.#image])
+    execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', this.#image])
+    this.#mount()
+  }
+
+  /**
+   * Copies what has reached the device, and not what the file system still has in memory, as a power cut would
+   * leave it. Nothing may write to the files meanwhile.
+   * @throws Error if the file system wrote to the device during each attempt to copy.
+   */
+  async copyAsPowerCut(): Promise<void> {
+    for (let attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
+      const before = this.#written()
+      copyFileSync(this.#image, this.#copy)
+      if (before.idle && this.#written().total === before.total) return
+      await setTimeout(20)
+    }
+    throw new Error('the file system writes back all the time')
+  }
+
+  /** Goes on with the copy in place of the original. */
+  continueWithCopy(): void {
+    this.#unmount()
+    renameSync(this.#copy, this.#image)
+    this.#mount()
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#mounted) this.#unmount()
+    this.#directory.remove()
+    disks.delete(this)
+  }
+
+  #mount(): void {
+    execFileSync('mount', ['-t', 'ext4', '-o', MOUNT_OPTIONS, this.#image, this.path])
+    this.#mounted = true
+  }
+
+  /** The loop device goes with it. */
+  #unmount(): void {
+    try {
+      execFileSync('umount', [this.path], { stdio: 'pipe' })
+    } catch {
+      // A process that was killed may hold it for a moment more.
+      execFileSync('umount', ['--lazy', this.path])
+    }
+    this.#mounted = false
+  }
+
+  /** How many sectors were written to the device, and whether it has nothing to do. */
+  #written(): { total: number; idle: boolean } {
+    const list = ['--noheadings', '--output', 'NAME', '--associated', this.#image]
+    const device = basename(execFileSync('losetup', list, { encoding: 'utf8' }).trim())
+    const fields = readFileSync(`/sys/block/${device}/stat`, 'utf8').trim().split(/\s+/).map(Number)
+    // Fields of the kernel's Documentation/block/stat.rst.
+    const [total, inFlight] = [fields[6], fields[8]]
+    if (total === undefined || inFlight === undefined) throw new Error(`no figures of ${device}`)
+    return { total, idle: inFlight === 0 }
+  }
+}
+
+/** Stops the process where it is, as if there were no more electricity, and waits until all its threads stand. */
+export async function freeze(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  const deadline = Date.now() + 10_000
+  const stands = (thread: string) =>
+    /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))
+  while (!readdirSync(`/proc/${pid}/task`).every(stands)) {
+    if (Date.now() > deadline) throw new Error('the process does not stand still')
+    await setTimeout(1)
+  }
+}
