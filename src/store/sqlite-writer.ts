@@ -1,3 +1,4 @@
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type { Outcome, Row, Write } from './sqlite-group-commit.ts'
 import { StoreUnavailable } from './store.ts'
@@ -5,6 +6,11 @@ import { StoreUnavailable } from './store.ts'
 /** Bounds of what may wait for the disk: more is turned away at once. Text is in UTF-16 code units. */
 const MAX_WAITING = 5000
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
+
+/** Writes answered before others have their turn. */
+const ANSWERS_IN_A_ROW = 16
+
+const turnOfEventLoop = promisify(setImmediate)
 
 interface Pending {
   readonly write: Write
@@ -24,7 +30,8 @@ export class SqliteWriter {
   #waitingText = 0
   #committing: Pending[] = []
   #scheduled = false
-  /** Called when nothing waits and nothing is being committed. */
+  /** Writes that have not been answered yet, and what to call when there are none. */
+  #unanswered = 0
   #drained = () => {}
 
   /** @param path of a database file that has its schema. */
@@ -42,18 +49,23 @@ export class SqliteWriter {
     if (this.#waiting.length >= MAX_WAITING || this.#waitingText + text > MAX_WAITING_TEXT) {
       throw new StoreUnavailable('too many writes are waiting for the disk')
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, resolve, reject })
-      this.#waitingText += text
-      this.#commitSoon()
-    })
+    this.#unanswered++
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting.push({ write, resolve, reject })
+        this.#waitingText += text
+        this.#commitSoon()
+      })
+    } finally {
+      if (--this.#unanswered === 0) this.#drained()
+    }
   }
 
   /** Commits what is waiting and ends the thread. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#drained = resolve
-      this.#commit()
+      if (this.#unanswered === 0) resolve()
     })
     const thread = this.#thread
     if (thread === undefined) return
@@ -73,11 +85,7 @@ export class SqliteWriter {
   }
 
   #commit(): void {
-    if (this.#committing.length > 0) return
-    if (this.#waiting.length === 0) {
-      this.#drained()
-      return
-    }
+    if (this.#waiting.length === 0 || this.#committing.length > 0) return
     this.#committing = this.#waiting
     this.#waiting = []
     this.#waitingText = 0
@@ -85,12 +93,14 @@ export class SqliteWriter {
     this.#thread.postMessage(this.#committing.map(({ write }) => write))
   }
 
-  #settle(outcomes: readonly Outcome[]): void {
+  async #settle(outcomes: readonly Outcome[]): Promise<void> {
     const committed = this.#committing
     this.#committing = []
     // First the next batch, so that the disk works while the answers are written.
     this.#commit()
     for (const [i, { resolve, reject }] of committed.entries()) {
+      // Answering many at once would keep the reads waiting, and the disk idle for want of new writes.
+      if (i % ANSWERS_IN_A_ROW === ANSWERS_IN_A_ROW - 1) await turnOfEventLoop()
       const outcome = outcomes[i]
       if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
       else if ('row' in outcome) resolve(outcome.row)

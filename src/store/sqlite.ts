@@ -78,10 +78,10 @@ class SqliteStore implements Store {
     return (await this.#writer.write({ kind: 'delete', id })) !== undefined
   }
 
-  /** The writer closes last, because its connection brings the write-ahead log into the file. */
+  /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
-    this.#database.close()
     await this.#writer.close()
+    this.#database.close()
   }
 
   /** The next page of the list, or undefined at its end. */
