@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
+import { ACCOUNT } from './support/service.ts'
 import { useService } from './support/use-service.ts'
 
 const service = useService()
@@ -92,4 +93,10 @@ describe('an unknown path', () => {
     await connection.send(head('OPTIONS *'))
     assertFailure(await connection.answer(), 404, 'Not found')
   })
+})
+
+it('a token is not to be kept by any cache', async () => {
+  const response = await fetch(`${service.url}/token`, { method: 'POST', body: JSON.stringify(ACCOUNT) })
+  assert.equal(response.status, 200)
+  assert.equal(response.headers.get('cache-control'), 'no-store')
 })
