@@ -29,7 +29,7 @@ export function openSqlite(path: string): Store {
     makeDurable(database)
     createSchema(database)
     database.exec('PRAGMA query_only = ON')
-    return new SqliteStore(database, new SqliteWriter(path))
+    return new SqliteStore(database, path)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
@@ -44,15 +44,16 @@ class SqliteStore implements Store {
   readonly #select: StatementSync
   readonly #selectJson: StatementSync
 
-  constructor(database: DatabaseSync, writer: SqliteWriter) {
+  /** @param path of the database's file, for the writer, which starts when nothing can fail any more. */
+  constructor(database: DatabaseSync, path: string) {
     this.#database = database
-    this.#writer = writer
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
     // SQLite writes the JSON, and rows come as arrays: a third of the time and of the memory of an object per book.
     this.#selectJson = database.prepare(`
       SELECT id, json_object('id', id, 'title', title, 'author', author, 'year', year) AS json
       FROM books WHERE id > ? ORDER BY id`)
     this.#selectJson.setReturnArrays(true)
+    this.#writer = new SqliteWriter(path)
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {

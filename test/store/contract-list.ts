@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, it } from 'node:test'
+import { it } from 'node:test'
 import type { Book } from '../../src/book.ts'
-import type { Store } from '../../src/store/store.ts'
-import type { TestStore } from './contract.ts'
 import { booksOf, listAll } from './pages.ts'
+import { type TestStore, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
 
@@ -15,20 +14,14 @@ const MANY_LISTS = 50
 
 /** The list of all books: its order, its pages, and what goes on meanwhile. */
 export function listContract(open: () => Promise<TestStore>): void {
-  let opened: TestStore
-  let store: Store
-  beforeEach(async () => {
-    opened = await open()
-    store = opened.store
-  })
-  afterEach(() => opened.remove())
+  const opened = useStore(open)
 
   /** Creates books in batches, so that an engine that shares commits is quick. */
   async function fill(count: number, title = 'T'): Promise<Book[]> {
     const books: Book[] = []
     while (books.length < count) {
       const batch = Array.from({ length: Math.min(100, count - books.length) }, () =>
-        store.create({ title, author: 'A', year: 1 }),
+        opened.store.create({ title, author: 'A', year: 1 }),
       )
       books.push(...(await Promise.all(batch)))
     }
@@ -37,7 +30,7 @@ export function listContract(open: () => Promise<TestStore>): void {
 
   async function pages(): Promise<string[]> {
     const pages: string[] = []
-    for await (const page of store.list()) pages.push(page)
+    for await (const page of opened.store.list()) pages.push(page)
     return pages
   }
 
@@ -50,13 +43,13 @@ export function listContract(open: () => Promise<TestStore>): void {
   it('has every book in the order of ids, whatever was changed and deleted before', async () => {
     const [first, second, third, fourth] = await fill(4)
     assert.ok(first && second && third && fourth)
-    await store.update(fourth.id, { title: '' })
-    await store.update(first.id, { title: 'Z', year: 9999 })
-    await store.delete(second.id)
-    const fifth = await store.create({ title: 'A', author: 'A', year: -1 })
+    await opened.store.update(fourth.id, { title: '' })
+    await opened.store.update(first.id, { title: 'Z', year: 9999 })
+    await opened.store.delete(second.id)
+    const fifth = await opened.store.create({ title: 'A', author: 'A', year: -1 })
     const expected = [{ ...first, title: 'Z', year: 9999 }, third, { ...fourth, title: '' }, fifth]
     assert.deepEqual(
-      await listAll(store),
+      await listAll(opened.store),
       expected.map((book) => ({ ...book })),
     )
   })
@@ -86,7 +79,7 @@ export function listContract(open: () => Promise<TestStore>): void {
     const last = books.at(-1)
     assert.ok(last)
     let reads = 0
-    for await (const text of store.list()) {
+    for await (const text of opened.store.list()) {
       const page = booksOf(text)
       seen.push(...page)
       reads++
@@ -94,11 +87,11 @@ export function listContract(open: () => Promise<TestStore>): void {
       const ahead = books.findLast(({ id }) => id < last.id && !deleted.has(id))
       for (const book of [page[0], page.at(-1), ahead]) {
         if (book === undefined || book.id === last.id) continue
-        await store.delete(book.id)
+        await opened.store.delete(book.id)
         deleted.add(book.id)
       }
-      if (reads === 1) await store.update(last.id, { title: 'changed' })
-      if (reads <= 3) added.add((await store.create({ title: 'new', author: 'A', year: 1 })).id)
+      if (reads === 1) await opened.store.update(last.id, { title: 'changed' })
+      if (reads <= 3) added.add((await opened.store.create({ title: 'new', author: 'A', year: 1 })).id)
     }
     assert.ok(reads > 1, 'the list was read while it changed')
     const seenIds = ids(seen)
@@ -121,7 +114,11 @@ export function listContract(open: () => Promise<TestStore>): void {
 
   it('can be read several times at once', async () => {
     const books = await fill(20, 'x'.repeat(PAGE_BOUND))
-    for (const read of await Promise.all([listAll(store), listAll(store), listAll(store)])) {
+    for (const read of await Promise.all([
+      listAll(opened.store),
+      listAll(opened.store),
+      listAll(opened.store),
+    ])) {
       assert.deepEqual(ids(read), ids(books))
     }
   })
@@ -129,7 +126,7 @@ export function listContract(open: () => Promise<TestStore>): void {
   it('releases what it holds when it is abandoned after a page', async () => {
     await fill(3, 'x'.repeat(PAGE_BOUND))
     for (let i = 0; i < MANY_LISTS; i++) {
-      for await (const page of store.list()) {
+      for await (const page of opened.store.list()) {
         assert.ok(booksOf(page).length < 3)
         break
       }
@@ -139,17 +136,17 @@ export function listContract(open: () => Promise<TestStore>): void {
 
   it('holds nothing before it is read', async () => {
     await fill(1)
-    for (let i = 0; i < MANY_LISTS; i++) store.list()
-    for (let i = 0; i < MANY_LISTS; i++) await store.list()[Symbol.asyncIterator]().return?.()
+    for (let i = 0; i < MANY_LISTS; i++) opened.store.list()
+    for (let i = 0; i < MANY_LISTS; i++) await opened.store.list()[Symbol.asyncIterator]().return?.()
     await assertUsable()
   })
 
   /** A write, a whole list, close and reopen. */
   async function assertUsable(): Promise<void> {
-    const { id } = await store.create({ title: 'T', author: 'A', year: 1 })
-    const count = (await listAll(store)).length
-    store = await opened.reopen()
-    assert.equal((await listAll(store)).length, count)
-    assert.equal(await store.delete(id), true)
+    const { id } = await opened.store.create({ title: 'T', author: 'A', year: 1 })
+    const count = (await listAll(opened.store)).length
+    await opened.reopen()
+    assert.equal((await listAll(opened.store)).length, count)
+    assert.equal(await opened.store.delete(id), true)
   }
 }

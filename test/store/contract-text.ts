@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, it } from 'node:test'
-import type { Store } from '../../src/store/store.ts'
-import type { TestStore } from './contract.ts'
+import { it } from 'node:test'
 import { listAll } from './pages.ts'
+import { type TestStore, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
 
@@ -36,31 +35,25 @@ const YEARS = [0, 1, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Numbe
 
 /** What the fields may hold, and that it comes back as it was stored. */
 export function textContract(open: () => Promise<TestStore>): void {
-  let opened: TestStore
-  let store: Store
-  beforeEach(async () => {
-    opened = await open()
-    store = opened.store
-  })
-  afterEach(() => opened.remove())
+  const opened = useStore(open)
 
   for (const [name, text] of Object.entries(TEXTS)) {
     it(`stores verbatim: ${name}`, async () => {
-      const created = await store.create({ title: text, author: text, year: 1 })
-      const { id } = await store.create({ title: 'T', author: 'A', year: 1 })
-      const updated = await store.update(id, { title: text, author: text })
+      const created = await opened.store.create({ title: text, author: text, year: 1 })
+      const { id } = await opened.store.create({ title: 'T', author: 'A', year: 1 })
+      const updated = await opened.store.update(id, { title: text, author: text })
       const answers = {
         created,
         updated,
-        found: await store.find(created.id),
-        foundUpdated: await store.find(id),
+        found: await opened.store.find(created.id),
+        foundUpdated: await opened.store.find(id),
       }
       for (const [answer, book] of Object.entries(answers)) {
         // Not assert.equal, which would print a mebibyte.
         assert.ok(book?.title === text, `title ${answer}`)
         assert.ok(book?.author === text, `author ${answer}`)
       }
-      for (const { id, title, author } of await listAll(store)) {
+      for (const { id, title, author } of await listAll(opened.store)) {
         assert.ok(title === text && author === text, `listed ${id}`)
       }
     })
@@ -68,21 +61,21 @@ export function textContract(open: () => Promise<TestStore>): void {
 
   for (const year of YEARS) {
     it(`stores the year ${year}`, async () => {
-      const created = await store.create({ title: 'T', author: 'A', year })
-      const { id } = await store.create({ title: 'T', author: 'A', year: 7 })
+      const created = await opened.store.create({ title: 'T', author: 'A', year })
+      const { id } = await opened.store.create({ title: 'T', author: 'A', year: 7 })
       assert.equal(created.year, year)
-      assert.equal((await store.update(id, { year }))?.year, year)
-      for (const stored of [created.id, id]) assert.equal((await store.find(stored))?.year, year)
-      for (const book of await listAll(store)) assert.equal(book.year, year)
+      assert.equal((await opened.store.update(id, { year }))?.year, year)
+      for (const stored of [created.id, id]) assert.equal((await opened.store.find(stored))?.year, year)
+      for (const book of await listAll(opened.store)) assert.equal(book.year, year)
     })
   }
 
   it('stores the year −0 as 0', async () => {
-    const { id, year } = await store.create({ title: 'T', author: 'A', year: -0 })
+    const { id, year } = await opened.store.create({ title: 'T', author: 'A', year: -0 })
     assert.equal(year, 0)
-    await store.update(id, { year: 1 })
-    assert.equal((await store.update(id, { year: -0 }))?.year, 0)
-    assert.equal((await store.find(id))?.year, 0)
-    assert.equal((await listAll(store))[0]?.year, 0)
+    await opened.store.update(id, { year: 1 })
+    assert.equal((await opened.store.update(id, { year: -0 }))?.year, 0)
+    assert.equal((await opened.store.find(id))?.year, 0)
+    assert.equal((await listAll(opened.store))[0]?.year, 0)
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Book } from '../../src/book.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { BOOKS, damageMiddle, fill } from '../support/damage.ts'
 import { booksOf, listAll } from './pages.ts'
 import { newFile, openFile } from './sqlite-file.ts'
@@ -55,12 +55,7 @@ describe('a write lock held by another process', () => {
 describe('a damaged database file', () => {
   it('makes a list fail in the middle, after the pages before the damage', async () => {
     using file = newFile()
-    const store = await openFile(file.path)
-    const ids = await fill(store)
-    await store.close()
-    damageMiddle(file.path)
-
-    const damaged = await openFile(file.path)
+    const { damaged, ids } = await openDamaged(file.path)
     const read: Book[] = []
     let pages = 0
     await assert.rejects(async () => {
@@ -79,12 +74,7 @@ describe('a damaged database file', () => {
 
   it('makes a read of a lost book fail, and leaves the others readable', async () => {
     using file = newFile()
-    const store = await openFile(file.path)
-    const ids = await fill(store)
-    await store.close()
-    damageMiddle(file.path)
-
-    const damaged = await openFile(file.path)
+    const { damaged, ids } = await openDamaged(file.path)
     const lost = ids[Math.floor(BOOKS * 0.6)] ?? 0
     await assert.rejects(() => damaged.find(lost), isDamage)
     await assert.rejects(() => damaged.update(lost, { year: 1 }), isDamage)
@@ -94,6 +84,15 @@ describe('a damaged database file', () => {
     await damaged.close()
   })
 })
+
+/** A store whose file was filled, closed and damaged in the middle, and the ids of all its books. */
+async function openDamaged(path: string): Promise<{ damaged: Store; ids: number[] }> {
+  const store = await openFile(path)
+  const ids = await fill(store)
+  await store.close()
+  damageMiddle(path)
+  return { damaged: await openFile(path), ids }
+}
 
 /** Not StoreUnavailable: trying again does not help. */
 function isDamage(error: unknown): boolean {
