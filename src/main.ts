@@ -22,10 +22,11 @@ async function start(config: Config): Promise<void> {
   try {
     const app = await createServer({ store, auth: new Auth(config, config.secretToken) }, config.logLevel)
     const url = await listen(app, config)
+    // Before anything says that the service is there: whoever reads that may stop it at once.
+    stopOnSignal(app, store)
     for (const warning of configWarnings(config)) app.log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
     app.log.info({ url, username: config.username }, 'listening')
-    stopOnSignal(app, store)
   } catch (error) {
     await store.close()
     throw error
@@ -45,10 +46,14 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<str
   await app.ready()
   // Node's own listen, because without a host it takes IPv6 and IPv4, or IPv4 alone where there is no IPv6.
   await new Promise<void>((resolve, reject) => {
-    app.server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)))
-    app.server.listen({ host, port }, resolve)
+    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port))
+    app.server.once('error', refuse)
+    app.server.listen({ host, port }, () => {
+      app.server.off('error', refuse)
+      resolve()
+    })
   })
-  app.server.removeAllListeners('error').on('error', (err) => app.log.error({ err }, 'the server failed'))
+  app.server.on('error', (err) => app.log.error({ err }, 'the server failed'))
   const address = app.server.address() as AddressInfo
   const name = host === undefined || host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${isIPv6(name) ? `[${name}]` : name}:${address.port}`
