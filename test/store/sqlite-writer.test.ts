@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
-import type { Book } from '../../src/book.ts'
-import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { logIn } from '../support/client.ts'
-import { startService } from '../support/service.ts'
+import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { listAll } from './pages.ts'
-import { newFile, openFile } from './sqlite-file.ts'
+import {
+  commits,
+  create,
+  file,
+  handedOver,
+  keepLog,
+  lock,
+  numbered,
+  store,
+  timeout,
+  titlesOf,
+  useWriter,
+} from './writer-in-use.ts'
 
 /** What may wait behind the batch that is being committed: writes, and characters of their text. */
 const MAX_WAITING = 5000
@@ -18,75 +25,7 @@ const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 const MIB = 1024 * 1024
 
-/** A test that takes as long as this hangs, in milliseconds. */
-const timeout = 60_000
-
-let file: ReturnType<typeof newFile>
-let store: Store
-let closed: boolean
-/** The newest writer thread of this process, and how many there were. */
-let thread: Worker
-let threads: number
-
-const note = (worker: Worker) => {
-  thread = worker
-  threads++
-}
-
-beforeEach(async () => {
-  threads = 0
-  closed = false
-  process.on('worker', note)
-  file = newFile()
-  store = await openFile(file.path)
-  // The thread has begun its work when a write is answered.
-  await store.update(1, {})
-})
-afterEach(async () => {
-  if (!closed) await store.close()
-  process.off('worker', note)
-  file[Symbol.dispose]()
-})
-
-const create = (title: string) => store.create({ title, author: 'A', year: 1 })
-const titlesOf = (books: readonly Book[]) => books.map(({ title }) => title).toSorted()
-const numbered = (count: number, prefix = '') => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
-
-/** Another connection that holds the write lock until it is released. */
-function lock(): Disposable {
-  const other = new DatabaseSync(file.path)
-  other.exec('BEGIN IMMEDIATE')
-  return { [Symbol.dispose]: () => other.close() }
-}
-
-/** Until the writes that were made have been handed to the thread. */
-const handedOver = () => setTimeout(20)
-
-/** Closes the store, after which nothing but the whole database is left. @returns its books. */
-async function booksAfterClose(): Promise<Book[]> {
-  closed = true
-  await store.close()
-  assert.deepEqual(readdirSync(file.directory), ['books.db'])
-  using database = new DatabaseSync(file.path, { readOnly: true })
-  assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-  return database.prepare('SELECT * FROM books ORDER BY id').all() as unknown as Book[]
-}
-
-/** Counts the commits in the write-ahead log (sqlite.org/fileformat2.html §4). */
-function commits(): number {
-  const log = readFileSync(`${file.path}-wal`)
-  let count = 0
-  // A frame that commits has a size of the database.
-  for (let at = 32; at < log.length; at += 24 + 4096) if (log.readUInt32BE(at + 4) > 0) count++
-  return count
-}
-
-/** A reader because of which SQLite does not begin its log anew. */
-function keepLog(): Disposable {
-  const other = new DatabaseSync(file.path)
-  other.exec('BEGIN; SELECT * FROM books')
-  return { [Symbol.dispose]: () => other.close() }
-}
+useWriter()
 
 describe('writes to SQLite that arrive together', { timeout }, () => {
   it('share commits, while those that wait for one another have one each', async () => {
@@ -210,206 +149,4 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
       await create('there is room again')
     })
   }
-})
-
-describe('when the thread that writes dies', { timeout }, () => {
-  /** Settles the writes and checks that each was stored once, or refused and stored once or not at all. */
-  async function assertSettled(
-    writes: Map<string, Promise<Book>>,
-  ): Promise<{ stored: number; lost: number }> {
-    const results = await Promise.allSettled(writes.values())
-    const books = Map.groupBy(await listAll(store), ({ title }) => title)
-    const count = { stored: 0, lost: 0 }
-    for (const [i, title] of [...writes.keys()].entries()) {
-      const result = results[i]
-      const found = books.get(title) ?? []
-      if (result?.status === 'fulfilled') {
-        assert.deepEqual(found, [{ ...result.value }])
-        count.stored++
-      } else {
-        assert.ok(result?.reason instanceof StoreUnavailable, String(result?.reason))
-        assert.ok(found.length <= 1, `${title} was stored ${found.length} times`)
-        count.lost++
-      }
-    }
-    return count
-  }
-
-  const createAll = (titles: string[]) => new Map(titles.map((title) => [title, create(title)]))
-
-  it('while idle, the next write works', async () => {
-    for (const title of numbered(3)) {
-      await thread.terminate()
-      await create(title)
-    }
-    assert.deepEqual(titlesOf(await listAll(store)), numbered(3))
-    assert.equal(threads, 4)
-  })
-
-  it('in the middle of a batch, its writes are refused and not tried again, and those behind it are stored', async () => {
-    const blocked = lock()
-    const batch = createAll(numbered(100, 'lost '))
-    await handedOver()
-    const behind = createAll(numbered(100, 'stored '))
-    const death = thread.terminate()
-    blocked[Symbol.dispose]()
-    await death
-    assert.deepEqual(await assertSettled(batch), { stored: 0, lost: 100 })
-    assert.deepEqual(await assertSettled(behind), { stored: 100, lost: 0 })
-    assert.equal((await listAll(store)).length, 100)
-  })
-
-  it('after a commit that it has not told of, nothing is stored twice', async () => {
-    // More than a thousand pages: after such a commit SQLite is busy with its log before the thread can answer.
-    const writes = createAll(numbered(30, 'x'.repeat(MIB)))
-    using other = new DatabaseSync(file.path)
-    const any = other.prepare('SELECT 1 FROM books LIMIT 1')
-    await setImmediate()
-    const deadline = Date.now() + timeout
-    while (any.get() === undefined) assert.ok(Date.now() < deadline)
-    await thread.terminate()
-    await assertSettled(writes)
-    assert.equal((await listAll(store)).length, writes.size)
-    await create('later')
-  })
-
-  it('again and again at any moment, each write is stored or refused, and none twice', async () => {
-    const total = { stored: 0, lost: 0 }
-    for (let round = 0; round < 40; round++) {
-      const writes = createAll(numbered(100, `${round} `))
-      await setTimeout(round % 8)
-      const death = thread.terminate()
-      for (const [title, write] of createAll(numbered(20, `${round} later `))) writes.set(title, write)
-      await death
-      const { stored, lost } = await assertSettled(writes)
-      total.stored += stored
-      total.lost += lost
-      await create(`${round} last`)
-    }
-    assert.ok(total.stored > 0 && total.lost > 0, JSON.stringify(total))
-  })
-
-  it('of an error of its own, the cause is told', async () => {
-    const blocked = lock()
-    const writes = createAll(numbered(10))
-    await handedOver()
-    thread.postMessage('no batch of writes')
-    const behind = create('behind')
-    blocked[Symbol.dispose]()
-    assert.deepEqual(await assertSettled(writes), { stored: 10, lost: 0 })
-    await assert.rejects(
-      behind,
-      (error) => error instanceof StoreUnavailable && /function/.test(error.message),
-    )
-    await create('later')
-  })
-
-  it('because the file is not to be opened, writes are refused until it is', async () => {
-    await create('before')
-    await thread.terminate()
-    renameSync(file.path, `${file.path}.away`)
-    mkdirSync(file.path)
-    for (let i = 0; i < 3; i++) {
-      await assert.rejects(
-        create('refused'),
-        (error) => error instanceof StoreUnavailable && /unable to open/.test(error.message),
-      )
-    }
-    rmdirSync(file.path)
-    renameSync(`${file.path}.away`, file.path)
-    await create('after')
-    assert.deepEqual(titlesOf(await listAll(store)), ['after', 'before'])
-  })
-})
-
-describe('closing the SQLite store', { timeout }, () => {
-  it('commits what is waiting', async () => {
-    const writes = numbered(500).map(create)
-    await handedOver()
-    writes.push(...numbered(500, 'more ').map(create))
-    const books = await booksAfterClose()
-    assert.deepEqual(
-      books.map((book) => ({ ...book })),
-      await Promise.all(writes),
-    )
-  })
-
-  it('works when the thread has died', async () => {
-    await create('kept')
-    await thread.terminate()
-    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
-  })
-
-  it('works while the thread dies', async () => {
-    await create('kept')
-    const death = thread.terminate()
-    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
-    await death
-  })
-
-  it('works while the thread dies of an error', async () => {
-    await create('kept')
-    thread.postMessage('no batch of writes')
-    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
-  })
-
-  it('commits what is waiting behind a batch in which the thread dies', async () => {
-    const blocked = lock()
-    const lost = create('lost')
-    await handedOver()
-    const kept = create('kept')
-    const refusal = assert.rejects(lost, StoreUnavailable)
-    const death = thread.terminate()
-    const books = booksAfterClose()
-    blocked[Symbol.dispose]()
-    assert.deepEqual(titlesOf(await books), ['kept'])
-    await Promise.all([refusal, kept, death])
-  })
-})
-
-describe('the service whose writer thread dies', { timeout }, () => {
-  /** Lets a signal end the newest thread, and says so. */
-  const TERMINATOR = `data:text/javascript,${encodeURIComponent(`
-    process.on('worker', (worker) =>
-      process.once('SIGUSR2', () => {
-        worker.terminate()
-        process.stdout.write('terminated;')
-      }))`)}`
-
-  it('answers 503 with Retry-After, has the cause in the log, and writes again', async (t) => {
-    const service = await startService(file.directory, {}, ['--import', TERMINATOR])
-    t.after(() => service.stop())
-    const headers = { authorization: await logIn(service.url) }
-    const post = (title: string) =>
-      fetch(`${service.url}/book`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ title, author: 'A', year: 1 }),
-      })
-    assert.equal((await post('before')).status, 201)
-
-    const blocked = lock()
-    const answers = numbered(20).map(async (title) => ({ title, response: await post(title) }))
-    await setTimeout(200)
-    service.process.kill('SIGUSR2')
-    while (!service.output().includes('terminated;')) await setTimeout(5)
-    blocked[Symbol.dispose]()
-    const stored = ['before']
-    let lost = 0
-    for (const { title, response } of await Promise.all(answers)) {
-      if (response.status === 201) {
-        stored.push(title)
-        continue
-      }
-      lost++
-      assert.equal(response.status, 503)
-      assert.match(response.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
-      assert.deepEqual(await response.json(), { status: 503, message: 'Service unavailable', data: null })
-    }
-    assert.ok(lost > 0)
-    assert.equal((await post('after')).status, 201)
-    assert.deepEqual(titlesOf(await listAll(store)), [...stored, 'after'].toSorted())
-    await service.stop()
-    assert.equal(service.output().match(/"level":50.*writer thread died.*it was terminated/g)?.length, lost)
-  })
 })
