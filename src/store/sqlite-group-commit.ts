@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, NewBook } from '../book.ts'
 import { isUnavailable } from './sqlite-connection.ts'
 
@@ -11,7 +11,7 @@ export type Write =
 /** A field that is null keeps its value. */
 type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
 
-/** A row as the statement returns it: all of a book that was stored, the id of one that was deleted. */
+/** The id of a book that was created or deleted, all of one that was updated. */
 export type Row = Pick<Book, 'id'> & Partial<Book>
 
 /** What became of a write: the row that it stored or deleted, if there was one, or why it failed. */
@@ -28,13 +28,11 @@ export class GroupCommit {
 
   constructor(database: DatabaseSync) {
     this.#database = database
-    this.#insert = database.prepare(
-      'INSERT INTO books (title, author, year) VALUES (?, ?, ?) RETURNING id, title, author, year',
-    )
+    this.#insert = database.prepare('INSERT INTO books (title, author, year) VALUES (?, ?, ?)')
     this.#update = database.prepare(`
       UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
       WHERE id = ? RETURNING id, title, author, year`)
-    this.#delete = database.prepare('DELETE FROM books WHERE id = ? RETURNING id')
+    this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
   }
 
   /**
@@ -68,18 +66,14 @@ export class GroupCommit {
   #apply(write: Write): Row | undefined {
     switch (write.kind) {
       case 'create':
-        return row(this.#insert, write.title, write.author, write.year)
+        return { id: Number(this.#insert.run(write.title, write.author, write.year).lastInsertRowid) }
       case 'update':
-        return row(this.#update, write.title, write.author, write.year, write.id)
+        // All rows, as `get` would not, so that no statement is left running when the transaction commits.
+        return this.#update.all(write.title, write.author, write.year, write.id)[0] as Row | undefined
       case 'delete':
-        return row(this.#delete, write.id)
+        return this.#delete.run(write.id).changes === 0 ? undefined : { id: write.id }
     }
   }
-}
-
-/** Runs the statement to its end, as `get` would not, so that none is left running when the transaction commits. */
-function row(statement: StatementSync, ...parameters: SQLInputValue[]): Row | undefined {
-  return statement.all(...parameters)[0] as Row | undefined
 }
 
 function failed(cause: unknown): Outcome {

@@ -6,8 +6,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { GroupCommit, type Write } from './sqlite-group-commit.ts'
 
+/** Kibibytes of memory for pages, used as needed: a write to a page that is not there has to read it first. */
+const PAGE_CACHE = 32 * 1024
+
 const database = openConnection(workerData)
 makeDurable(database)
+database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
 const groupCommit = new GroupCommit(database)
 
 parentPort?.on('message', (writes: Write[] | null) => {

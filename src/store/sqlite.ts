@@ -58,8 +58,9 @@ class SqliteStore implements Store {
 
   async create({ title, author, year }: NewBook): Promise<Book> {
     const row = await this.#writer.write({ kind: 'create', title, author, year })
-    if (row === undefined) throw new Error('INSERT returned no row')
-    return row as Book
+    if (row === undefined) throw new Error('INSERT gave no id')
+    // As it is read back: −0 is stored as 0.
+    return { id: row.id, title, author, year: year + 0 }
   }
 
   async find(id: number): Promise<Book | undefined> {

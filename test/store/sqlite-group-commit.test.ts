@@ -47,11 +47,7 @@ describe('a group of writes that SQLite commits together', () => {
   const rows = (...titles: string[]) => commit(...titles.map((title) => create(title)))
 
   it('has its outcomes in the order of the writes, and is stored when they are told', () => {
-    assert.deepEqual(commit(create('a'), create('b', 2), create('c')), [
-      book(1, 'a'),
-      book(2, 'b', 2),
-      book(3, 'c'),
-    ])
+    assert.deepEqual(commit(create('a'), create('b', 2), create('c')), [{ id: 1 }, { id: 2 }, { id: 3 }])
     assert.deepEqual(stored(), [book(1, 'a'), book(2, 'b', 2), book(3, 'c')])
   })
 
@@ -69,14 +65,14 @@ describe('a group of writes that SQLite commits together', () => {
     )
     assert.deepEqual(outcomes, [
       undefined,
-      book(1, 'a'),
+      { id: 1 },
       book(1, 'a', 2),
       book(1, 'b', 2),
       book(1, 'b', 2),
       { id: 1 },
       undefined,
       undefined,
-      book(2, 'c'),
+      { id: 2 },
     ])
     assert.deepEqual(stored(), [book(2, 'c')])
   })
@@ -85,22 +81,22 @@ describe('a group of writes that SQLite commits together', () => {
     const missing = [0, -1, 7, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]
     const writes = missing.flatMap((id) => [remove(id), update(id, { title: 'x' })])
     assert.deepEqual(commit(create('a'), ...writes, create('b')), [
-      book(1, 'a'),
+      { id: 1 },
       ...writes.map(() => undefined),
-      book(2, 'b'),
+      { id: 2 },
     ])
     assert.deepEqual(stored(), [book(1, 'a'), book(2, 'b')])
   })
 
   it('may be empty', () => {
     assert.deepEqual(commit(), [])
-    assert.deepEqual(rows('a'), [book(1, 'a')])
+    assert.deepEqual(rows('a'), [{ id: 1 }])
   })
 
   it('keeps its other writes when one fails in the database', () => {
     forbid('no', "RAISE(ABORT, 'forbidden')")
     const outcomes = commit(create('a'), create('no'), update(1, { title: 'no' }), create('b'), remove(1))
-    assert.deepEqual(outcomes, [book(1, 'a'), 'forbidden', 'forbidden', book(2, 'b'), { id: 1 }])
+    assert.deepEqual(outcomes, [{ id: 1 }, 'forbidden', 'forbidden', { id: 2 }, { id: 1 }])
     assert.deepEqual(stored(), [book(2, 'b')])
   })
 
@@ -108,7 +104,7 @@ describe('a group of writes that SQLite commits together', () => {
     const unbindable = { ...create('x'), title: {} } as unknown as Write
     const fractional = create('x', 1.5)
     const [first, second, third, fourth] = group.commit([create('a'), unbindable, fractional, create('b')])
-    assert.deepEqual([first, fourth].map(rowOrError), [book(1, 'a'), book(2, 'b')])
+    assert.deepEqual([first, fourth].map(rowOrError), [{ id: 1 }, { id: 2 }])
     for (const outcome of [second, third]) assert.ok(outcome && 'error' in outcome && !outcome.unavailable)
     assert.deepEqual(stored(), [book(1, 'a'), book(2, 'b')])
   })
@@ -121,7 +117,7 @@ describe('a group of writes that SQLite commits together', () => {
       Array(5).fill('rolled back'),
     )
     assert.deepEqual(stored(), [book(1, 'before')])
-    assert.deepEqual(rows('after'), [book(2, 'after')])
+    assert.deepEqual(rows('after'), [{ id: 2 }])
   })
 
   it('fails as a whole, and stores nothing, when it cannot be committed', () => {
@@ -135,7 +131,7 @@ describe('a group of writes that SQLite commits together', () => {
     }
     assert.equal(outcomes.length, 3)
     assert.deepEqual(stored(), [])
-    assert.deepEqual(rows('c'), [book(1, 'c')])
+    assert.deepEqual(rows('c'), [{ id: 1 }])
     assert.deepEqual(stored(), [book(1, 'c')])
   })
 
@@ -145,7 +141,7 @@ describe('a group of writes that SQLite commits together', () => {
     assert.equal(outcomes.length, 2)
     for (const outcome of outcomes) assert.ok('error' in outcome && outcome.unavailable)
     other.exec('ROLLBACK')
-    assert.deepEqual(rows('b'), [book(1, 'b')])
+    assert.deepEqual(rows('b'), [{ id: 1 }])
     assert.deepEqual(stored(), [book(1, 'b')])
   })
 
@@ -153,11 +149,14 @@ describe('a group of writes that SQLite commits together', () => {
     rows('before')
     const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
     database.exec(`PRAGMA max_page_count = ${pages + 4}`)
-    const outcomes = group.commit(Array.from({ length: 20 }, (_, i) => create(String(i).repeat(3000))))
+    const titles = Array.from({ length: 20 }, (_, i) => String(i).repeat(3000))
+    const outcomes = group.commit(titles.map((title) => create(title)))
     const failed = outcomes.filter((outcome) => 'error' in outcome)
     assert.ok(failed.length > 0)
     for (const { unavailable } of failed) assert.ok(unavailable)
-    const told = outcomes.flatMap((outcome) => ('row' in outcome && outcome.row ? [plain(outcome.row)] : []))
+    const told = outcomes.flatMap((outcome, i) =>
+      'row' in outcome && outcome.row ? [book(outcome.row.id, titles[i] ?? '')] : [],
+    )
     assert.deepEqual(stored(), [book(1, 'before'), ...told])
   })
 
