@@ -17,6 +17,11 @@ if (target === undefined || target.startsWith('-') || others.length > 0) {
 }
 
 async function backUp({ dbUrl }: Config, target: string): Promise<void> {
+  if (dbUrl.engine !== 'sqlite') {
+    throw new OperatorError(
+      'DB_URL: names a server, whose own tools make backups of it (pg_dump, mariadb-dump, …)',
+    )
+  }
   const interrupt = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => interrupt.abort(new Error('interrupted; nothing is left behind')))

@@ -4,6 +4,8 @@ import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
 /** The settings, checked. `docs/configuration.md` describes each for its users. */
 export interface Config {
   readonly dbUrl: DbUrl
+  /** Connections to a database server at most. */
+  readonly dbConnections: number
   /** Signs the tokens; never empty. */
   readonly secretToken: string
   readonly username: string
@@ -68,6 +70,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
   const config: Config = {
     dbUrl: read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
+    dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, parseConnections),
     secretToken: read(
       'SECRET_TOKEN',
       `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
@@ -99,8 +102,17 @@ export function configWarnings(config: Config): string[] {
 }
 
 function parsePort(text: string): number {
-  if (!/^[0-9]{1,5}$/.test(text) || Number(text) > 65535) throw new Error(`is ${JSON.stringify(text)}`)
-  return Number(text)
+  return parseNumber(text, 0, 65535)
+}
+
+function parseConnections(text: string): number {
+  return parseNumber(text, 1, 1000)
+}
+
+function parseNumber(text: string, minimum: number, maximum: number): number {
+  const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= minimum && number <= maximum)) throw new Error(`is ${JSON.stringify(text)}`)
+  return number
 }
 
 function parseLogLevel(text: string): LogLevel {

@@ -35,7 +35,10 @@ async function start(config: Config): Promise<void> {
 
 async function open(config: Config): Promise<Store> {
   try {
-    return await openStore(config.dbUrl)
+    return await openStore(config.dbUrl, {
+      connections: config.dbConnections,
+      report: (message) => process.stderr.write(`DB_URL: ${message}\n`),
+    })
   } catch (error) {
     throw error instanceof StoreNotOpened ? new OperatorError(`DB_URL: ${error.message}`) : error
   }

@@ -1,29 +1,53 @@
+import { type MysqlTarget, parseMysqlUrl } from './mysql-url.ts'
+import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres-url.ts'
+
 /** Where the store is, as read from `DB_URL`. */
-export interface DbUrl {
-  readonly engine: 'sqlite'
-  /** Path of the database file, relative to the working directory or absolute. */
-  readonly path: string
-}
+export type DbUrl =
+  | {
+      readonly engine: 'sqlite'
+      /** Path of the database file, relative to the working directory or absolute. */
+      readonly path: string
+    }
+  | { readonly engine: 'postgres'; readonly target: PostgresTarget }
+  | { readonly engine: 'mysql'; readonly target: MysqlTarget }
 
 /** What `DB_URL` may be, for messages. */
-export const ACCEPTED_DB_URLS = 'sqlite:<path of a file>, such as sqlite:data/books.db'
+export const ACCEPTED_DB_URLS =
+  'sqlite:<path of a file>, postgres://user:password@host/database, host=… dbname=… user=… password=… (PostgreSQL), ' +
+  'mysql://user:password@host/database, mariadb://user:password@host/database'
 
 /**
  * Reads a `DB_URL`.
  * @throws Error whose message says what is wrong, without quoting the value, which may hold a password.
  */
 export function parseDbUrl(text: string): DbUrl {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)
-  if (scheme === null) throw new Error('has no scheme')
-  if (scheme[1]?.toLowerCase() !== 'sqlite') throw new Error('has an unknown scheme')
-  // sqlite:relative, sqlite:/absolute, and the URL forms sqlite://relative and sqlite:///absolute.
+  if (/^\s*[a-z_]+\s*=/i.test(text)) return { engine: 'postgres', target: parsePostgresKeywords(text) }
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase()
+  switch (scheme) {
+    case undefined:
+      throw new Error('has no scheme')
+    case 'sqlite':
+      return { engine: 'sqlite', path: parseSqlitePath(text) }
+    case 'postgres':
+    case 'postgresql':
+      return { engine: 'postgres', target: parsePostgresUrl(text) }
+    case 'mysql':
+    case 'mariadb':
+      return { engine: 'mysql', target: parseMysqlUrl(text) }
+    default:
+      throw new Error('has an unknown scheme')
+  }
+}
+
+/** sqlite:relative, sqlite:/absolute, and the URL forms sqlite://relative and sqlite:///absolute. */
+function parseSqlitePath(text: string): string {
   const path = text
-    .slice(scheme[0].length)
+    .slice('sqlite:'.length)
     .replace(/^\/\//, '')
     // A drive of Windows, as in sqlite:///C:/books.db.
     .replace(/^\/(?=[a-z]:)/i, '')
   if (path === '') throw new Error('names no file')
   if (path === ':memory:') throw new Error('names no file, and a catalogue in memory would lose its books')
   if (path.includes('?') || path.includes('\0')) throw new Error('has options after the path')
-  return { engine: 'sqlite', path }
+  return path
 }

@@ -1,11 +1,22 @@
 import type { DbUrl } from './db-url.ts'
+import type { OpenOptions } from './server-start.ts'
 import { openSqlite } from './sqlite.ts'
 import type { Store } from './store.ts'
 
+const DEFAULTS: OpenOptions = { connections: 10, report: () => {} }
+
 /**
- * Opens the store and brings its schema up to date.
+ * Opens the store and brings its schema up to date. A driver is loaded only where it is used, for a quick start.
+ * @param options for an engine that is a server.
  * @throws StoreNotOpened
  */
-export async function openStore(dbUrl: DbUrl): Promise<Store> {
-  return openSqlite(dbUrl.path)
+export async function openStore(dbUrl: DbUrl, options: OpenOptions = DEFAULTS): Promise<Store> {
+  switch (dbUrl.engine) {
+    case 'sqlite':
+      return openSqlite(dbUrl.path)
+    case 'postgres':
+      return (await import('./postgres.ts')).openPostgres(dbUrl.target, options)
+    case 'mysql':
+      return (await import('./mysql.ts')).openMysql(dbUrl.target, options)
+  }
 }

@@ -1,0 +1,177 @@
+import { StoreUnavailable } from './store.ts'
+
+/** The time that one use of a connection may take in all: waiting, connecting and working; milliseconds. */
+const DEADLINE = 4000
+
+/** The part of it that connecting may take, so that what is wrong is found out rather than just late. */
+export const CONNECT_TIME = 3000
+
+/** Uses that may wait for a connection: more are turned away at once. */
+const MAX_WAITING = 5000
+
+/** A connection that was idle for as long is not used again: something on the way may have dropped it; milliseconds. */
+const MAX_IDLE_TIME = 60_000
+
+/** What the pool needs to know of a database's connections. */
+export interface Driver<Connection> {
+  /** Connects within CONNECT_TIME. */
+  connect(): Promise<Connection>
+  /** Sets what to call when the connection ends by itself. */
+  onLost(connection: Connection, callback: () => void): void
+  /** Cuts the connection at once, whatever it is doing. */
+  destroy(connection: Connection): void
+  /** Ends an idle connection in the way of its protocol. */
+  end(connection: Connection): Promise<void>
+}
+
+interface Waiting<Connection> {
+  resolve(connection: Connection): void
+  reject(error: unknown): void
+}
+
+/**
+ * Connections to one database server, used by one caller each. Every use has a deadline; a connection that passed
+ * it, or on which anything failed, is thrown away, never put back. (The pools of the drivers differ in what they
+ * bound: one has no deadline for waiting, the other none for all of a use.)
+ */
+export class ConnectionPool<Connection> {
+  readonly #driver: Driver<Connection>
+  readonly #size: number
+  /** Connections that are there or under way. */
+  #open = 0
+  /** The most recently used last. */
+  #idle: { readonly connection: Connection; readonly since: number }[] = []
+  readonly #waiting = new Set<Waiting<Connection>>()
+  #closed: { readonly promise: Promise<void>; resolve(): void } | undefined
+
+  /** @param size connections at most. */
+  constructor(driver: Driver<Connection>, size: number) {
+    this.#driver = driver
+    this.#size = size
+  }
+
+  /**
+   * Does the work on a connection of its own.
+   * @throws StoreUnavailable after the deadline, or at once when too many wait; else what connecting or the work throws.
+   */
+  async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const deadline = startDeadline()
+    try {
+      const connection = await this.#acquire(deadline.passed)
+      try {
+        const result = await Promise.race([work(connection), deadline.passed])
+        this.#release(connection)
+        return result
+      } catch (error) {
+        this.#discard(connection)
+        throw error
+      }
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  /** Ends all connections, those in use when their work is done. */
+  async close(): Promise<void> {
+    this.#closed = Promise.withResolvers()
+    for (const { connection } of this.#idle.splice(0)) this.#retire(connection)
+    if (this.#open > 0) await this.#closed.promise
+  }
+
+  async #acquire(passed: Promise<never>): Promise<Connection> {
+    const acquiring = this.#takeIdle() ?? (this.#open < this.#size ? this.#connect() : this.#wait(passed))
+    try {
+      return await Promise.race([acquiring, passed])
+    } catch (error) {
+      // What is still on its way is for somebody else.
+      Promise.resolve(acquiring).then(
+        (connection) => this.#release(connection),
+        () => {},
+      )
+      throw error
+    }
+  }
+
+  #takeIdle(): Connection | undefined {
+    const newest = this.#idle.pop()
+    if (newest === undefined) return undefined
+    if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
+    // The others have been idle for longer.
+    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#retire(connection)
+    return undefined
+  }
+
+  async #connect(): Promise<Connection> {
+    this.#open++
+    try {
+      const connection = await this.#driver.connect()
+      this.#driver.onLost(connection, () => this.#forget(connection))
+      return connection
+    } catch (error) {
+      this.#closeOne()
+      throw error
+    }
+  }
+
+  async #wait(passed: Promise<never>): Promise<Connection> {
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new StoreUnavailable('too many requests wait for a connection')
+    const { promise, resolve, reject } = Promise.withResolvers<Connection>()
+    const waiting = { resolve, reject }
+    this.#waiting.add(waiting)
+    passed.catch(() => this.#waiting.delete(waiting))
+    return promise
+  }
+
+  #release(connection: Connection): void {
+    const next = this.#nextWaiting()
+    if (next !== undefined) next.resolve(connection)
+    else if (this.#closed !== undefined) this.#retire(connection)
+    else this.#idle.push({ connection, since: Date.now() })
+  }
+
+  #discard(connection: Connection): void {
+    this.#driver.destroy(connection)
+    this.#closeOne()
+  }
+
+  #retire(connection: Connection): void {
+    this.#driver
+      .end(connection)
+      .catch(() => this.#driver.destroy(connection))
+      .finally(() => this.#closeOne())
+  }
+
+  /** A connection that was lost while it was idle; one in use fails its work. */
+  #forget(connection: Connection): void {
+    const index = this.#idle.findIndex((idle) => idle.connection === connection)
+    if (index === -1) return
+    this.#idle.splice(index, 1)
+    this.#discard(connection)
+  }
+
+  #closeOne(): void {
+    this.#open--
+    const next = this.#nextWaiting()
+    if (next !== undefined) this.#connect().then(next.resolve, next.reject)
+    else if (this.#open === 0) this.#closed?.resolve()
+  }
+
+  #nextWaiting(): Waiting<Connection> | undefined {
+    const [next] = this.#waiting
+    if (next !== undefined) this.#waiting.delete(next)
+    return next
+  }
+}
+
+function startDeadline(): { readonly passed: Promise<never>; clear(): void } {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const error = () =>
+    new StoreUnavailable(
+      `the database server did not answer within ${DEADLINE / 1000} seconds; if this was a write, it is not known ` +
+        'whether it was stored',
+    )
+  const timer = setTimeout(() => reject(error()), DEADLINE)
+  promise.catch(() => {})
+  return { passed: promise, clear: () => clearTimeout(timer) }
+}

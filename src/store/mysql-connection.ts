@@ -1,0 +1,150 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls'
+import mysql, { type Connection, type SslOptions } from 'mysql2/promise'
+import { codeOf, isAway, isDefect } from './connection-errors.ts'
+import { CONNECT_TIME, type Driver } from './connection-pool.ts'
+import type { MysqlTarget } from './mysql-url.ts'
+import { tlsOptions } from './tls.ts'
+
+/**
+ * Error numbers that tell of the server rather than of the statement (dev.mysql.com, mariadb.com: error reference).
+ */
+const UNAVAILABLE = new Set([
+  1021,
+  1026,
+  1030,
+  1037,
+  1038,
+  1041,
+  1114,
+  1135,
+  3675, // disk full, I/O, memory
+  1040,
+  1203,
+  1226, // too many connections
+  1047,
+  1053,
+  1077,
+  1079,
+  1080, // a node that is not ready, shutdown
+  1317,
+  1927,
+  3024,
+  1969, // killed, or out of time
+  1205,
+  1213,
+  1180, // lock wait, deadlock, error during COMMIT
+  1036,
+  1290,
+  1792,
+  1836, // read-only
+  9001,
+  9002,
+  9003,
+  9004,
+  9005,
+  9006, // TiDB: its storage is away
+])
+
+/** Deadlock, also a conflict between the nodes of Galera or TiDB: the transaction has certainly not been done. */
+const DEADLOCK = 1213
+
+/** Too many connections, and a server that goes down, comes up, or waits for the other nodes. */
+const NOT_READY = new Set([1040, 1047, 1053, 1203])
+
+/** Nothing is truncated or replaced silently; every statement that is not in a transaction is one of its own. */
+const SESSION = "SET SESSION sql_mode = 'STRICT_ALL_TABLES', autocommit = 1"
+/** No gap between ids is locked, which would make inserts wait. */
+const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+/** Makes connections as the target says. */
+export class MysqlDriver implements Driver<Connection> {
+  readonly #target: MysqlTarget
+  readonly #encrypted: TlsOptions
+
+  /** @throws StoreNotOpened if a file for TLS cannot be read. */
+  constructor(target: MysqlTarget) {
+    this.#target = target
+    this.#encrypted = tlsOptions(target.tls)
+  }
+
+  async connect(): Promise<Connection> {
+    const { tls, socket } = this.#target
+    if (tls.mode === 'disable' || socket !== undefined) return this.#open(undefined)
+    try {
+      return await this.#open(this.#encrypted)
+    } catch (error) {
+      const mayBePlain = tls.mode === 'prefer' || tls.mode === 'allow'
+      if (!mayBePlain || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
+      return this.#open(undefined)
+    }
+  }
+
+  onLost(connection: Connection, callback: () => void): void {
+    connection.on('error', callback).on('end', callback)
+  }
+
+  destroy(connection: Connection): void {
+    connection.destroy()
+  }
+
+  end(connection: Connection): Promise<void> {
+    return connection.end()
+  }
+
+  async #open(tls: TlsOptions | undefined): Promise<Connection> {
+    const { user, password, host, port, socket, database } = this.#target
+    const connection = await mysql.createConnection({
+      database,
+      charset: 'UTF8MB4_BIN',
+      connectTimeout: CONNECT_TIME,
+      ...(socket === undefined ? { host, port } : { socketPath: socket }),
+      ...(user !== undefined && { user }),
+      ...(password !== undefined && { password }),
+      ...(tls !== undefined && { ssl: sslOptions(tls) }),
+    })
+    try {
+      await connection.query(SESSION)
+      await connection.query(ISOLATION)
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+    return connection
+  }
+}
+
+/** Whether the error tells that the database cannot be used now, and may be later. */
+export function isUnavailable(error: unknown): boolean {
+  const number = errorNumber(error)
+  // All that a connection itself reports: lost, cut, timed out, no longer trusted.
+  return number === undefined ? !isDefect(error) : UNAVAILABLE.has(number)
+}
+
+/** Whether the server may accept this connection in a moment, as while it starts. */
+export function isNotReady(error: unknown): boolean {
+  const number = errorNumber(error)
+  if (number !== undefined) return NOT_READY.has(number)
+  return isAway(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
+}
+
+/** Whether the transaction was rolled back for the sake of others, and can be done again. */
+export function isRolledBack(error: unknown): boolean {
+  return errorNumber(error) === DEADLOCK
+}
+
+/** The number of an error that the server sent. */
+function errorNumber(error: unknown): number | undefined {
+  const sent = error instanceof Error && 'sqlState' in error && 'errno' in error
+  return sent && typeof error.errno === 'number' ? error.errno : undefined
+}
+
+/** mysql2 has a setting of its own in the place of Node's checkServerIdentity. */
+function sslOptions({ checkServerIdentity, ca, cert, key, rejectUnauthorized }: TlsOptions): SslOptions {
+  return {
+    rejectUnauthorized: rejectUnauthorized === true,
+    verifyIdentity: rejectUnauthorized === true && checkServerIdentity === undefined,
+    ...(ca !== undefined && { ca: String(ca) }),
+    ...(cert !== undefined && { cert: String(cert) }),
+    ...(key !== undefined && { key: String(key) }),
+  }
+}

@@ -1,0 +1,103 @@
+import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Book, BookChanges, NewBook } from '../book.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
+import { ensureSchema } from './mysql-schema.ts'
+import type { MysqlTarget } from './mysql-url.ts'
+import { type OpenOptions, whenReady } from './server-start.ts'
+import { attempt, pages, SELECT_PAGE } from './server-store.ts'
+import type { Store } from './store.ts'
+
+type Values = (string | number | null)[]
+
+/** A number is sent as a double, whatever it is compared with. */
+const ID = 'CAST(? AS SIGNED)'
+
+/** A table that was there before the service may have NULL in any column but the id. */
+const BOOK = "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
+
+const INSERT = 'INSERT INTO books (title, author, year) VALUES (?, ?, ?)'
+const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${ID}`
+const UPDATE = `
+  UPDATE books SET title = COALESCE(?, title), author = COALESCE(?, author), year = COALESCE(?, year)
+  WHERE id = ${ID}`
+const DELETE = `DELETE FROM books WHERE id = ${ID}`
+const PAGE = SELECT_PAGE(ID)
+
+/**
+ * Connects to a MySQL or MariaDB server, or one that is compatible, waiting for it if it is not ready yet.
+ * @throws StoreNotOpened
+ */
+export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
+  const pool = new ConnectionPool(new MysqlDriver(target), options.connections)
+  const name = `the MySQL server at ${target.socket ?? target.host}`
+  try {
+    await whenReady(name, () => pool.use(ensureSchema), isNotReady, options.report)
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return new MysqlStore(pool)
+}
+
+/** Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
+class MysqlStore implements Store {
+  readonly #pool: ConnectionPool<Connection>
+
+  constructor(pool: ConnectionPool<Connection>) {
+    this.#pool = pool
+  }
+
+  async create({ title, author, year }: NewBook): Promise<Book> {
+    const { insertId } = await this.#use((connection) => write(connection, INSERT, [title, author, year]))
+    // As it is read back: −0 is stored as 0.
+    return { id: insertId, title, author, year: year + 0 }
+  }
+
+  find(id: number): Promise<Book | undefined> {
+    return this.#use((connection) => read(connection, id))
+  }
+
+  list(): AsyncIterable<string> {
+    return pages((after) =>
+      this.#use(async (connection) => {
+        const [rows] = await connection.execute<(Book & RowDataPacket)[]>(PAGE, [after])
+        return rows
+      }),
+    )
+  }
+
+  update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+    return this.#use(async (connection) => {
+      await connection.beginTransaction()
+      // The row stays locked until the end, so what is read is what this update made.
+      await write(connection, UPDATE, [title ?? null, author ?? null, year ?? null, id])
+      const book = await read(connection, id)
+      await connection.commit()
+      return book
+    })
+  }
+
+  async delete(id: number): Promise<boolean> {
+    const { affectedRows } = await this.#use((connection) => write(connection, DELETE, [id]))
+    return affectedRows === 1
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  #use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    return attempt(this.#pool, { isUnavailable, isRolledBack }, work)
+  }
+}
+
+async function read(connection: Connection, id: number): Promise<Book | undefined> {
+  const [rows] = await connection.execute<(Book & RowDataPacket)[]>(SELECT, [id])
+  return rows[0]
+}
+
+async function write(connection: Connection, statement: string, values: Values): Promise<ResultSetHeader> {
+  const [result] = await connection.execute<ResultSetHeader>(statement, values)
+  return result
+}

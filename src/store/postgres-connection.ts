@@ -1,0 +1,146 @@
+import type { ConnectionOptions } from 'node:tls'
+import pg, { type ClientConfig } from 'pg'
+import { describeError, isAway, isDefect } from './connection-errors.ts'
+import { CONNECT_TIME, type Driver } from './connection-pool.ts'
+import type { PostgresTarget } from './postgres-url.ts'
+import { tlsOptions } from './tls.ts'
+
+/**
+ * SQLSTATE codes and classes that tell of the server rather than of the statement
+ * (postgresql.org/docs/current/errcodes-appendix.html).
+ */
+const UNAVAILABLE = [
+  '08', // connection
+  '25006', // read-only transaction
+  '40', // rolled back: deadlock, serialisation
+  '53', // too many connections, disk full, out of memory
+  '57', // shutting down, starting up, cancelled by the operator
+  '58', // I/O error
+  '55P03', // lock not available
+]
+
+/** Those after which the statement has certainly not been done, and may be tried again. */
+const ROLLED_BACK = ['40001', '40P01']
+
+/** Those that say, while connecting, that the server is not ready yet. */
+const NOT_READY = ['08', '53', '57']
+
+/** int8, whose values pg would make strings: those of the service are within ±(2^53−1). */
+const INT8 = 20
+
+/** Makes connections as the target says. */
+export class PostgresDriver implements Driver<pg.Client> {
+  readonly #target: PostgresTarget
+  readonly #encrypted: ConnectionOptions
+
+  /** @throws StoreNotOpened if a file for TLS cannot be read. */
+  constructor(target: PostgresTarget) {
+    this.#target = target
+    this.#encrypted = tlsOptions(target.tls)
+  }
+
+  async connect(): Promise<pg.Client> {
+    const { host, tls } = this.#target
+    // TLS is for networks; libpq ignores sslmode on a Unix socket.
+    if (tls.mode === 'disable' || (host ?? process.env.PGHOST)?.startsWith('/')) return this.#open(false)
+    switch (tls.mode) {
+      case 'allow':
+        return this.#open(false).catch((error) => {
+          if (!isRefusedWithoutTls(error)) throw error
+          return this.#open(this.#encrypted)
+        })
+      case 'prefer':
+        return this.#open(this.#encrypted).catch((error) => {
+          if (!isWithoutTls(error)) throw error
+          return this.#open(false)
+        })
+      default:
+        return this.#open(this.#encrypted)
+    }
+  }
+
+  onLost(client: pg.Client, callback: () => void): void {
+    client.on('end', callback)
+  }
+
+  destroy(client: pg.Client): void {
+    client.connection.stream.destroy()
+  }
+
+  end(client: pg.Client): Promise<void> {
+    return client.end()
+  }
+
+  async #open(ssl: false | ConnectionOptions): Promise<pg.Client> {
+    const { user, password, host, port, database, options, applicationName, channelBinding } = this.#target
+    const config: ClientConfig = {
+      user,
+      password,
+      host,
+      port,
+      database,
+      options,
+      application_name: applicationName,
+      ssl,
+      enableChannelBinding: channelBinding !== 'disable',
+      connectionTimeoutMillis: CONNECT_TIME,
+      keepAlive: true,
+      types: { getTypeParser },
+    }
+    const client = new pg.Client(config)
+    // Without a listener, a connection that is lost while idle would end the process; its next use fails anyway.
+    client.on('error', () => {})
+    if (channelBinding === 'require') requireChannelBinding(client)
+    await client.connect()
+    return client
+  }
+}
+
+/** Whether the error tells that the database cannot be used now, and may be later. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return UNAVAILABLE.some((code) => error.code?.startsWith(code))
+  // All that a connection itself reports: lost, cut, timed out, no longer trusted.
+  return !isDefect(error)
+}
+
+/** Whether the server may accept this connection in a moment, as while it starts. */
+export function isNotReady(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return NOT_READY.some((code) => error.code?.startsWith(code))
+  return isAway(error) || /^(Connection terminated|timeout expired)/.test(describeError(error))
+}
+
+/** Whether the statement was rolled back for the sake of others, and can be done again. */
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && ROLLED_BACK.includes(error.code ?? '')
+}
+
+function isWithoutTls(error: unknown): boolean {
+  return error instanceof Error && error.message === 'The server does not support SSL connections'
+}
+
+function isRefusedWithoutTls(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '28000'
+}
+
+/** Cuts a connection on which the server wants to authenticate without a proof that nobody is in between (RFC 5802 §6). */
+function requireChannelBinding(client: pg.Client): void {
+  const { connection } = client
+  const refuse = () =>
+    connection.stream.destroy(
+      new Error('channel_binding=require, and the server does not offer channel binding'),
+    )
+  let bound = false
+  connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
+    bound = mechanisms.includes('SCRAM-SHA-256-PLUS') && 'getPeerCertificate' in connection.stream
+    if (!bound) refuse()
+  })
+  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password', 'authenticationOk']) {
+    connection.prependListener(event, () => {
+      if (!bound) refuse()
+    })
+  }
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')
+}

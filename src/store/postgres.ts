@@ -1,0 +1,82 @@
+import type pg from 'pg'
+import type { Book, BookChanges, NewBook } from '../book.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
+import { ensureSchema } from './postgres-schema.ts'
+import type { PostgresTarget } from './postgres-url.ts'
+import { type OpenOptions, whenReady } from './server-start.ts'
+import { attempt, pages, SELECT_PAGE } from './server-store.ts'
+import type { Store } from './store.ts'
+
+/** A table that was there before the service may have NULL in any column but the id. */
+const BOOK = "id, coalesce(title, '') AS title, coalesce(author, '') AS author, coalesce(year, 0) AS year"
+
+const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
+const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
+const UPDATE = `
+  UPDATE books SET title = coalesce($1, title), author = coalesce($2, author), year = coalesce($3, year)
+  WHERE id = $4::bigint RETURNING ${BOOK}`
+const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
+const PAGE = SELECT_PAGE('$1::bigint')
+
+/**
+ * Connects to a PostgreSQL server, or one that is compatible, waiting for it if it is not ready yet.
+ * @throws StoreNotOpened
+ */
+export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
+  const pool = new ConnectionPool(new PostgresDriver(target), options.connections)
+  const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
+  try {
+    await whenReady(name, () => pool.use(ensureSchema), isNotReady, options.report)
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+  return new PostgresStore(pool)
+}
+
+/**
+ * Each operation is one statement in a transaction of its own, without a name and without anything that a session
+ * would have to remember: so it works through a pooler that gives every transaction another connection.
+ */
+class PostgresStore implements Store {
+  readonly #pool: ConnectionPool<pg.Client>
+
+  constructor(pool: ConnectionPool<pg.Client>) {
+    this.#pool = pool
+  }
+
+  async create({ title, author, year }: NewBook): Promise<Book> {
+    const { rows } = await this.#query(INSERT, [title, author, year])
+    if (rows[0] === undefined) throw new Error('INSERT returned no row')
+    return rows[0]
+  }
+
+  async find(id: number): Promise<Book | undefined> {
+    const { rows } = await this.#query(SELECT, [id])
+    return rows[0]
+  }
+
+  list(): AsyncIterable<string> {
+    return pages(async (after) => (await this.#query(PAGE, [after])).rows)
+  }
+
+  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+    const { rows } = await this.#query(UPDATE, [title, author, year, id])
+    return rows[0]
+  }
+
+  async delete(id: number): Promise<boolean> {
+    const { rowCount } = await this.#query(DELETE, [id])
+    return rowCount === 1
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  #query(text: string, values: readonly (string | number | undefined)[]): Promise<pg.QueryResult<Book>> {
+    const faults = { isUnavailable, isRolledBack }
+    return attempt(this.#pool, faults, (client) => client.query<Book>(text, values.slice()))
+  }
+}

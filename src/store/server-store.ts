@@ -1,0 +1,65 @@
+import type { Book } from '../book.ts'
+import { describeError } from './connection-errors.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import { StoreUnavailable } from './store.ts'
+
+/** Bounds of a page of the list: books, and bytes of text before its last book. */
+export const PAGE_BOOKS = 1000
+export const PAGE_TEXT = 64 * 1024
+
+/** Attempts at what the server rolls back for the sake of others. */
+const ATTEMPTS = 5
+
+/** What an engine knows of its errors. */
+export interface Faults {
+  /** The database cannot be used now, and may be later. */
+  isUnavailable(error: unknown): boolean
+  /** The work was rolled back for the sake of others, and can be done again. */
+  isRolledBack(error: unknown): boolean
+}
+
+/**
+ * Does the work on a connection of the pool.
+ * @throws StoreUnavailable for what Faults calls so; else what the work throws.
+ */
+export async function attempt<Connection, Result>(
+  pool: ConnectionPool<Connection>,
+  faults: Faults,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await pool.use(work)
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error
+      if (faults.isRolledBack(error) && attempts < ATTEMPTS) continue
+      if (faults.isUnavailable(error)) throw new StoreUnavailable(describeError(error), { cause: error })
+      throw error
+    }
+  }
+}
+
+/**
+ * The statement that reads a page of the list, in the SQL that all servers share: `after` is an id, `limit` its
+ * placeholder or value. It reads the sizes first, so that a page of long texts is never in memory whole.
+ */
+export const SELECT_PAGE = (after: string) => `
+  SELECT b.id, COALESCE(b.title, '') AS title, COALESCE(b.author, '') AS author, COALESCE(b.year, 0) AS year
+  FROM books b JOIN (
+    SELECT id, SUM(OCTET_LENGTH(COALESCE(title, '')) + OCTET_LENGTH(COALESCE(author, '')))
+      OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before
+    FROM books WHERE id > ${after} ORDER BY id LIMIT ${PAGE_BOOKS}
+  ) sizes ON sizes.id = b.id
+  WHERE COALESCE(sizes.text_before, 0) < ${PAGE_TEXT} ORDER BY b.id`
+
+/** All books as pages of JSON text, each read when it is asked for. */
+export async function* pages(read: (after: number) => Promise<Book[]>): AsyncIterable<string> {
+  let after = 0
+  for (;;) {
+    const books = await read(after)
+    const last = books.at(-1)
+    if (last === undefined) return
+    after = last.id
+    yield JSON.stringify(books).slice(1, -1)
+  }
+}
