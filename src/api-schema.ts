@@ -17,6 +17,8 @@ interface Endpoint {
   /** Names the call in clients generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
+  /** The part of the documentation that it is in; by default Login if it is public, else Books. */
+  readonly tag?: string
   /** Whether it may be called without a token; by default it may not. */
   readonly public?: boolean
   readonly body?: Type.TSchema
@@ -33,12 +35,13 @@ interface Endpoint {
 export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   const failures = [
     ...endpoint.failures,
-    ...(endpoint.public ? [] : [failure.tokenRequired, failure.invalidToken, failure.storeUnavailable]),
+    ...(endpoint.public ? [] : [failure.tokenRequired, failure.invalidToken]),
     ...(endpoint.body ? [failure.bodyTooLarge] : []),
     failure.badRequest,
     failure.requestTimeout,
     failure.headersTooLarge,
     failure.internalError,
+    failure.unavailable,
   ]
   const { data } = endpoint
   const response: Record<number, Type.TSchema> = {
@@ -50,7 +53,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   }
   return {
     operationId: endpoint.id,
-    tags: [endpoint.public ? 'Login' : 'Books'],
+    tags: [endpoint.tag ?? (endpoint.public ? 'Login' : 'Books')],
     summary: endpoint.summary,
     ...(endpoint.public ? { security: [] } : {}),
     ...(endpoint.body ? { body: reference(endpoint.body) } : {}),

@@ -1,15 +1,23 @@
 import { Readable } from 'node:stream'
-import type { FastifyError, FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
+import type {
+  FastifyError,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestHookHandler,
+} from 'fastify'
 import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
 import { listing } from './listing.ts'
+import type { LoginLimit } from './login-limit.ts'
 import type { Store } from './store/store.ts'
 
 export interface Services {
   readonly store: Store
   readonly auth: Auth
+  readonly loginLimit: LoginLimit
 }
 
 type OneBook = { Params: { id: string } }
@@ -18,7 +26,7 @@ type OneBook = { Params: { id: string } }
  * The endpoints, in the order of the contract's table (§4). A request passes `onRequest` before its body is
  * read. PUT checks in the order authentication, existence, body (§4 rule 3).
  */
-export function registerApi(app: FastifyInstance, { store, auth }: Services): void {
+export function registerApi(app: FastifyInstance, { store, auth, loginLimit }: Services): void {
   const authenticated = requireToken(auth)
 
   app.post<{ Body: Login }>('/token', {
@@ -29,11 +37,24 @@ export function registerApi(app: FastifyInstance, { store, auth }: Services): vo
       body: Login,
       success: success.tokenGenerated,
       data: TokenData,
-      failures: [failure.invalidPayload, failure.invalidCredentials, failure.tokenNotGenerated],
+      failures: [
+        failure.invalidPayload,
+        failure.invalidCredentials,
+        failure.tooManyRequests,
+        failure.tokenNotGenerated,
+      ],
     }),
     config: { unreadable: failure.invalidPayload },
+    onRequest: async (request, reply) => refuseTooMany(loginLimit, request, reply),
     handler: async (request, reply) => {
-      if (!auth.matches(request.body)) throw failure.invalidCredentials
+      // Others from the same address may have failed while this body was on its way.
+      refuseTooMany(loginLimit, request, reply)
+      if (!auth.matches(request.body)) {
+        const isNowRefused = loginLimit.failed(request.ip)
+        if (isNowRefused) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
+        throw failure.invalidCredentials
+      }
+      loginLimit.succeeded(request.ip)
       const token = await auth.issue().catch((error: unknown) => {
         request.log.error({ err: error }, 'a token could not be signed')
         throw failure.tokenNotGenerated
@@ -143,6 +164,14 @@ function requireToken(auth: Auth): onRequestHookHandler {
     if (typeof valid === 'boolean') settle(valid)
     else valid.then(settle, done)
   }
+}
+
+/** Refuses a login, right or wrong, from an address that has failed too often. */
+function refuseTooMany(limit: LoginLimit, { ip }: FastifyRequest, reply: FastifyReply): void {
+  const seconds = limit.wait(ip)
+  if (seconds === 0) return
+  reply.header('retry-after', seconds)
+  throw failure.tooManyRequests
 }
 
 /** Whether a request is refused for its body, by the schema, the parser or the limit of its size. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { parseOrigins, parseTrustProxy, type TrustProxy, wholeNumber } from './setting-values.ts'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
 
 /** The settings, checked. `docs/configuration.md` describes each for its users. */
@@ -15,6 +16,14 @@ export interface Config {
   /** Address to listen on; undefined means every address, IPv6 and IPv4. */
   readonly host: string | undefined
   readonly logLevel: LogLevel
+  /** Failed logins from one address within 15 minutes after which it is refused; 0 for no limit. */
+  readonly loginFailureLimit: number
+  /** Whose word about the address of a client is taken. */
+  readonly trustProxy: TrustProxy
+  /** Origins whose pages may call the service, '*' for all; none by default. */
+  readonly corsOrigins: readonly string[]
+  /** TCP port of the metrics; undefined for none. */
+  readonly metricsPort: number | undefined
   /** The settings that were absent and hold a random value made for this run. */
   readonly generated: ReadonlySet<'SECRET_TOKEN' | 'PASSWORD'>
 }
@@ -70,7 +79,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
   const config: Config = {
     dbUrl: read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
-    dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, parseConnections),
+    dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, wholeNumber(1, 1000)),
     secretToken: read(
       'SECRET_TOKEN',
       `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
@@ -79,10 +88,37 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ),
     username: read('USERNAME', 'any text', () => 'admin', String),
     password: read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
-    port: read('PORT', 'a whole number from 0 to 65535', () => 8080, parsePort),
+    port: read('PORT', 'a whole number from 0 to 65535', () => 8080, wholeNumber(0, 65535)),
     host: read('HOST', 'an address or a name of this machine', () => undefined, String),
     logLevel: read('LOG_LEVEL', LOG_LEVELS.join(', '), () => 'info', parseLogLevel),
+    loginFailureLimit: read(
+      'LOGIN_FAILURE_LIMIT',
+      'a whole number from 0 (no limit) to 10000',
+      () => 100,
+      wholeNumber(0, 10_000),
+    ),
+    trustProxy: read(
+      'TRUST_PROXY',
+      'true, false, the number of proxies, or their addresses, such as 10.0.0.0/8,::1',
+      () => false,
+      parseTrustProxy,
+    ),
+    corsOrigins: read(
+      'CORS_ORIGIN',
+      'origins such as https://books.example,http://localhost:3000, or *',
+      () => [],
+      parseOrigins,
+    ),
+    metricsPort: read(
+      'METRICS_PORT',
+      'a whole number from 0 to 65535',
+      () => undefined,
+      wholeNumber(0, 65535),
+    ),
     generated,
+  }
+  if (config.metricsPort !== undefined && config.metricsPort !== 0 && config.metricsPort === config.port) {
+    faults.push('METRICS_PORT is the same as PORT; accepted: another port')
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return config
@@ -99,20 +135,6 @@ export function configWarnings(config: Config): string[] {
     )
   }
   return warnings
-}
-
-function parsePort(text: string): number {
-  return parseNumber(text, 0, 65535)
-}
-
-function parseConnections(text: string): number {
-  return parseNumber(text, 1, 1000)
-}
-
-function parseNumber(text: string, minimum: number, maximum: number): number {
-  const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (!(number >= minimum && number <= maximum)) throw new Error(`is ${JSON.stringify(text)}`)
-  return number
 }
 
 function parseLogLevel(text: string): LogLevel {

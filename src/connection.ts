@@ -87,10 +87,16 @@ export function refuseUnroutable(
  * @returns how to refuse the request, if it is to be refused; the connection is then to be closed.
  */
 export function nonconformance(
-  { httpVersion, headers, rawHeaders }: IncomingMessage,
+  { httpVersion, headers, rawHeaders, url = '' }: IncomingMessage,
   headerLimit: number,
 ): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return failure.badRequest
+  // The absolute form is for proxies, which this is none of; `*` is for OPTIONS (RFC 9112 §3.2).
+  if (!url.startsWith('/') && url !== '*') return failure.badRequest
+  // Any other coding would be taken for chunked; HTTP/1.0 has none (RFC 9112 §6.1).
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
+    return failure.badRequest
   // RFC 9112 §3.2: one valid Host, which only HTTP/1.0 may leave out.
   if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) return failure.badRequest
   // Node's own count leaves out the colon, the space and the end of each line.

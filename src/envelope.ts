@@ -19,6 +19,8 @@ export const success = {
   bookRetrieved: { status: 200, message: 'Book retrieved successfully' },
   bookUpdated: { status: 200, message: 'Book updated successfully' },
   bookDeleted: { status: 200, message: 'Book deleted successfully' },
+  alive: { status: 200, message: 'Alive' },
+  ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, Answer>
 
 /** Thrown to answer a request with an error. Carries nothing of the cause, so one instance serves every request. */
@@ -50,9 +52,10 @@ export const failure = {
   methodNotAllowed: new Failure(405, 'Method not allowed'),
   requestTimeout: new Failure(408, 'Request timeout'),
   bodyTooLarge: new Failure(413, 'Request body too large'),
+  tooManyRequests: new Failure(429, 'Too many requests'),
   headersTooLarge: new Failure(431, 'Request header fields too large'),
   internalError: new Failure(500, 'Internal server error'),
-  storeUnavailable: new Failure(503, 'Service unavailable'),
+  unavailable: new Failure(503, 'Service unavailable'),
 } as const satisfies Record<string, Failure>
 
 /** Wraps an answer and its data in the envelope. */

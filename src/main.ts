@@ -1,36 +1,54 @@
-import { type AddressInfo, isIPv6 } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from './auth.ts'
 import { OperatorError, runCommand } from './command.ts'
 import { type Config, configWarnings } from './config.ts'
 import { firstSteps } from './first-steps.ts'
+import { listen } from './listen.ts'
+import { LoginLimit } from './login-limit.ts'
+import type { Metrics } from './metrics.ts'
 import { output } from './output.ts'
 import { createServer } from './server.ts'
+import { stopOnSignal } from './stop.ts'
+import { DeferredStore } from './store/deferred-store.ts'
 import { openStore } from './store/open.ts'
 import { type Store, StoreNotOpened } from './store/store.ts'
-
-/** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
-const GRACE = 8000
-
-/** How often connections that have become idle are closed while stopping, in milliseconds. */
-const IDLE_CHECK_INTERVAL = 50
 
 await runCommand('start', start)
 
 async function start(config: Config): Promise<void> {
-  const store = await open(config)
+  const store = new DeferredStore()
+  const auth = new Auth(config, config.secretToken)
+  const loginLimit = new LoginLimit(config.loginFailureLimit)
+  const metrics = await makeMetrics(config)
+  const app = await createServer({ store, auth, loginLimit }, config, metrics)
   try {
-    const app = await createServer({ store, auth: new Auth(config, config.secretToken) }, config.logLevel)
-    const url = await listen(app, config)
+    // Listens before the store is open, so that whoever supervises the service can ask how it is.
+    const url = await listenForAll(app, config, metrics)
+    const opening = open(config)
     // Before anything says that the service is there: whoever reads that may stop it at once.
-    stopOnSignal(app, store)
+    stopOnSignal(app, async () => {
+      metrics?.close()
+      // Nothing was stored yet if it is still being opened, and waiting for it could take long.
+      if (!store.isOpen) process.exit()
+      await store.close()
+    })
+    const opened = await opening
+    store.open(metrics?.measure(opened) ?? opened)
     for (const warning of configWarnings(config)) app.log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
     app.log.info({ url, username: config.username }, 'listening')
   } catch (error) {
-    await store.close()
+    metrics?.close()
+    await app.close()
     throw error
   }
+}
+
+/** The metrics are loaded only where they are wanted. */
+async function makeMetrics(config: Config): Promise<Metrics | undefined> {
+  if (config.metricsPort === undefined) return undefined
+  const { Metrics } = await import('./metrics.ts')
+  return new Metrics(config.dbUrl.engine)
 }
 
 async function open(config: Config): Promise<Store> {
@@ -44,57 +62,18 @@ async function open(config: Config): Promise<Store> {
   }
 }
 
-/** @returns the URL under which the service can be reached from this machine. */
-async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {
+/** @returns the URL of the service. */
+async function listenForAll(
+  app: FastifyInstance,
+  { host, port, metricsPort }: Config,
+  metrics: Metrics | undefined,
+): Promise<string> {
   await app.ready()
-  // Node's own listen, because without a host it takes IPv6 and IPv4, or IPv4 alone where there is no IPv6.
-  await new Promise<void>((resolve, reject) => {
-    const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port))
-    app.server.once('error', refuse)
-    app.server.listen({ host, port }, () => {
-      app.server.off('error', refuse)
-      resolve()
-    })
-  })
+  const url = await listen(app.server, { host, port, setting: 'PORT' })
   app.server.on('error', (err) => app.log.error({ err }, 'the server failed'))
-  const address = app.server.address() as AddressInfo
-  const name = host === undefined || host === '0.0.0.0' || host === '::' ? 'localhost' : host
-  return `http://${isIPv6(name) ? `[${name}]` : name}:${address.port}`
-}
-
-function cannotListen(error: NodeJS.ErrnoException, host: string | undefined, port: number): Error {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new OperatorError(`PORT: ${port} is in use; stop the program that uses it, or set another port`)
-    case 'EACCES':
-      return new OperatorError(
-        `PORT: this user may not listen on ${port}; set another port, such as one above 1023`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-    case 'EINVAL':
-      return new OperatorError(`HOST: ${host ?? 'every address'} cannot be listened on: ${error.message}`)
-    default:
-      return error
+  if (metrics !== undefined && metricsPort !== undefined) {
+    const metricsUrl = await listen(metrics.server, { host, port: metricsPort, setting: 'METRICS_PORT' })
+    app.log.info({ url: `${metricsUrl}/metrics` }, 'metrics')
   }
-}
-
-/**
- * On SIGTERM or SIGINT stops accepting, finishes what is in flight, closes the store and lets the process end
- * with code 0. A second signal ends it at once.
- */
-function stopOnSignal(app: FastifyInstance, store: Store): void {
-  const stop = async (signal: NodeJS.Signals) => {
-    process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
-    app.log.info({ signal }, 'stopping')
-    const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_INTERVAL)
-    const cut = setTimeout(() => app.server.closeAllConnections(), GRACE)
-    await app.close()
-    clearInterval(idle)
-    clearTimeout(cut)
-    await store.close()
-    app.log.info('stopped')
-  }
-  process.once('SIGTERM', stop).once('SIGINT', stop)
+  return url
 }

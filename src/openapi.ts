@@ -6,6 +6,18 @@ import packageJson from '../package.json' with { type: 'json' }
 import { namedSchemas } from './api-schema.ts'
 import { BookId } from './book.ts'
 
+/** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
 /** Serves the OpenAPI document of all routes registered after it, and a page where a person can try them. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   for (const schema of namedSchemas) app.addSchema(schema)
@@ -42,6 +54,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
   await app.register(swaggerUi, {
     routePrefix: '/docs',
+    staticCSP: CONTENT_SECURITY_POLICY,
     theme: { title: 'Book Catalogue API' },
     uiConfig: {
       layout: 'BaseLayout',

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import cors from '@fastify/cors'
+import underPressure from '@fastify/under-pressure'
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -7,12 +9,17 @@ import fastify, {
   LogController,
 } from 'fastify'
 import { registerApi, type Services } from './api.ts'
-import type { LogLevel } from './config.ts'
+import type { Config } from './config.ts'
 import { dropRest, nonconformance, noteRequest, refuseConnection, refuseUnroutable } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
+import { registerHealth } from './health.ts'
+import { logStream } from './log-stream.ts'
+import type { Metrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
-import { output } from './output.ts'
+import { serveOneAtATime } from './pipelining.ts'
+import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
+import type { TrustProxy } from './setting-values.ts'
 import { StoreUnavailable } from './store/store.ts'
 
 /** Limits on what a client may send; sizes in bytes, times in milliseconds. */
@@ -32,6 +39,12 @@ const LIMITS = {
   idleTime: 72_000,
 }
 
+/** Mean delay of the event loop that is too much, and how often it is taken; milliseconds. */
+const OVERLOAD = { delay: 500, interval: 500 }
+
+/** Seconds for which a browser may remember what it was allowed. */
+const CORS_CACHE_TIME = 600
+
 /** Seconds after which a client may try again when the store was unavailable. */
 const RETRY_AFTER = 1
 
@@ -42,10 +55,19 @@ declare module 'fastify' {
   }
 }
 
+/** What of the configuration the server itself obeys. */
+export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins'>
+
 /** The HTTP service, not yet listening. */
-export async function createServer(services: Services, logLevel: LogLevel): Promise<FastifyInstance> {
+export async function createServer(
+  services: Services,
+  settings: ServerSettings,
+  metrics?: Metrics,
+): Promise<FastifyInstance> {
   const app = fastify({
-    logger: { level: logLevel, stream: output },
+    logger: { level: settings.logLevel, stream: await logStream() },
+    genReqId: requestId,
+    trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.body,
     requestTimeout: LIMITS.requestTime,
@@ -67,6 +89,8 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     clientErrorHandler: refuseConnection,
   })
   refuseUnroutable(app.server, app.routing)
+  serveOneAtATime(app.server)
+  if (settings.corsOrigins.length > 0) await allowOrigins(app, settings.corsOrigins)
 
   const refuseOtherMethods = collectPaths(app)
   app.removeAllContentTypeParsers()
@@ -75,8 +99,9 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     if (value === undefined) done(unreadable(request))
     else done(null, value)
   })
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     noteRequest(request.raw)
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     const refusal = nonconformance(request.raw, LIMITS.headers)
     if (refusal !== undefined) return done(refusal)
     // The router takes /book/ for /book/:id with an empty id.
@@ -85,22 +110,72 @@ export async function createServer(services: Services, logLevel: LogLevel): Prom
     request.headers['content-type'] = undefined
     done()
   })
+  await refuseOverload(app)
   app.setNotFoundHandler(() => {
     throw failure.notFound
   })
   app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer) request.log.error({ err: error }, answer.message)
-    if (answer === failure.storeUnavailable) reply.header('retry-after', RETRY_AFTER)
+    if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
     if (CLOSING.has(answer)) reply.header('connection', 'close')
     else if (app.server.listening) keepConnection(request, reply)
     return reply.code(answer.status).send(envelope(answer, null))
   })
 
+  metrics?.countAnswers(app)
+  if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logRequests(app)
   await registerOpenApi(app)
+  registerHealth(app, services)
   registerApi(app, services)
   refuseOtherMethods()
   return app
+}
+
+/** Turns requests away while the process cannot keep up, rather than answering all of them too late. */
+async function refuseOverload(app: FastifyInstance): Promise<void> {
+  // What starting took is no overload, and is in the first sample.
+  let startedAt = Number.POSITIVE_INFINITY
+  app.server.once('listening', () => {
+    startedAt = Date.now()
+  })
+  await app.register(underPressure, {
+    maxEventLoopDelay: OVERLOAD.delay,
+    sampleInterval: OVERLOAD.interval,
+    pressureHandler: () => {
+      if (Date.now() > startedAt + 2 * OVERLOAD.interval) throw failure.unavailable
+    },
+  })
+}
+
+async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  await app.register(cors, {
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+    exposedHeaders: ['Retry-After', 'X-Request-Id'],
+    maxAge: CORS_CACHE_TIME,
+    // An OPTIONS request that is no preflight is answered as without CORS.
+    strictPreflight: false,
+  })
+}
+
+/** The proxies in a row, counted from here; `true` means the one that connects, since others can be made up. */
+function trustedProxies(
+  trusted: TrustProxy,
+): boolean | string[] | ((address: string, hop: number) => boolean) {
+  const count = trusted === true ? 1 : trusted
+  return typeof count === 'number' ? (_address, hop) => hop < count : count
+}
+
+/** One line for each answer; the path without its query. */
+function logRequests(app: FastifyInstance): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, ip } = request
+    const path = request.originalUrl.split('?')[0]
+    request.log.debug({ method, path, ip, status: reply.statusCode, ms: reply.elapsedTime }, 'answered')
+    done()
+  })
 }
 
 /** What is refused in such a way that the end of the request is not known. */
@@ -119,7 +194,7 @@ function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
 /** Turns anything thrown into an answer of the table. */
 function failureOf(error: FastifyError | Failure, request: FastifyRequest): Failure {
   if (error instanceof Failure) return error
-  if (error instanceof StoreUnavailable) return failure.storeUnavailable
+  if (error instanceof StoreUnavailable) return failure.unavailable
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure.bodyTooLarge
   if (error.validation !== undefined) return unreadable(request)
   // What else Fastify finds wrong with a request, such as a body that ends early.

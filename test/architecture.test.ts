@@ -10,19 +10,56 @@ const SRC = join(import.meta.dirname, '../src')
  * a file that is new has to be placed here.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: ['auth', 'command', 'config', 'first-steps', 'output', 'server', 'store/open', 'store/store'],
+  main: [
+    'auth',
+    'command',
+    'config',
+    'first-steps',
+    'listen',
+    'login-limit',
+    'metrics',
+    'output',
+    'server',
+    'stop',
+    'store/deferred-store',
+    'store/open',
+    'store/store',
+  ],
   backup: ['command', 'type config', 'store/sqlite-backup'],
   command: ['config'],
   'first-steps': ['type config'],
-  server: ['api', 'type config', 'connection', 'envelope', 'openapi', 'output', 'routing', 'store/store'],
+  listen: ['command'],
+  stop: [],
+  metrics: ['type store/store'],
+  server: [
+    'api',
+    'type config',
+    'connection',
+    'envelope',
+    'health',
+    'log-stream',
+    'type metrics',
+    'openapi',
+    'pipelining',
+    'request-id',
+    'routing',
+    'type setting-values',
+    'store/store',
+  ],
+  'log-stream': ['output'],
+  health: ['api-schema', 'envelope', 'type store/store'],
+  pipelining: [],
+  'request-id': [],
+  'login-limit': [],
+  'setting-values': [],
   output: [],
   routing: ['envelope'],
   openapi: ['api-schema', 'auth', 'book'],
-  api: ['api-schema', 'auth', 'book', 'envelope', 'listing', 'type store/store'],
+  api: ['api-schema', 'auth', 'book', 'envelope', 'listing', 'type login-limit', 'type store/store'],
   'api-schema': ['auth', 'book', 'envelope'],
   connection: ['envelope'],
   listing: ['envelope'],
-  config: ['store/db-url'],
+  config: ['setting-values', 'store/db-url'],
 
   'store/open': [
     'type store/db-url',
@@ -87,6 +124,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/files': [],
   'store/sqlite-connection': [],
   'store/sqlite-schema': ['store/store'],
+  'store/deferred-store': ['type book', 'store/store'],
   'store/store': ['type book'],
   'store/db-url': ['store/mysql-url', 'store/postgres-url'],
   'store/mysql-url': ['store/server-url', 'store/tls'],
@@ -99,7 +137,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 }
 
 /** The files that may know of the web framework. */
-const KNOW_FASTIFY = ['main', 'server', 'routing', 'openapi', 'api', 'api-schema']
+const KNOW_FASTIFY = [
+  'main',
+  'stop',
+  'metrics',
+  'server',
+  'health',
+  'routing',
+  'openapi',
+  'api',
+  'api-schema',
+]
 
 interface Import {
   readonly from: string

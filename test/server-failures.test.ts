@@ -5,10 +5,12 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../src/auth.ts'
+import { LoginLimit } from '../src/login-limit.ts'
 import { createServer } from '../src/server.ts'
 import { newFile, openFile } from './store/sqlite-file.ts'
 import { logIn } from './support/client.ts'
 import { BOOKS, damageMiddle, fill } from './support/damage.ts'
+import { SETTINGS } from './support/server-settings.ts'
 import { ACCOUNT, SECRET, type Service, startService } from './support/service.ts'
 
 const BOOK = '{"title":"T","author":"A","year":1}'
@@ -179,7 +181,10 @@ describe('when a token cannot be signed', () => {
   it('POST /token is 500 Could not generate token (§4, §7)', async () => {
     using other = newFile()
     const store = await openFile(other.path)
-    const app = await createServer({ store, auth: new RsaAuth(ACCOUNT, SECRET) }, 'silent')
+    const app = await createServer(
+      { store, auth: new RsaAuth(ACCOUNT, SECRET), loginLimit: new LoginLimit(0) },
+      SETTINGS,
+    )
     const answer = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT })
     assert.equal(answer.payload, failure(500, 'Could not generate token'))
     assert.equal(answer.statusCode, 500)

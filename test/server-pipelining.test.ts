@@ -4,9 +4,11 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../src/auth.ts'
+import { LoginLimit } from '../src/login-limit.ts'
 import { createServer } from '../src/server.ts'
 import type { Store } from '../src/store/store.ts'
 import { assertFailure, head, RawConnection } from './support/raw-socket.ts'
+import { SETTINGS } from './support/server-settings.ts'
 import { ACCOUNT, SECRET } from './support/service.ts'
 
 /** Until the service has read what was sent, in milliseconds. */
@@ -61,6 +63,9 @@ class SlowStore implements Store {
   async delete() {
     return false
   }
+  load() {
+    return {}
+  }
   async close() {}
 }
 
@@ -71,7 +76,7 @@ let token: string
 before(async () => {
   const auth = new Auth(ACCOUNT, SECRET)
   token = await auth.issue()
-  app = await createServer({ store, auth }, 'silent')
+  app = await createServer({ store, auth, loginLimit: new LoginLimit(0) }, SETTINGS)
   await app.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 })

@@ -71,6 +71,14 @@ export class ConnectionPool<Connection> {
     }
   }
 
+  load() {
+    return {
+      connections_used: this.#open - this.#idle.length,
+      connections_idle: this.#idle.length,
+      requests_waiting: this.#waiting.size,
+    }
+  }
+
   /** Ends all connections, those in use when their work is done. */
   async close(): Promise<void> {
     this.#closed = Promise.withResolvers()

@@ -83,6 +83,10 @@ class MysqlStore implements Store {
     return affectedRows === 1
   }
 
+  load() {
+    return this.#pool.load()
+  }
+
   close(): Promise<void> {
     return this.#pool.close()
   }

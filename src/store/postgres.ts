@@ -71,6 +71,10 @@ class PostgresStore implements Store {
     return rowCount === 1
   }
 
+  load() {
+    return this.#pool.load()
+  }
+
   close(): Promise<void> {
     return this.#pool.close()
   }

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type { Outcome, Row, Write } from './sqlite-group-commit.ts'
@@ -9,6 +10,9 @@ const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** Writes answered before others have their turn. */
 const ANSWERS_IN_A_ROW = 8
+
+/** Publishes how many writes each commit has. */
+const groupCommits = channel('book-catalogue.group-commit')
 
 const turnOfEventLoop = promisify(setImmediate)
 
@@ -61,6 +65,10 @@ export class SqliteWriter {
     }
   }
 
+  load() {
+    return { writes_waiting: this.#waiting.length, writes_committing: this.#committing.length }
+  }
+
   /** Commits what is waiting and ends the thread. */
   async close(): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -90,6 +98,7 @@ export class SqliteWriter {
     this.#waiting = []
     this.#waitingText = 0
     this.#thread ??= this.#start()
+    groupCommits.publish(this.#committing.length)
     this.#thread.postMessage(this.#committing.map(({ write }) => write))
   }
 

@@ -80,6 +80,10 @@ class SqliteStore implements Store {
     return (await this.#writer.write({ kind: 'delete', id })) !== undefined
   }
 
+  load() {
+    return this.#writer.load()
+  }
+
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await this.#writer.close()

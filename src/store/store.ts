@@ -32,6 +32,9 @@ export interface Store {
   /** @returns whether there was a book with that id. */
   delete(id: number): Promise<boolean>
 
+  /** What is in use and what waits, each number with a name of the engine's own; for the metrics. */
+  load(): Readonly<Record<string, number>>
+
   /** Releases everything. No other method may be called afterwards. */
   close(): Promise<void>
 }

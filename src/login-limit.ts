@@ -1,0 +1,62 @@
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+
+/** The time in which failures are counted, in milliseconds. */
+const WINDOW = 15 * 60 * 1000
+
+/** Bounds the memory: 100,000 addresses with one failure each, fewer with more, the oldest forgotten first. */
+const MAX_SIZE = 1_000_000
+const SIZE_OF_ADDRESS = 9
+
+/** Counts failed logins by address and says when one has had too many (NIST SP 800-63B §5.2.2). */
+export class LoginLimit {
+  readonly #limit: number
+  /** When each address failed, the oldest first; milliseconds. */
+  readonly #failures = new LRUCache<string, number[]>({
+    maxSize: MAX_SIZE,
+    sizeCalculation: (times) => SIZE_OF_ADDRESS + times.length,
+  })
+
+  /** @param limit of failures from one address within 15 minutes; 0 for none. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** @returns seconds after which the address may try again, or 0 if it may now. */
+  wait(address: string, now = Date.now()): number {
+    const times = this.#failures.get(network(address))
+    const decisive = times?.at(-this.#limit)
+    if (this.#limit === 0 || times === undefined || decisive === undefined || times.length < this.#limit)
+      return 0
+    return Math.max(0, Math.ceil((decisive + WINDOW - now) / 1000))
+  }
+
+  /** Counts a failure. @returns whether it is the one after which the address has to wait. */
+  failed(address: string, now = Date.now()): boolean {
+    if (this.#limit === 0) return false
+    const key = network(address)
+    const recent = (this.#failures.get(key) ?? []).filter((time) => time > now - WINDOW)
+    recent.push(now)
+    this.#failures.set(key, recent)
+    return recent.length >= this.#limit
+  }
+
+  succeeded(address: string): void {
+    this.#failures.delete(network(address))
+  }
+}
+
+/** An IPv6 client usually has a whole /64, so that is what counts; an IPv4 address may be written as IPv6. */
+function network(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!isIPv6(plain)) return plain
+  const [head = '', tail] = (plain.split('%')[0] ?? '').toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length)
+  const all = [...groups, ...Array<string>(missing).fill('0'), ...after]
+  return all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')
+}

@@ -1,0 +1,48 @@
+import type { BookChanges, NewBook } from '../book.ts'
+import { type Store, StoreUnavailable } from './store.ts'
+
+/** Stands for a store that is still being opened: until then every use of it is StoreUnavailable. */
+export class DeferredStore implements Store {
+  #store: Store | undefined
+
+  open(store: Store): void {
+    this.#store = store
+  }
+
+  get isOpen(): boolean {
+    return this.#store !== undefined
+  }
+
+  async create(book: NewBook) {
+    return this.#opened.create(book)
+  }
+
+  async find(id: number) {
+    return this.#opened.find(id)
+  }
+
+  list() {
+    return this.#opened.list()
+  }
+
+  async update(id: number, changes: BookChanges) {
+    return this.#opened.update(id, changes)
+  }
+
+  async delete(id: number) {
+    return this.#opened.delete(id)
+  }
+
+  load() {
+    return this.#store?.load() ?? {}
+  }
+
+  async close() {
+    await this.#store?.close()
+  }
+
+  get #opened(): Store {
+    if (this.#store === undefined) throw new StoreUnavailable('the store is being opened')
+    return this.#store
+  }
+}
