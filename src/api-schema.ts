@@ -17,8 +17,6 @@ interface Endpoint {
   /** Names the call in clients generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
-  /** The part of the documentation that it is in; by default Login if it is public, else Books. */
-  readonly tag?: string
   /** Whether it may be called without a token; by default it may not. */
   readonly public?: boolean
   readonly body?: Type.TSchema
@@ -53,7 +51,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   }
   return {
     operationId: endpoint.id,
-    tags: [endpoint.tag ?? (endpoint.public ? 'Login' : 'Books')],
+    tags: [endpoint.public ? 'Login' : 'Books'],
     summary: endpoint.summary,
     ...(endpoint.public ? { security: [] } : {}),
     ...(endpoint.body ? { body: reference(endpoint.body) } : {}),

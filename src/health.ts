@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { describeEndpoint, NoData } from './api-schema.ts'
 import { envelope, failure, success } from './envelope.ts'
 import type { Store } from './store/store.ts'
 
@@ -21,37 +20,14 @@ export function registerHealth(app: FastifyInstance, { store }: { readonly store
     })
     return asking
   }
-  const config = { pressureHandler: () => {} }
+  // Not part of the API that the OpenAPI document describes.
+  const route = { schema: { hide: true }, config: { pressureHandler: () => {} } }
 
-  app.get('/healthz', {
-    schema: describeEndpoint({
-      id: 'alive',
-      summary: 'Whether the process is alive',
-      tag: 'Health',
-      public: true,
-      success: success.alive,
-      data: NoData,
-      failures: [],
-    }),
-    config,
-    handler: async () => envelope(success.alive, null),
-  })
+  app.get('/healthz', route, async () => envelope(success.alive, null))
 
-  app.get('/readyz', {
-    schema: describeEndpoint({
-      id: 'ready',
-      summary: 'Whether the service can serve: its store answers, and it is neither starting nor stopping',
-      tag: 'Health',
-      public: true,
-      success: success.ready,
-      data: NoData,
-      failures: [],
-    }),
-    config,
-    handler: async () => {
-      if (stopping) throw failure.unavailable
-      await storeAnswers()
-      return envelope(success.ready, null)
-    },
+  app.get('/readyz', route, async () => {
+    if (stopping) throw failure.unavailable
+    await storeAnswers()
+    return envelope(success.ready, null)
   })
 }

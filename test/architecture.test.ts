@@ -47,7 +47,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/store',
   ],
   'log-stream': ['output'],
-  health: ['api-schema', 'envelope', 'type store/store'],
+  health: ['envelope', 'type store/store'],
   pipelining: [],
   'request-id': [],
   'login-limit': [],

@@ -16,6 +16,8 @@ describe('the table of statuses and messages (§4, §7)', () => {
       bookRetrieved: '200 Book retrieved successfully',
       bookUpdated: '200 Book updated successfully',
       bookDeleted: '200 Book deleted successfully',
+      alive: '200 Alive',
+      ready: '200 Ready',
     })
   })
 
@@ -40,9 +42,10 @@ describe('the table of statuses and messages (§4, §7)', () => {
       methodNotAllowed: '405 Method not allowed',
       requestTimeout: '408 Request timeout',
       bodyTooLarge: '413 Request body too large',
+      tooManyRequests: '429 Too many requests',
       headersTooLarge: '431 Request header fields too large',
       internalError: '500 Internal server error',
-      storeUnavailable: '503 Service unavailable',
+      unavailable: '503 Service unavailable',
     }
     const known = Object.entries(table(failure)).filter(([name]) => name in own)
     assert.deepEqual(Object.fromEntries(known), own)
