@@ -52,16 +52,22 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
     }),
   })
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_SECURITY_POLICY,
-    theme: { title: 'Book Catalogue API' },
-    uiConfig: {
-      layout: 'BaseLayout',
-      tryItOutEnabled: true,
-      defaultModelsExpandDepth: 0,
-      responseInterceptor: useTokenOfLogin,
-    },
+  await app.register(async (pages) => {
+    pages.addHook('onRequest', (_request, reply, done) => {
+      reply.header('x-content-type-options', 'nosniff')
+      done()
+    })
+    await pages.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: CONTENT_SECURITY_POLICY,
+      theme: { title: 'Book Catalogue API' },
+      uiConfig: {
+        layout: 'BaseLayout',
+        tryItOutEnabled: true,
+        defaultModelsExpandDepth: 0,
+        responseInterceptor: useTokenOfLogin,
+      },
+    })
   })
 }
 

@@ -101,7 +101,7 @@ export async function createServer(
   })
   app.addHook('onRequest', (request, reply, done) => {
     noteRequest(request.raw)
-    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+    reply.header('x-request-id', request.id)
     const refusal = nonconformance(request.raw, LIMITS.headers)
     if (refusal !== undefined) return done(refusal)
     // The router takes /book/ for /book/:id with an empty id.
