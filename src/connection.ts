@@ -34,6 +34,19 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
 }
 
+/**
+ * Closes the connection after the answer under way, without losing it to a client that is still sending; what that
+ * sends is dropped.
+ */
+export function closeAfterAnswer(socket: Socket): void {
+  refused.add(socket)
+  // What Node does at the end of such an answer.
+  socket.destroySoon = () => {
+    socket.end()
+    cutLater(socket, socket)
+  }
+}
+
 /** Refuses after the answers to earlier requests on the connection: a client takes answers in that order. */
 function refuseInTurn(answer: Failure, socket: Socket): void {
   if (!socket.writable) {

@@ -1,17 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { envelope, failure, success } from './envelope.ts'
-import type { Store } from './store/store.ts'
+import { type Store, StoreUnavailable } from './store/store.ts'
 
 /**
  * Whether the process is alive, and whether it can serve: for those who supervise it. Public, and they say nothing
  * else. Not refused for overload, for a restart would not help against it.
  */
 export function registerHealth(app: FastifyInstance, { store }: { readonly store: Store }): void {
-  let stopping = false
-  app.addHook('preClose', (done) => {
-    stopping = true
-    done()
-  })
   /** One question for all who ask at the same time: anybody may, without a token. */
   let asking: Promise<unknown> | undefined
   const storeAnswers = () => {
@@ -26,8 +21,14 @@ export function registerHealth(app: FastifyInstance, { store }: { readonly store
   app.get('/healthz', route, async () => envelope(success.alive, null))
 
   app.get('/readyz', route, async () => {
-    if (stopping) throw failure.unavailable
-    await storeAnswers()
+    // While the service stops, requests still come on connections that are open.
+    if (!app.server.listening) throw failure.unavailable
+    try {
+      await storeAnswers()
+    } catch (error) {
+      // Whatever it is, such as a damaged file, requests are better sent elsewhere.
+      throw new StoreUnavailable('the store does not answer', { cause: error })
+    }
     return envelope(success.ready, null)
   })
 }

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 /** The time in which failures are counted, in milliseconds. */
@@ -46,17 +46,22 @@ export class LoginLimit {
   }
 }
 
+/** The key of whatever a trusted proxy names that is no address; one for all, since clients can make up any number. */
+const UNKNOWN = 'unknown'
+
 /** An IPv6 client usually has a whole /64, so that is what counts; an IPv4 address may be written as IPv6. */
 function network(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!isIPv6(plain)) return plain
-  const [head = '', tail] = (plain.split('%')[0] ?? '').toLowerCase().split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - groups.length - after.length)
-  const all = [...groups, ...Array<string>(missing).fill('0'), ...after]
-  return all
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')
+  // Some proxies name the port too, with which a client would have as many addresses as it likes.
+  const bare = /^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/.exec(address)
+  const plain = bare?.[1] ?? bare?.[2] ?? address
+  if (isIPv4(plain)) return plain
+  if (!isIPv6(plain)) return UNKNOWN
+  const canonical = new URL(`http://[${plain.split('%')[0]}]`).hostname.slice(1, -1)
+  const [head = [], tail] = canonical.split('::').map((groups) => (groups === '' ? [] : groups.split(':')))
+  const zeros = tail === undefined ? 0 : 8 - head.length - tail.length
+  const all = [...head, ...Array<string>(zeros).fill('0'), ...(tail ?? [])]
+  const mapped = /^0:0:0:0:0:ffff:(.+):(.+)$/.exec(all.join(':'))
+  if (mapped === null) return all.slice(0, 4).join(':')
+  const bytes = [mapped[1], mapped[2]].map((group) => Number.parseInt(group ?? '', 16))
+  return bytes.flatMap((two) => [two >> 8, two & 255]).join('.')
 }

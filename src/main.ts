@@ -22,9 +22,6 @@ async function start(config: Config): Promise<void> {
   const metrics = await makeMetrics(config)
   const app = await createServer({ store, auth, loginLimit }, config, metrics)
   try {
-    // Listens before the store is open, so that whoever supervises the service can ask how it is.
-    const url = await listenForAll(app, config, metrics)
-    const opening = open(config)
     // Before anything says that the service is there: whoever reads that may stop it at once.
     stopOnSignal(app, async () => {
       metrics?.close()
@@ -32,6 +29,9 @@ async function start(config: Config): Promise<void> {
       if (!store.isOpen) process.exit()
       await store.close()
     })
+    // Listens before the store is open, so that whoever supervises the service can ask how it is.
+    const url = await listenForAll(app, config, metrics)
+    const opening = open(config)
     const opened = await opening
     store.open(metrics?.measure(opened) ?? opened)
     for (const warning of configWarnings(config)) app.log.warn(warning)
@@ -73,6 +73,7 @@ async function listenForAll(
   app.server.on('error', (err) => app.log.error({ err }, 'the server failed'))
   if (metrics !== undefined && metricsPort !== undefined) {
     const metricsUrl = await listen(metrics.server, { host, port: metricsPort, setting: 'METRICS_PORT' })
+    metrics.server.on('error', (err) => app.log.error({ err }, 'the server of the metrics failed'))
     app.log.info({ url: `${metricsUrl}/metrics` }, 'metrics')
   }
   return url

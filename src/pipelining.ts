@@ -1,20 +1,28 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests of a connection that may wait before no more is read from it. */
-const MAX_WAITING = 100
+/** With so many requests of a connection waiting, no more is read from it. One read may bring thousands. */
+const MANY_WAITING = 10
+
+/** Requests that may wait on all connections: some 150 MB at most, for each takes over 3 kB, however small it is. */
+const MAX_WAITING = 50_000
 
 interface Turns {
-  /** Whether a request of the connection is being answered. */
+  /** Whether a request of the connection is being answered, or is about to be. */
   busy: boolean
-  readonly waiting: [IncomingMessage, ServerResponse][]
+  /** Begins to serve each of the requests that wait. */
+  readonly waiting: (() => void)[]
 }
 
 const turnsOf = new WeakMap<Socket, Turns>()
 
+/** Requests that wait on all connections. */
+let allWaiting = 0
+
 /**
  * Lets a server serve the requests of a connection one after the other. Node would begin with all that a client
- * has sent without waiting for answers, and keep every answer in memory until its turn.
+ * has sent without waiting for answers, and keep every answer in memory until its turn; it would also serve what
+ * follows a request after whose answer the connection is closed.
  */
 export function serveOneAtATime(server: Server): void {
   for (const event of ['request', 'checkExpectation']) {
@@ -24,32 +32,71 @@ export function serveOneAtATime(server: Server): void {
   }
 }
 
+/** Whether the client has sent more requests on the connection of this one. */
+export function hasWaiting({ socket }: IncomingMessage): boolean {
+  return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
+}
+
 function inTurn(serve: RequestListener): RequestListener {
   return (request, response) => {
     const { socket } = request
-    let turns = turnsOf.get(socket)
-    if (turns === undefined) {
-      turns = { busy: false, waiting: [] }
-      turnsOf.set(socket, turns)
+    // After an answer that was to be the last, whatever else has come is not taken for a request.
+    if (!socket.writable) return
+    const turns = turnsOf.get(socket) ?? watch(socket)
+    const turn = () => {
+      response.once('close', () => next(turns, socket))
+      serve(request, response)
     }
-    if (!turns.busy) begin(turns, request, response, serve)
-    else if (turns.waiting.push([request, response]) >= MAX_WAITING) socket.pause()
+    if (turns.busy) wait(turns, socket, turn)
+    else {
+      turns.busy = true
+      turn()
+    }
   }
 }
 
-function begin(
-  turns: Turns,
-  request: IncomingMessage,
-  response: ServerResponse,
-  serve: RequestListener,
-): void {
-  turns.busy = true
-  response.once('close', () => {
+function watch(socket: Socket): Turns {
+  const turns: Turns = { busy: false, waiting: [] }
+  turnsOf.set(socket, turns)
+  // Node reads on with every request that is served.
+  socket.on('resume', () => hold(turns, socket))
+  socket.once('close', () => forget(turns))
+  return turns
+}
+
+function wait(turns: Turns, socket: Socket, turn: () => void): void {
+  if (allWaiting >= MAX_WAITING) {
+    // Whoever sends without waiting has to expect it (RFC 9112 §9.3.2).
+    socket.destroy()
+    return
+  }
+  allWaiting++
+  turns.waiting.push(turn)
+  hold(turns, socket)
+}
+
+/** Reads no more while many wait. The request that is served misses nothing, for they came after it. */
+function hold({ waiting }: Turns, socket: Socket): void {
+  if (waiting.length >= MANY_WAITING) socket.pause()
+}
+
+/** Gives the next request its turn. */
+function next(turns: Turns, socket: Socket): void {
+  const turn = turns.waiting.shift()
+  if (turn === undefined) {
     turns.busy = false
-    const next = turns.waiting.shift()
-    if (next === undefined) return
-    if (request.socket.isPaused()) request.socket.resume()
-    begin(turns, ...next, serve)
+    return
+  }
+  allWaiting--
+  if (turns.waiting.length < MANY_WAITING && socket.isPaused()) socket.resume()
+  // Not at once, so that a client with thousands of requests does not keep the others waiting.
+  setImmediate(() => {
+    if (socket.writable) turn()
+    else forget(turns)
   })
-  serve(request, response)
+}
+
+function forget({ waiting }: Turns): void {
+  allWaiting -= waiting.length
+  waiting.length = 0
 }

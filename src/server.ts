@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import cors from '@fastify/cors'
 import underPressure from '@fastify/under-pressure'
 import fastify, {
+  errorCodes,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
@@ -9,18 +10,28 @@ import fastify, {
   LogController,
 } from 'fastify'
 import { registerApi, type Services } from './api.ts'
+import { readBody } from './body.ts'
 import type { Config } from './config.ts'
-import { dropRest, nonconformance, noteRequest, refuseConnection, refuseUnroutable } from './connection.ts'
+import {
+  closeAfterAnswer,
+  dropRest,
+  nonconformance,
+  noteRequest,
+  refuseConnection,
+  refuseUnroutable,
+} from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerHealth } from './health.ts'
 import { logStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
-import { serveOneAtATime } from './pipelining.ts'
+import { hasWaiting, serveOneAtATime } from './pipelining.ts'
 import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
 import type { TrustProxy } from './setting-values.ts'
 import { StoreUnavailable } from './store/store.ts'
+
+const { FST_ERR_CTP_BODY_TOO_LARGE } = errorCodes
 
 /** Limits on what a client may send; sizes in bytes, times in milliseconds. */
 const LIMITS = {
@@ -90,24 +101,38 @@ export async function createServer(
   })
   refuseUnroutable(app.server, app.routing)
   serveOneAtATime(app.server)
+  app.addHook('onRequest', (request, reply, done) => {
+    noteRequest(request.raw)
+    reply.header('x-request-id', request.id)
+    done(nonconformance(request.raw, LIMITS.headers))
+  })
   if (settings.corsOrigins.length > 0) await allowOrigins(app, settings.corsOrigins)
 
   const refuseOtherMethods = collectPaths(app)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, body, done) => {
-    const value = parseJson(body)
-    if (value === undefined) done(unreadable(request))
-    else done(null, value)
+  app.addContentTypeParser('*', (request, stream, done) => {
+    if (Number(request.headers['content-length']) > LIMITS.body) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+    readBody(stream, LIMITS.body, (error, body) => {
+      if (error !== null) return done(unreadable(request))
+      if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+      const value = parseJson(body)
+      if (value === undefined) done(unreadable(request))
+      else done(null, value)
+    })
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    noteRequest(request.raw)
-    reply.header('x-request-id', request.id)
-    const refusal = nonconformance(request.raw, LIMITS.headers)
-    if (refusal !== undefined) return done(refusal)
+  app.addHook('onRequest', (request, _reply, done) => {
     // The router takes /book/ for /book/:id with an empty id.
     if (request.is404 || (request.params as { id?: string }).id === '') return done(failure.notFound)
     // The body is JSON whatever the header says, or if there is none.
     request.headers['content-type'] = undefined
+    done()
+  })
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // While the service stops: so that the client does not send its next request into a connection that is about to end.
+    if (!app.server.listening && !hasWaiting(request.raw)) {
+      reply.header('connection', 'close')
+      closeAfterAnswer(request.raw.socket)
+    }
     done()
   })
   await refuseOverload(app)
@@ -118,8 +143,10 @@ export async function createServer(
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer) request.log.error({ err: error }, answer.message)
     if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
-    if (CLOSING.has(answer)) reply.header('connection', 'close')
-    else if (app.server.listening) keepConnection(request, reply)
+    if (CLOSING.has(answer)) {
+      reply.header('connection', 'close')
+      closeAfterAnswer(request.raw.socket)
+    } else keepConnection(request, reply)
     return reply.code(answer.status).send(envelope(answer, null))
   })
 
@@ -148,15 +175,23 @@ async function refuseOverload(app: FastifyInstance): Promise<void> {
   })
 }
 
+/** Lets pages of these origins call the service; to every other request nothing is different. */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  const isForAll = origins.includes('*')
   await app.register(cors, {
-    origin: origins.includes('*') ? '*' : [...origins],
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
-    exposedHeaders: ['Retry-After', 'X-Request-Id'],
-    maxAge: CORS_CACHE_TIME,
-    // An OPTIONS request that is no preflight is answered as without CORS.
-    strictPreflight: false,
+    delegator: ({ headers }, done) => {
+      const { origin } = headers
+      const isAllowed = origin !== undefined && (isForAll || origins.includes(origin))
+      done(null, {
+        origin: isAllowed && (isForAll ? '*' : origin),
+        preflight: headers['access-control-request-method'] !== undefined,
+        strictPreflight: false,
+        methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+        allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+        exposedHeaders: ['Retry-After', 'X-Request-Id'],
+        maxAge: CORS_CACHE_TIME,
+      })
+    },
   })
 }
 

@@ -33,6 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['type store/store'],
   server: [
     'api',
+    'body',
     'type config',
     'connection',
     'envelope',
@@ -47,8 +48,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/store',
   ],
   'log-stream': ['output'],
-  health: ['envelope', 'type store/store'],
+  health: ['envelope', 'store/store'],
   pipelining: [],
+  body: [],
   'request-id': [],
   'login-limit': [],
   'setting-values': [],

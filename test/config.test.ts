@@ -23,10 +23,15 @@ describe('settings that are absent', () => {
     const { secretToken, password, ...others } = readConfig({})
     assert.deepEqual(others, {
       dbUrl: { engine: 'sqlite', path: 'data/books.db' },
+      dbConnections: 10,
       username: 'admin',
       port: 8080,
       host: undefined,
       logLevel: 'info',
+      loginFailureLimit: 100,
+      trustProxy: false,
+      corsOrigins: [],
+      metricsPort: undefined,
       generated: new Set(['SECRET_TOKEN', 'PASSWORD']),
     })
     assert.equal(Buffer.from(secretToken, 'base64url').length, 32)
@@ -57,6 +62,11 @@ describe('settings that are given', () => {
       PORT: '65535',
       HOST: '::1',
       LOG_LEVEL: 'silent',
+      DB_CONNECTIONS: '1000',
+      LOGIN_FAILURE_LIMIT: '0',
+      TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
+      CORS_ORIGIN: 'https://books.example, http://localhost:3000',
+      METRICS_PORT: '65534',
       UNKNOWN: '',
     })
     assert.deepEqual(config, {
@@ -67,6 +77,11 @@ describe('settings that are given', () => {
       port: 65535,
       host: '::1',
       logLevel: 'silent',
+      dbConnections: 1000,
+      loginFailureLimit: 0,
+      trustProxy: ['127.0.0.1', '10.0.0.0/8'],
+      corsOrigins: ['https://books.example', 'http://localhost:3000'],
+      metricsPort: 65534,
       generated: new Set(),
     })
   })
@@ -92,6 +107,27 @@ describe('settings that are given', () => {
     })
   }
 
+  for (const [name, values] of Object.entries({
+    DB_CONNECTIONS: ['0', '1001', 'many'],
+    LOGIN_FAILURE_LIMIT: ['-1', '10001', '1.5'],
+    TRUST_PROXY: ['yes', '10.0.0.0/99', 'proxy.example'],
+    CORS_ORIGIN: ['books.example', 'https://books.example/', 'https://a.example,x'],
+    METRICS_PORT: ['65536', '-1', 'no'],
+  })) {
+    for (const value of values) {
+      it(`may not be ${name} ${value}`, () => assert.deepEqual(refused({ [name]: value }), [name]))
+    }
+  }
+
+  it('may not have the metrics on the port of the service, unless both are to be found', () => {
+    assert.deepEqual(configError({ PORT: '9000', METRICS_PORT: '9000' }).faults, [
+      'METRICS_PORT is the same as PORT; accepted: another port',
+    ])
+    assert.deepEqual(refused({ METRICS_PORT: '8080' }), ['METRICS_PORT'])
+    assert.equal(readConfig({ PORT: '0', METRICS_PORT: '0' }).metricsPort, 0)
+    assert.equal(readConfig({ METRICS_PORT: '8081' }).metricsPort, 8081)
+  })
+
   for (const LOG_LEVEL of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
     it(`may be log level ${LOG_LEVEL}`, () => assert.equal(readConfig({ LOG_LEVEL }).logLevel, LOG_LEVEL))
   }
@@ -102,7 +138,20 @@ describe('settings that are given', () => {
     })
   }
 
-  for (const name of ['DB_URL', 'SECRET_TOKEN', 'USERNAME', 'PASSWORD', 'PORT', 'HOST', 'LOG_LEVEL']) {
+  for (const name of [
+    'DB_URL',
+    'DB_CONNECTIONS',
+    'SECRET_TOKEN',
+    'USERNAME',
+    'PASSWORD',
+    'PORT',
+    'HOST',
+    'LOG_LEVEL',
+    'LOGIN_FAILURE_LIMIT',
+    'TRUST_PROXY',
+    'CORS_ORIGIN',
+    'METRICS_PORT',
+  ]) {
     it(`may not be an empty ${name}`, () => {
       const { faults } = configError({ [name]: '' })
       assert.equal(faults.length, 1)
@@ -117,21 +166,31 @@ describe('faults in the settings', () => {
   it('are all told at once, each in a line with the setting and what it accepts', () => {
     const error = configError({
       DB_URL: 'mongodb:x',
+      DB_CONNECTIONS: 'x\n',
       SECRET_TOKEN: '',
       USERNAME: '',
       PASSWORD: '',
       PORT: '1\n2',
       HOST: '',
       LOG_LEVEL: 'loud\r\n',
+      LOGIN_FAILURE_LIMIT: 'x\n',
+      TRUST_PROXY: 'x\ny',
+      CORS_ORIGIN: 'x\ny',
+      METRICS_PORT: 'x\n',
     })
     const accepted = {
       DB_URL: /sqlite:/,
+      DB_CONNECTIONS: /1 to 1000/,
       SECRET_TOKEN: /any text/,
       USERNAME: /any text/,
       PASSWORD: /any text/,
       PORT: /0 to 65535/,
       HOST: /address/,
       LOG_LEVEL: /fatal, error, warn, info, debug, trace, silent/,
+      LOGIN_FAILURE_LIMIT: /0 \(no limit\) to 10000/,
+      TRUST_PROXY: /true, false, the number of proxies, or their addresses/,
+      CORS_ORIGIN: /https:/,
+      METRICS_PORT: /0 to 65535/,
     }
     assert.equal(error.faults.length, Object.keys(accepted).length)
     for (const [i, [name, pattern]] of Object.entries(accepted).entries()) {

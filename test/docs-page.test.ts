@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserMissing, launchBrowser } from './support/browser.ts'
+import { logIn } from './support/client.ts'
 import { ACCOUNT, type Service, startService, temporaryDirectory } from './support/service.ts'
+import { useService } from './support/use-service.ts'
 
 describe('/docs in a browser', { skip: browserMissing }, () => {
   const directory = temporaryDirectory()
@@ -17,6 +19,10 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     browser = await launchBrowser()
     page = await browser.newPage({ viewport: { width: 1200, height: 1000 } })
     page.on('request', (request) => requested.add(new URL(request.url()).origin))
+    // Also what the policy of the page forbids.
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) errors.push(message.text())
+    })
     page.on('pageerror', (error) => errors.push(error.message))
     await page.goto(`${service.url}/docs`)
   })
@@ -27,10 +33,15 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   })
 
   /** Opens the endpoint, sends what it shows or the body given, and answers the status and body that it shows. */
-  async function tryOut(id: string, body?: object): Promise<{ status: string; answer: string }> {
+  async function tryOut(
+    id: string,
+    body?: object,
+    bookId?: string,
+  ): Promise<{ status: string; answer: string }> {
     const block = page.locator(`[id$="-${id}"]`)
     await block.locator('.opblock-summary-control').click()
     if (body !== undefined) await block.locator('textarea').fill(JSON.stringify(body))
+    if (bookId !== undefined) await block.locator('input').first().fill(bookId)
     await block.locator('button.execute').click()
     const live = block.locator('.live-responses-table')
     await live.waitFor()
@@ -58,8 +69,57 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     assert.match(answer, /<b>bold<\/b>/)
   })
 
+  it('shows HTML that is stored in a book as text', async () => {
+    const title = '<img src=x onerror="document.title=`stolen`"><script>document.title=`stolen`</script>'
+    const headers = { authorization: await logIn(service.url) }
+    const body = JSON.stringify({ title, author: title, year: 1 })
+    assert.equal((await fetch(`${service.url}/book`, { method: 'POST', headers, body })).status, 201)
+    const { answer } = await tryOut('readBook', undefined, '2')
+    assert.ok(answer.includes('<script>'), answer)
+    assert.equal(await page.locator('.live-responses-table img, .live-responses-table script').count(), 0)
+    assert.notEqual(await page.title(), 'stolen')
+  })
+
+  it('may not be put into a frame', async () => {
+    const framing = await browser.newPage()
+    await framing.setContent(`<iframe src="${service.url}/docs"></iframe>`)
+    await framing.waitForTimeout(500)
+    const frame = framing.frames()[1]
+    assert.equal(
+      await frame
+        ?.locator('.opblock, #swagger-ui')
+        .count()
+        .catch(() => 0),
+      0,
+    )
+    await framing.close()
+  })
+
   it('asks nothing of any other server, and meets no error', () => {
     assert.deepEqual([...requested], [service.url])
     assert.deepEqual(errors, [])
   })
+})
+
+describe('the pages of /docs', () => {
+  const service = useService()
+
+  for (const path of [
+    '/docs',
+    '/docs/',
+    '/docs/static/index.html',
+    '/docs/static/swagger-ui.css',
+    '/docs/static/nothing',
+    '/docs/json',
+  ]) {
+    it(`${path} has a strict policy, and is what it says it is`, async () => {
+      const { headers } = await fetch(service.url + path, { redirect: 'manual' })
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      if (!headers.get('content-type')?.startsWith('text/html')) return
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /default-src 'none'/)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+    })
+  }
 })

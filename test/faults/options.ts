@@ -5,16 +5,21 @@ import { parseArgs } from 'node:util'
  * be read.
  */
 export function readCycles(usage: string, defaultCycles: number): number {
+  return readCount(usage, 'cycles', defaultCycles)
+}
+
+/** As readCycles, for an option of another name. */
+export function readCount(usage: string, name: string, fallback: number): number {
   try {
-    const { values } = parseArgs({ options: { cycles: { type: 'string' }, help: { type: 'boolean' } } })
+    const { values } = parseArgs({ options: { [name]: { type: 'string' }, help: { type: 'boolean' } } })
     if (values.help) {
       process.stdout.write(usage)
       process.exit(0)
     }
-    const cycles = Number(values.cycles ?? defaultCycles)
-    if (!Number.isSafeInteger(cycles) || cycles < 1)
-      throw new Error(`--cycles ${values.cycles} is no number above 0`)
-    return cycles
+    const count = Number(values[name] ?? fallback)
+    if (!Number.isSafeInteger(count) || count < 1)
+      throw new Error(`--${name} ${values[name]} is no number above 0`)
+    return count
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}`)
     process.exit(1)

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -29,6 +30,15 @@ export function temporaryDirectory(): { path: string; remove: () => void } {
 }
 
 /**
+ * Checks that an output has neither the password nor the secret of the tests, nor any token. Every service that is
+ * started here is checked when it ends.
+ */
+export function assertNoSecrets(output: string): void {
+  const found = /the (?:password|secret) of the tests|eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(output)
+  assert.equal(found?.[0], undefined, 'a service has written a secret')
+}
+
+/**
  * Starts the service in the directory with exactly these settings, none inherited, and gives up its output. The
  * process may end before it listens.
  */
@@ -48,9 +58,10 @@ export function spawnService(
   }
   child.stdout.setEncoding('utf8').on('data', collect)
   child.stderr.setEncoding('utf8').on('data', collect)
-  const ended = once(child, 'close').then(
-    ([code, signal]) => ({ code, signal }) as Awaited<ReturnType<Service['stop']>>,
-  )
+  const ended = once(child, 'close').then(([code, signal]) => {
+    assertNoSecrets(text)
+    return { code, signal } as Awaited<ReturnType<Service['stop']>>
+  })
   return { child, output: () => text, ended }
 }
 
@@ -79,7 +90,7 @@ export async function startService(
   )
   const deadline = Date.now() + START_TIME
   for (;;) {
-    const url = /"url":"(http:[^"]*)"/.exec(output())?.[1]
+    const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output())?.[1]
     if (url !== undefined) {
       const stop: Service['stop'] = (signal = 'SIGTERM') => {
         child.kill(signal)

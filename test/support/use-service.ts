@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before } from 'node:test'
 import { logIn } from './client.ts'
 import { type Service, startService, temporaryDirectory } from './service.ts'
@@ -7,9 +8,13 @@ import { type Service, startService, temporaryDirectory } from './service.ts'
  * To be called in a file or a `describe`: a service on a new database in a directory of its own, logged in, from
  * before the tests there until after them.
  * @param prepare what to do with it before the first test.
+ * @param settings beside those of the tests, or instead of them.
  */
-export function useService(prepare?: (service: ServiceInUse) => Promise<unknown>): ServiceInUse {
-  const service = new ServiceInUse()
+export function useService(
+  prepare?: (service: ServiceInUse) => Promise<unknown>,
+  settings: Record<string, string> = {},
+): ServiceInUse {
+  const service = new ServiceInUse(settings)
   before(async () => {
     await service.start()
     await prepare?.(service)
@@ -20,11 +25,16 @@ export function useService(prepare?: (service: ServiceInUse) => Promise<unknown>
 
 class ServiceInUse {
   readonly #directory = temporaryDirectory()
+  readonly #settings: Record<string, string>
   #service: Service | undefined
   #token = ''
 
+  constructor(settings: Record<string, string>) {
+    this.#settings = settings
+  }
+
   async start(): Promise<void> {
-    this.#service = await startService(this.#directory.path)
+    this.#service = await startService(this.#directory.path, this.#settings)
     this.#token = await logIn(this.url)
   }
 
@@ -40,6 +50,12 @@ class ServiceInUse {
   get url(): string {
     if (this.#service === undefined) throw new Error('the service has not been started yet')
     return this.#service.url
+  }
+
+  /** The memory that its process has, or at most has had, in bytes. */
+  memory(which: 'VmRSS' | 'VmHWM'): number {
+    const status = readFileSync(`/proc/${this.#service?.process.pid}/status`, 'utf8')
+    return Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
   }
 
   /** What the service has written so far. */

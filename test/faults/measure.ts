@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type Agent, request } from 'node:http'
+
+export interface TimedAnswer {
+  /** 0 if there was no whole answer. */
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly body: string
+  /** From the beginning of the request to the end of the answer, in milliseconds. */
+  readonly ms: number
+}
+
+/** Sends a request, such as `GET /books`, and takes its answer. Never throws. */
+export function ask(
+  url: string,
+  agent: Agent,
+  line: string,
+  authorization: string,
+  body = '',
+): Promise<TimedAnswer> {
+  const [method, path] = line.split(' ') as [string, string]
+  const begin = performance.now()
+  return new Promise((resolve) => {
+    const end = (status: number, retryAfter?: string, text = '') =>
+      resolve({ status, retryAfter, body: text, ms: performance.now() - begin })
+    const headers = { authorization, 'content-length': Buffer.byteLength(body) }
+    const asked = request(url + path, { agent, method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+      })
+      response
+        .once('error', () => {})
+        .once('close', () => {
+          if (response.complete) end(response.statusCode ?? 0, response.headers['retry-after'], text)
+          else end(0)
+        })
+    })
+    asked.once('error', () => end(0)).end(body)
+  })
+}
+
+/** @param share from 0 to 1. @returns NaN of nothing. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
+/** Resident memory of a process in MiB. Linux only, as all below. */
+export function residentMemory(pid: number): number {
+  return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 1024 / 1024
+}
+
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** By how much a line through the values, in least squares, rises from the first to the last of them. */
+export function rise(values: readonly number[]): number {
+  const last = values.length - 1
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  const products = values.reduce((sum, value, i) => sum + (i - last / 2) * (value - mean), 0)
+  const squares = values.reduce((sum, _value, i) => sum + (i - last / 2) ** 2, 0)
+  return (products / squares) * last
+}
