@@ -96,8 +96,8 @@ export class ConnectionPool<Connection> {
     const newest = this.#idle.pop()
     if (newest === undefined) return undefined
     if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer.
-    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#retire(connection)
+    // The others have been idle for longer. None can be asked to end: what dropped it would drop that too.
+    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#discard(connection)
     return undefined
   }
 
@@ -136,10 +136,14 @@ export class ConnectionPool<Connection> {
   }
 
   #retire(connection: Connection): void {
-    this.#driver
-      .end(connection)
+    const deadline = startDeadline()
+    // A server that does not answer keeps nobody from closing.
+    Promise.race([this.#driver.end(connection), deadline.passed])
       .catch(() => this.#driver.destroy(connection))
-      .finally(() => this.#closeOne())
+      .finally(() => {
+        deadline.clear()
+        this.#closeOne()
+      })
   }
 
   /** A connection that was lost while it was idle; one in use fails its work. */
