@@ -23,6 +23,7 @@ describe('settings that are absent', () => {
     const { secretToken, password, ...others } = readConfig({})
     assert.deepEqual(others, {
       dbUrl: { engine: 'sqlite', path: 'data/books.db' },
+      dbConnections: 10,
       username: 'admin',
       port: 8080,
       host: undefined,
@@ -51,6 +52,7 @@ describe('settings that are given', () => {
     const text = ' ünïcode, "quotes" and spaces '
     const config = readConfig({
       DB_URL: 'sqlite:/tmp/x.db',
+      DB_CONNECTIONS: '1000',
       SECRET_TOKEN: text,
       USERNAME: text,
       PASSWORD: text,
@@ -61,6 +63,7 @@ describe('settings that are given', () => {
     })
     assert.deepEqual(config, {
       dbUrl: { engine: 'sqlite', path: '/tmp/x.db' },
+      dbConnections: 1000,
       secretToken: text,
       username: text,
       password: text,
@@ -73,22 +76,19 @@ describe('settings that are given', () => {
 
   it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
 
-  for (const PORT of [
-    '65536',
-    '100000',
-    '-1',
-    '+1',
-    '80.0',
-    '1e3',
-    '0x50',
-    ' 80',
-    '80 ',
-    '80\n',
-    '８０',
-    'http',
-  ]) {
+  it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
+
+  const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n', '８０', 'http', 'NaN']
+
+  for (const PORT of ['65536', '100000', ...noNumbers]) {
     it(`may not be port ${JSON.stringify(PORT)}`, () => {
       assert.deepEqual(refused({ PORT }), ['PORT'])
+    })
+  }
+
+  for (const DB_CONNECTIONS of ['0', '00', '1001', '1000000000', ...noNumbers]) {
+    it(`may not be ${JSON.stringify(DB_CONNECTIONS)} connections`, () => {
+      assert.deepEqual(refused({ DB_CONNECTIONS }), ['DB_CONNECTIONS'])
     })
   }
 
@@ -102,7 +102,16 @@ describe('settings that are given', () => {
     })
   }
 
-  for (const name of ['DB_URL', 'SECRET_TOKEN', 'USERNAME', 'PASSWORD', 'PORT', 'HOST', 'LOG_LEVEL']) {
+  for (const name of [
+    'DB_URL',
+    'DB_CONNECTIONS',
+    'SECRET_TOKEN',
+    'USERNAME',
+    'PASSWORD',
+    'PORT',
+    'HOST',
+    'LOG_LEVEL',
+  ]) {
     it(`may not be an empty ${name}`, () => {
       const { faults } = configError({ [name]: '' })
       assert.equal(faults.length, 1)
@@ -117,6 +126,7 @@ describe('faults in the settings', () => {
   it('are all told at once, each in a line with the setting and what it accepts', () => {
     const error = configError({
       DB_URL: 'mongodb:x',
+      DB_CONNECTIONS: 'many',
       SECRET_TOKEN: '',
       USERNAME: '',
       PASSWORD: '',
@@ -125,7 +135,8 @@ describe('faults in the settings', () => {
       LOG_LEVEL: 'loud\r\n',
     })
     const accepted = {
-      DB_URL: /sqlite:/,
+      DB_URL: /sqlite:.*postgres:.*mysql:.*mariadb:/,
+      DB_CONNECTIONS: /1 to 1000/,
       SECRET_TOKEN: /any text/,
       USERNAME: /any text/,
       PASSWORD: /any text/,
@@ -152,8 +163,24 @@ describe('faults in the settings', () => {
     `sqlite:books.db?key=${SECRET}`,
     `sqlite:${SECRET}?mode=memory`,
     `sqlite:${SECRET}\0`,
+    `postgress://user:${SECRET}@host/books`,
+    `postgres:/user:${SECRET}@host/books`,
+    `postgres://user:a/${SECRET}@host/books`,
+    `postgres://user:1/${SECRET}@host/books`,
+    `postgres://user:1?${SECRET}=@host/books`,
+    `postgres://user:#${SECRET}@host/books`,
+    `postgres://user:%${SECRET}@host/books`,
+    `postgres://user:${SECRET}@host/books?sslmode=${SECRET}`,
+    `postgres://user:${SECRET}@host:${SECRET}/books`,
+    `host=h password=${SECRET} ${SECRET}=x`,
+    `host=h password=${SECRET} '${SECRET}`,
+    `mysql//user:${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host`,
+    `mysql://user:${SECRET}@host/books\n`,
+    `mysql://user:1?${SECRET}=x&y=${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host/books?ssl={"key":"${SECRET}"}`,
   ]) {
-    it(`tell no secret: DB_URL ${DB_URL.replace('\0', '\\0')}`, () => {
+    it(`tell no secret: DB_URL ${JSON.stringify(DB_URL)}`, () => {
       const error = configError({ DB_URL, SECRET_TOKEN: SECRET, PASSWORD: SECRET, PORT: 'x' })
       assert.deepEqual(
         error.faults.map((fault) => fault.split(' ')[0]),

@@ -46,12 +46,12 @@ export class PostgresDriver implements Driver<pg.Client> {
     switch (tls.mode) {
       case 'allow':
         return this.#open(false).catch((error) => {
-          if (!isRefusedWithoutTls(error)) throw error
+          if (!isRefusedAsItIs(error)) throw error
           return this.#open(this.#encrypted)
         })
       case 'prefer':
         return this.#open(this.#encrypted).catch((error) => {
-          if (!isWithoutTls(error)) throw error
+          if (!isWithoutTls(error) && !isRefusedAsItIs(error)) throw error
           return this.#open(false)
         })
       default:
@@ -82,7 +82,7 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
-      enableChannelBinding: channelBinding !== 'disable',
+      enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       connectionTimeoutMillis: CONNECT_TIME,
       keepAlive: true,
       types: { getTypeParser },
@@ -91,7 +91,13 @@ export class PostgresDriver implements Driver<pg.Client> {
     // Without a listener, a connection that is lost while idle would end the process; its next use fails anyway.
     client.on('error', () => {})
     if (channelBinding === 'require') requireChannelBinding(client)
-    await client.connect()
+    try {
+      await client.connect()
+    } catch (error) {
+      // What fails on this side, such as a password that is not there, leaves the server waiting.
+      this.destroy(client)
+      throw error
+    }
     return client
   }
 }
@@ -118,26 +124,34 @@ function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
 
-function isRefusedWithoutTls(error: unknown): boolean {
+/** No entry of pg_hba.conf fits, which may be for connections with TLS alone, or for those without. */
+function isRefusedAsItIs(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000'
 }
 
-/** Cuts a connection on which the server wants to authenticate without a proof that nobody is in between (RFC 5802 §6). */
+/**
+ * Cuts a connection on which the server does anything but authenticate, and itself, with the proof that nobody is
+ * in between (RFC 5802 §6): who is in between may ask for the password instead, or for nothing.
+ */
 function requireChannelBinding(client: pg.Client): void {
   const { connection } = client
   const refuse = () =>
     connection.stream.destroy(
       new Error('channel_binding=require, and the server does not offer channel binding'),
     )
-  let bound = false
+  let proven = false
   connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
-    bound = mechanisms.includes('SCRAM-SHA-256-PLUS') && 'getPeerCertificate' in connection.stream
-    if (!bound) refuse()
+    if (!mechanisms.includes('SCRAM-SHA-256-PLUS') || !('getPeerCertificate' in connection.stream)) refuse()
   })
-  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password', 'authenticationOk']) {
-    connection.prependListener(event, () => {
-      if (!bound) refuse()
-    })
+  // The server's own proof; pg fails the connection if it is wrong, or was not asked for.
+  connection.prependListener('authenticationSASLFinal', () => {
+    proven = true
+  })
+  connection.prependListener('authenticationOk', () => {
+    if (!proven) refuse()
+  })
+  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password']) {
+    connection.prependListener(event, refuse)
   }
 }
 
