@@ -28,6 +28,14 @@ const NOT_READY = ['08', '53', '57']
 /** int8, whose values pg would make strings: those of the service are within ±(2^53−1). */
 const INT8 = 20
 
+/** What pg has and its types do not. */
+interface Internals {
+  readonly processID: number
+  readonly secretKey: number
+  readonly ssl: false | ConnectionOptions
+  readonly connection: { startup(): void; cancel(processID: number, secretKey: number): void }
+}
+
 /** Makes connections as the target says. */
 export class PostgresDriver implements Driver<pg.Client> {
   readonly #target: PostgresTarget
@@ -51,8 +59,12 @@ export class PostgresDriver implements Driver<pg.Client> {
         })
       case 'prefer':
         return this.#open(this.#encrypted).catch((error) => {
-          if (!isWithoutTls(error) && !isRefusedAsItIs(error)) throw error
-          return this.#open(false)
+          if (isWithoutTls(error)) return this.#open(false)
+          if (!isRefusedAsItIs(error)) throw error
+          // That of the attempt without TLS would only tell that it was without.
+          return this.#open(false).catch((other) => {
+            throw isRefusedAsItIs(other) ? error : other
+          })
         })
       default:
         return this.#open(this.#encrypted)
@@ -60,7 +72,17 @@ export class PostgresDriver implements Driver<pg.Client> {
   }
 
   onLost(client: pg.Client, callback: () => void): void {
-    client.on('end', callback)
+    client.on('error', callback).on('end', callback)
+  }
+
+  /** A cancel request is a connection of its own, with the key of the other in the place of a login. */
+  async cancel(client: pg.Client): Promise<void> {
+    const { processID, secretKey, ssl } = client as unknown as Internals
+    const canceller = this.#client(ssl)
+    const { connection } = canceller as unknown as Internals
+    connection.startup = () => connection.cancel(processID, secretKey)
+    // The server ends it without an answer.
+    await canceller.connect().catch(() => {})
   }
 
   destroy(client: pg.Client): void {
@@ -72,6 +94,18 @@ export class PostgresDriver implements Driver<pg.Client> {
   }
 
   async #open(ssl: false | ConnectionOptions): Promise<pg.Client> {
+    const client = this.#client(ssl)
+    if (this.#target.channelBinding === 'require') requireChannelBinding(client)
+    try {
+      await client.connect()
+    } catch (error) {
+      this.destroy(client)
+      throw error
+    }
+    return client
+  }
+
+  #client(ssl: false | ConnectionOptions): pg.Client {
     const { user, password, host, port, database, options, applicationName, channelBinding } = this.#target
     const config: ClientConfig = {
       user,
@@ -82,6 +116,7 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
+      // As libpq: only with TLS is it said whether it could be done.
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       connectionTimeoutMillis: CONNECT_TIME,
       keepAlive: true,
@@ -90,14 +125,6 @@ export class PostgresDriver implements Driver<pg.Client> {
     const client = new pg.Client(config)
     // Without a listener, a connection that is lost while idle would end the process; its next use fails anyway.
     client.on('error', () => {})
-    if (channelBinding === 'require') requireChannelBinding(client)
-    try {
-      await client.connect()
-    } catch (error) {
-      // What fails on this side, such as a password that is not there, leaves the server waiting.
-      this.destroy(client)
-      throw error
-    }
     return client
   }
 }
@@ -135,10 +162,14 @@ function isRefusedAsItIs(error: unknown): boolean {
  */
 function requireChannelBinding(client: pg.Client): void {
   const { connection } = client
-  const refuse = () =>
-    connection.stream.destroy(
-      new Error('channel_binding=require, and the server does not offer channel binding'),
+  const refuse = () => {
+    connection.stream.destroy()
+    // At once, because the server may already have sent that all is well.
+    connection.emit(
+      'error',
+      new Error('channel_binding=require, and the server does not use channel binding'),
     )
+  }
   let proven = false
   connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
     if (!mechanisms.includes('SCRAM-SHA-256-PLUS') || !('getPeerCertificate' in connection.stream)) refuse()

@@ -1,6 +1,6 @@
 import type { Book } from '../book.ts'
 import { describeError } from './connection-errors.ts'
-import type { ConnectionPool } from './connection-pool.ts'
+import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Bounds of a page of the list: books, and bytes of text before its last book. */
@@ -19,7 +19,7 @@ export interface Faults {
 }
 
 /**
- * Does the work on a connection of the pool.
+ * Does the work on a connection of the pool, within DEADLINE in all.
  * @throws StoreUnavailable for what Faults calls so; else what the work throws.
  */
 export async function attempt<Connection, Result>(
@@ -27,9 +27,10 @@ export async function attempt<Connection, Result>(
   faults: Faults,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
+  const end = Date.now() + DEADLINE
   for (let attempts = 1; ; attempts++) {
     try {
-      return await pool.use(work)
+      return await pool.use(work, end - Date.now())
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error
       if (faults.isRolledBack(error) && attempts < ATTEMPTS) continue

@@ -141,6 +141,20 @@ describe('a fault of DB_URL does not quote the password', () => {
     assert.ok(!(fault(text) ?? '').includes(secret), `${text} -> ${fault(text)}`)
   }
 
+  for (const text of [
+    'postgres://user:1?hunter=x@host/books',
+    'postgres://user:1?hunter=x',
+    'postgres://user:1/books?hunter=x',
+    'postgres://user:p@1?hunter=x@host/books',
+    'postgres://user@host/books?password=a&hunter=x',
+    'postgres://user:5/hunter@host/books',
+    'mysql://user:1?hunter=x@host/books',
+    'mysql://user:p@1/books?hunter=x@host/books',
+    'host=h password=my hunter=x',
+  ]) {
+    it(`in ${text}`, () => assert.doesNotMatch(fault(text) ?? 'accepted: hunter', /hunter/))
+  }
+
   it('in a URL, with anything around and in it that is not escaped', () => {
     fc.assert(
       fc.property(
@@ -152,7 +166,7 @@ describe('a fault of DB_URL does not quote the password', () => {
         tail,
         (scheme, separator, left, secret, right, tail) => {
           neverTells(`${scheme}${separator}user:${left}${secret}${right}${tail}`, secret)
-          neverTells(`${scheme}${separator}${left}${secret}${right}${tail}`, secret)
+          neverTells(`${scheme}${separator}:${left}${secret}${right}${tail}`, secret)
         },
       ),
       { numRuns: 5000 },
