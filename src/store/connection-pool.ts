@@ -143,9 +143,10 @@ export class ConnectionPool<Connection> {
   }
 
   #release(connection: Connection): void {
-    if (!this.#alive.has(connection)) return this.#discard(connection)
-    const next = this.#nextWaiting()
-    if (next !== undefined) next.resolve(connection)
+    const isAlive = this.#alive.has(connection)
+    const next = isAlive ? this.#nextWaiting() : undefined
+    if (!isAlive) this.#discard(connection)
+    else if (next !== undefined) next.resolve(connection)
     else if (this.#closed !== undefined) this.#retire(connection)
     else this.#idle.push({ connection, since: Date.now() })
   }
