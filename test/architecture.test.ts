@@ -117,7 +117,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/tls',
   ],
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
-  'store/server-store': ['type book', 'store/connection-errors', 'type store/connection-pool', 'store/store'],
+  'store/server-store': ['type book', 'store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/server-schema': ['store/store'],
   'store/server-start': ['store/connection-errors', 'store/store'],
   'store/connection-pool': ['store/store'],

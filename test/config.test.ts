@@ -56,6 +56,7 @@ describe('settings that are given', () => {
     const text = ' ünïcode, "quotes" and spaces '
     const config = readConfig({
       DB_URL: 'sqlite:/tmp/x.db',
+      DB_CONNECTIONS: '1000',
       SECRET_TOKEN: text,
       USERNAME: text,
       PASSWORD: text,
@@ -71,6 +72,7 @@ describe('settings that are given', () => {
     })
     assert.deepEqual(config, {
       dbUrl: { engine: 'sqlite', path: '/tmp/x.db' },
+      dbConnections: 1000,
       secretToken: text,
       username: text,
       password: text,
@@ -88,27 +90,17 @@ describe('settings that are given', () => {
 
   it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
 
-  for (const PORT of [
-    '65536',
-    '100000',
-    '-1',
-    '+1',
-    '80.0',
-    '1e3',
-    '0x50',
-    ' 80',
-    '80 ',
-    '80\n',
-    '８０',
-    'http',
-  ]) {
+  it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
+
+  const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n', '８０', 'http', 'NaN']
+
+  for (const PORT of ['65536', '100000', ...noNumbers]) {
     it(`may not be port ${JSON.stringify(PORT)}`, () => {
       assert.deepEqual(refused({ PORT }), ['PORT'])
     })
   }
 
   for (const [name, values] of Object.entries({
-    DB_CONNECTIONS: ['0', '1001', 'many'],
     LOGIN_FAILURE_LIMIT: ['-1', '10001', '1.5'],
     TRUST_PROXY: ['yes', '10.0.0.0/99', 'proxy.example'],
     CORS_ORIGIN: ['books.example', 'https://books.example/', 'https://a.example,x'],
@@ -127,6 +119,12 @@ describe('settings that are given', () => {
     assert.equal(readConfig({ PORT: '0', METRICS_PORT: '0' }).metricsPort, 0)
     assert.equal(readConfig({ METRICS_PORT: '8081' }).metricsPort, 8081)
   })
+
+  for (const DB_CONNECTIONS of ['0', '00', '1001', '1000000000', ...noNumbers]) {
+    it(`may not be ${JSON.stringify(DB_CONNECTIONS)} connections`, () => {
+      assert.deepEqual(refused({ DB_CONNECTIONS }), ['DB_CONNECTIONS'])
+    })
+  }
 
   for (const LOG_LEVEL of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
     it(`may be log level ${LOG_LEVEL}`, () => assert.equal(readConfig({ LOG_LEVEL }).logLevel, LOG_LEVEL))
@@ -179,7 +177,7 @@ describe('faults in the settings', () => {
       METRICS_PORT: 'x\n',
     })
     const accepted = {
-      DB_URL: /sqlite:/,
+      DB_URL: /sqlite:.*postgres:.*mysql:.*mariadb:/,
       DB_CONNECTIONS: /1 to 1000/,
       SECRET_TOKEN: /any text/,
       USERNAME: /any text/,
@@ -211,8 +209,24 @@ describe('faults in the settings', () => {
     `sqlite:books.db?key=${SECRET}`,
     `sqlite:${SECRET}?mode=memory`,
     `sqlite:${SECRET}\0`,
+    `postgress://user:${SECRET}@host/books`,
+    `postgres:/user:${SECRET}@host/books`,
+    `postgres://user:a/${SECRET}@host/books`,
+    `postgres://user:1/${SECRET}@host/books`,
+    `postgres://user:1?${SECRET}=@host/books`,
+    `postgres://user:#${SECRET}@host/books`,
+    `postgres://user:%${SECRET}@host/books`,
+    `postgres://user:${SECRET}@host/books?sslmode=${SECRET}`,
+    `postgres://user:${SECRET}@host:${SECRET}/books`,
+    `host=h password=${SECRET} ${SECRET}=x`,
+    `host=h password=${SECRET} '${SECRET}`,
+    `mysql//user:${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host`,
+    `mysql://user:${SECRET}@host/books\n`,
+    `mysql://user:1?${SECRET}=x&y=${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host/books?ssl={"key":"${SECRET}"}`,
   ]) {
-    it(`tell no secret: DB_URL ${DB_URL.replace('\0', '\\0')}`, () => {
+    it(`tell no secret: DB_URL ${JSON.stringify(DB_URL)}`, () => {
       const error = configError({ DB_URL, SECRET_TOKEN: SECRET, PASSWORD: SECRET, PORT: 'x' })
       assert.deepEqual(
         error.faults.map((fault) => fault.split(' ')[0]),

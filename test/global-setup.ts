@@ -1,17 +1,58 @@
-import { ACCOUNT, SECRET, type Service, startService, temporaryDirectory } from './support/service.ts'
+import type { ServerEngine } from './support/database-server.ts'
+import {
+  ENGINES,
+  type Engine,
+  engineMissing,
+  runningServer,
+  SERVER_VARIABLES,
+  startSharedServer,
+} from './support/engines.ts'
+import { ACCOUNT, SECRET, startService, temporaryDirectory } from './support/service.ts'
 
-const directory = temporaryDirectory()
-let service: Service | undefined
+const started = new AsyncDisposableStack()
 
-/** Starts the service once for the contract suite, which only knows what SPEC_TARGETS says. */
+/**
+ * Starts a service on each engine for the contract suite, which only knows what SPEC_TARGETS says, and the database
+ * servers for them and for the tests that ask for databases of their own.
+ */
 export async function globalSetup(): Promise<void> {
-  service = await startService(directory.path)
-  process.env.SPEC_TARGETS = JSON.stringify([
-    { name: 'sqlite', url: service.url, ...ACCOUNT, secret: SECRET },
-  ])
+  const engines = ENGINES.filter((engine) => engineMissing(engine) === false)
+  // All of them are waited for, because one that starts later than another fails has to be ended too.
+  const results = await Promise.allSettled(engines.map(startTarget))
+  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  if (failures.length > 0) {
+    await globalTeardown()
+    throw new Error(failures.map((reason) => (reason as Error).message).join('\n'))
+  }
+  const targets = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  process.env.SPEC_TARGETS = JSON.stringify(targets)
 }
 
 export async function globalTeardown(): Promise<void> {
-  await service?.stop()
-  directory.remove()
+  await started.disposeAsync()
+}
+
+async function startTarget(name: Engine) {
+  const directory = temporaryDirectory()
+  started.defer(directory.remove)
+  const DB_URL = name === 'sqlite' ? 'sqlite:books.db' : await newDatabase(name)
+  const service = await startService(directory.path, { DB_URL })
+  started.defer(async () => {
+    await service.stop()
+  })
+  return { name, url: service.url, ...ACCOUNT, secret: SECRET }
+}
+
+/** Makes a database on the server that is named, or on one that is started for the whole run. @returns its URL. */
+async function newDatabase(engine: ServerEngine): Promise<string> {
+  const running = runningServer(engine)
+  if (running !== undefined) {
+    const url = await running.createDatabase()
+    started.defer(() => running.dropDatabase(url))
+    return url
+  }
+  const server = await startSharedServer(engine)
+  started.defer(() => server.remove())
+  process.env[SERVER_VARIABLES[engine]] = server.url
+  return server.createDatabase()
 }

@@ -5,34 +5,59 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { logIn } from './support/client.ts'
+import type { Databases } from './support/database-server.ts'
+import { ENGINES, type Engine, engineMissing, useDatabases } from './support/engines.ts'
 import { type Service, startService, temporaryDirectory } from './support/service.ts'
 
-const BOOKS = 1_000_000
+/** How many books there are: on a server fewer, which is enough to see them in the memory if they are held. */
+const BOOKS: Readonly<Record<Engine, number>> = { sqlite: 1_000_000, postgres: 300_000, mysql: 300_000 }
 
 /** What the memory of the service may rise by while it answers, in bytes. */
 const RISE = 64 * 1024 * 1024
 
 const noProc = existsSync('/proc/self/statm') ? false : 'needs /proc to see the memory of another process'
 
-describe('GET /books of a million books', { skip: noProc }, () => {
+for (const engine of ENGINES) {
+  describe(`GET /books of many books on ${engine}`, { skip: noProc || engineMissing(engine) }, () => {
+    largeList(BOOKS[engine], engine === 'sqlite' ? undefined : useDatabases(engine))
+  })
+}
+
+/** In the SQL that all engines share. */
+const FILL = (books: number) => `
+  INSERT INTO books (title, author, year)
+  WITH digit (d) AS (${Array.from({ length: 10 }, (_, d) => `SELECT ${d}`).join(' UNION ALL ')}),
+    number (i) AS (
+      SELECT a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 10000 * e.d + 100000 * f.d
+      FROM digit a, digit b, digit c, digit d, digit e, digit f
+    )
+  SELECT CONCAT('The title of book number ', i), CONCAT('Author ', i % 5000), i % 2000
+  FROM number WHERE i < ${books}`
+
+/** @param getDatabases the server, of an engine that is one. */
+function largeList(books: number, getDatabases: (() => Promise<Databases>) | undefined): void {
   const directory = temporaryDirectory()
+  let databases: Databases | undefined
+  let url = 'sqlite:books.db'
   let service: Service
   let authorization: string
 
   before(async () => {
+    databases = await getDatabases?.()
+    if (databases !== undefined) url = await databases.createDatabase()
     // The service makes the schema; the books are added behind its back, because that is fast.
-    await (await startService(directory.path)).stop()
-    const database = new DatabaseSync(join(directory.path, 'books.db'))
-    database.exec(`
-      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${BOOKS})
-      INSERT INTO books (title, author, year)
-      SELECT 'The title of book number ' || i, 'Author ' || (i % 5000), i % 2000 FROM n`)
-    database.close()
-    service = await startService(directory.path)
+    await (await startService(directory.path, { DB_URL: url })).stop()
+    if (databases !== undefined) await databases.query(FILL(books), url)
+    else {
+      using database = new DatabaseSync(join(directory.path, 'books.db'))
+      database.exec(FILL(books))
+    }
+    service = await startService(directory.path, { DB_URL: url })
     authorization = await logIn(service.url)
   })
   after(async () => {
-    await service.stop()
+    await service?.stop()
+    await databases?.dropDatabase(url)
     directory.remove()
   })
 
@@ -60,7 +85,7 @@ describe('GET /books of a million books', { skip: noProc }, () => {
       }),
       readSingly(),
     ])
-    assert.equal(ids.count, BOOKS)
+    assert.equal(ids.count, books)
     assert.ok(ids.ascending)
     assert.ok(reads > 20, `only ${reads} single reads were answered meanwhile`)
     assert.ok(peak - idle < RISE, `the memory rose by ${Math.round((peak - idle) / 1024 / 1024)} MiB`)
@@ -75,7 +100,7 @@ describe('GET /books of a million books', { skip: noProc }, () => {
     assert.ok(memory() - idle < RISE)
     response.destroy()
   })
-})
+}
 
 function open(url: string, authorization: string): Promise<import('node:http').IncomingMessage> {
   return new Promise((resolve, reject) => {

@@ -1,10 +1,13 @@
 import { StoreUnavailable } from './store.ts'
 
 /** The time that one use of a connection may take in all: waiting, connecting and working; milliseconds. */
-const DEADLINE = 4000
+export const DEADLINE = 4000
 
 /** The part of it that connecting may take, so that what is wrong is found out rather than just late. */
 export const CONNECT_TIME = 3000
+
+/** The time to tell a server to stop what it is doing, in milliseconds. */
+const CANCEL_TIME = 1000
 
 /** Uses that may wait for a connection: more are turned away at once. */
 const MAX_WAITING = 5000
@@ -18,6 +21,11 @@ export interface Driver<Connection> {
   connect(): Promise<Connection>
   /** Sets what to call when the connection ends by itself. */
   onLost(connection: Connection, callback: () => void): void
+  /**
+   * Tells the server to stop what it is doing on a connection that is about to be destroyed. Many do not notice on
+   * their own that nobody waits for it, and go on: they would have ever more connections.
+   */
+  cancel(connection: Connection): Promise<void>
   /** Cuts the connection at once, whatever it is doing. */
   destroy(connection: Connection): void
   /** Ends an idle connection in the way of its protocol. */
@@ -39,6 +47,8 @@ export class ConnectionPool<Connection> {
   readonly #size: number
   /** Connections that are there or under way. */
   #open = 0
+  /** Those that can still be used, as far as is known. */
+  readonly #alive = new Set<Connection>()
   /** The most recently used last. */
   #idle: { readonly connection: Connection; readonly since: number }[] = []
   readonly #waiting = new Set<Waiting<Connection>>()
@@ -52,10 +62,15 @@ export class ConnectionPool<Connection> {
 
   /**
    * Does the work on a connection of its own.
+   * @param time that it may take in all, in milliseconds.
    * @throws StoreUnavailable after the deadline, or at once when too many wait; else what connecting or the work throws.
    */
-  async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const deadline = startDeadline()
+  async use<Result>(
+    work: (connection: Connection) => Promise<Result>,
+    time: number = DEADLINE,
+  ): Promise<Result> {
+    const begin = Date.now()
+    const deadline = startDeadline(time)
     try {
       const connection = await this.#acquire(deadline.passed)
       try {
@@ -63,7 +78,10 @@ export class ConnectionPool<Connection> {
         this.#release(connection)
         return result
       } catch (error) {
-        this.#discard(connection)
+        // The same may be wrong with those that were idle since: dead, or read-only since the server's role changed.
+        this.#discardIdle(begin)
+        if (deadline.isPassed()) this.#cancel(connection)
+        else this.#discard(connection)
         throw error
       }
     } finally {
@@ -104,8 +122,8 @@ export class ConnectionPool<Connection> {
     const newest = this.#idle.pop()
     if (newest === undefined) return undefined
     if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer.
-    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#retire(connection)
+    // The others have been idle for longer. None can be asked to end: what dropped it would drop that too.
+    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#discard(connection)
     return undefined
   }
 
@@ -113,6 +131,7 @@ export class ConnectionPool<Connection> {
     this.#open++
     try {
       const connection = await this.#driver.connect()
+      this.#alive.add(connection)
       this.#driver.onLost(connection, () => this.#forget(connection))
       return connection
     } catch (error) {
@@ -132,26 +151,52 @@ export class ConnectionPool<Connection> {
   }
 
   #release(connection: Connection): void {
-    const next = this.#nextWaiting()
-    if (next !== undefined) next.resolve(connection)
+    const isAlive = this.#alive.has(connection)
+    const next = isAlive ? this.#nextWaiting() : undefined
+    if (!isAlive) this.#discard(connection)
+    else if (next !== undefined) next.resolve(connection)
     else if (this.#closed !== undefined) this.#retire(connection)
     else this.#idle.push({ connection, since: Date.now() })
   }
 
+  #discardIdle(before: number): void {
+    const old = this.#idle.filter(({ since }) => since < before)
+    this.#idle = this.#idle.filter(({ since }) => since >= before)
+    for (const { connection } of old) this.#discard(connection)
+  }
+
+  /** Ends a connection on which the server has not answered. */
+  #cancel(connection: Connection): void {
+    const deadline = startDeadline(CANCEL_TIME)
+    Promise.race([this.#driver.cancel(connection), deadline.passed])
+      .catch(() => {})
+      .finally(() => {
+        deadline.clear()
+        this.#discard(connection)
+      })
+  }
+
   #discard(connection: Connection): void {
+    this.#alive.delete(connection)
     this.#driver.destroy(connection)
     this.#closeOne()
   }
 
   #retire(connection: Connection): void {
-    this.#driver
-      .end(connection)
+    this.#alive.delete(connection)
+    const deadline = startDeadline(DEADLINE)
+    // A server that does not answer keeps nobody from closing.
+    Promise.race([this.#driver.end(connection), deadline.passed])
       .catch(() => this.#driver.destroy(connection))
-      .finally(() => this.#closeOne())
+      .finally(() => {
+        deadline.clear()
+        this.#closeOne()
+      })
   }
 
-  /** A connection that was lost while it was idle; one in use fails its work. */
+  /** A connection that was lost. One in use is its user's, whose work fails, or has just been done. */
   #forget(connection: Connection): void {
+    this.#alive.delete(connection)
     const index = this.#idle.findIndex((idle) => idle.connection === connection)
     if (index === -1) return
     this.#idle.splice(index, 1)
@@ -172,14 +217,18 @@ export class ConnectionPool<Connection> {
   }
 }
 
-function startDeadline(): { readonly passed: Promise<never>; clear(): void } {
+function startDeadline(time: number) {
   const { promise, reject } = Promise.withResolvers<never>()
-  const error = () =>
-    new StoreUnavailable(
-      `the database server did not answer within ${DEADLINE / 1000} seconds; if this was a write, it is not known ` +
-        'whether it was stored',
+  let isPassed = false
+  const timer = setTimeout(() => {
+    isPassed = true
+    reject(
+      new StoreUnavailable(
+        `the database server did not answer within ${DEADLINE / 1000} seconds; if this was a write, it is not known ` +
+          'whether it was stored',
+      ),
     )
-  const timer = setTimeout(() => reject(error()), DEADLINE)
+  }, time)
   promise.catch(() => {})
-  return { passed: promise, clear: () => clearTimeout(timer) }
+  return { passed: promise, isPassed: () => isPassed, clear: () => clearTimeout(timer) }
 }

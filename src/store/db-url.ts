@@ -16,12 +16,15 @@ export const ACCEPTED_DB_URLS =
   'sqlite:<path of a file>, postgres://user:password@host/database, host=… dbname=… user=… password=… (PostgreSQL), ' +
   'mysql://user:password@host/database, mariadb://user:password@host/database'
 
+/** The form `name=value …`, of which one is known: else it may be any text with a =, such as a secret. */
+const KEYWORDS = /^(?=\s*[a-z_]+\s*=)(?:.*\s)?(?:host|hostaddr|port|dbname|user|password)\s*=/is
+
 /**
  * Reads a `DB_URL`.
  * @throws Error whose message says what is wrong, without quoting the value, which may hold a password.
  */
 export function parseDbUrl(text: string): DbUrl {
-  if (/^\s*[a-z_]+\s*=/i.test(text)) return { engine: 'postgres', target: parsePostgresKeywords(text) }
+  if (KEYWORDS.test(text)) return { engine: 'postgres', target: parsePostgresKeywords(text) }
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase()
   switch (scheme) {
     case undefined:

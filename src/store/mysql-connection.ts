@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type SslOptions } from 'mysql2/promise'
 import { codeOf, isAway, isDefect } from './connection-errors.ts'
@@ -51,8 +53,12 @@ const DEADLOCK = 1213
 /** Too many connections, and a server that goes down, comes up, or waits for the other nodes. */
 const NOT_READY = new Set([1040, 1047, 1053, 1203])
 
-/** Nothing is truncated or replaced silently; every statement that is not in a transaction is one of its own. */
-const SESSION = "SET SESSION sql_mode = 'STRICT_ALL_TABLES', autocommit = 1"
+/**
+ * Nothing is truncated or replaced silently; every statement that is not in a transaction is one of its own. A wait for
+ * a lock ends, in seconds, before the service gives up: the server would go on waiting when nobody waits for it.
+ */
+const SESSION =
+  "SET SESSION sql_mode = 'STRICT_ALL_TABLES', autocommit = 1, innodb_lock_wait_timeout = 3, lock_wait_timeout = 3"
 /** No gap between ids is locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
@@ -60,6 +66,7 @@ const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 export class MysqlDriver implements Driver<Connection> {
   readonly #target: MysqlTarget
   readonly #encrypted: TlsOptions
+  readonly #sockets = new WeakMap<Connection, Socket>()
 
   /** @throws StoreNotOpened if a file for TLS cannot be read. */
   constructor(target: MysqlTarget) {
@@ -83,33 +90,50 @@ export class MysqlDriver implements Driver<Connection> {
     connection.on('error', callback).on('end', callback)
   }
 
+  /** Needs a login, so it is left to the server's own limits: see SESSION. */
+  async cancel(): Promise<void> {}
+
+  /** Not by mysql2, which would wait for the server to end it too. */
   destroy(connection: Connection): void {
-    connection.destroy()
+    this.#sockets.get(connection)?.destroy()
   }
 
-  end(connection: Connection): Promise<void> {
-    return connection.end()
+  async end(connection: Connection): Promise<void> {
+    const socket = this.#sockets.get(connection)
+    await connection.end()
+    if (socket?.closed === false) await once(socket, 'close')
   }
 
   async #open(tls: TlsOptions | undefined): Promise<Connection> {
-    const { user, password, host, port, socket, database } = this.#target
-    const connection = await mysql.createConnection({
-      database,
-      charset: 'UTF8MB4_BIN',
-      connectTimeout: CONNECT_TIME,
-      ...(socket === undefined ? { host, port } : { socketPath: socket }),
-      ...(user !== undefined && { user }),
-      ...(password !== undefined && { password }),
-      ...(tls !== undefined && { ssl: sslOptions(tls) }),
-    })
+    const { user, password, host, port, socket: path, database } = this.#target
+    const address = path === undefined ? { host, port } : { path }
+    const socket = connect({ ...address, noDelay: true, keepAlive: true })
+    const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
+    // mysql2's own limit ends before the first statements.
+    const timer = setTimeout(() => socket.destroy(late), CONNECT_TIME)
     try {
+      const connection = await mysql.createConnection({
+        stream: socket,
+        host,
+        port,
+        database,
+        charset: 'UTF8MB4_BIN',
+        ...(user !== undefined && { user }),
+        ...(password !== undefined && { password }),
+        ...(tls !== undefined && { ssl: sslOptions(tls) }),
+      })
+      this.#sockets.set(connection, socket)
+      // Without a listener, a connection that is lost would end the process; its use fails anyway.
+      connection.on('error', () => {})
       await connection.query(SESSION)
       await connection.query(ISOLATION)
+      return connection
     } catch (error) {
-      connection.destroy()
+      socket.destroy()
       throw error
+    } finally {
+      clearTimeout(timer)
     }
-    return connection
   }
 }
 

@@ -13,8 +13,10 @@ const SCHEMA = `
   ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`
 
 const COLUMNS = `
-  SELECT column_name AS name, extra LIKE '%auto_increment%' AS generated,
-    CONCAT(data_type, COALESCE(CONCAT(' ', character_set_name), '')) AS type
+  SELECT column_name AS name, extra LIKE '%auto_increment%' AS \`generated\`,
+    is_nullable = 'NO' AND column_default IS NULL AND extra NOT REGEXP 'auto_increment|generated' AS required,
+    CONCAT(data_type, IF(column_type LIKE '%unsigned%', ' unsigned', ''),
+      COALESCE(CONCAT(' ', character_set_name), '')) AS type
   FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'books'`
 
 const ENGINE = `
@@ -22,7 +24,12 @@ const ENGINE = `
 
 /** What a column may be, so that it holds all that a Book may have. */
 const TEXTS = ['mediumtext utf8mb4', 'longtext utf8mb4']
-const ACCEPTED = { id: ['bigint', 'int'], title: TEXTS, author: TEXTS, year: ['bigint'] }
+const ACCEPTED = {
+  id: ['bigint', 'int', 'bigint unsigned', 'int unsigned'],
+  title: TEXTS,
+  author: TEXTS,
+  year: ['bigint'],
+}
 
 /** Storage engines that lose what they acknowledged. */
 const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']

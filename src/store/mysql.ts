@@ -70,9 +70,11 @@ class MysqlStore implements Store {
   update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
     return this.#use(async (connection) => {
       await connection.beginTransaction()
-      // The row stays locked until the end, so what is read is what this update made.
-      await write(connection, UPDATE, [title ?? null, author ?? null, year ?? null, id])
-      const book = await read(connection, id)
+      const values = [title ?? null, author ?? null, year ?? null, id]
+      const { affectedRows } = await write(connection, UPDATE, values)
+      // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
+      // which might be a book that was created just now. (Rows found count as affected, changed or not.)
+      const book = affectedRows === 0 ? undefined : await read(connection, id)
       await connection.commit()
       return book
     })

@@ -28,6 +28,14 @@ const NOT_READY = ['08', '53', '57']
 /** int8, whose values pg would make strings: those of the service are within ±(2^53−1). */
 const INT8 = 20
 
+/** What pg has and its types do not. */
+interface Internals {
+  readonly processID: number
+  readonly secretKey: number
+  readonly ssl: false | ConnectionOptions
+  readonly connection: { startup(): void; cancel(processID: number, secretKey: number): void }
+}
+
 /** Makes connections as the target says. */
 export class PostgresDriver implements Driver<pg.Client> {
   readonly #target: PostgresTarget
@@ -46,13 +54,17 @@ export class PostgresDriver implements Driver<pg.Client> {
     switch (tls.mode) {
       case 'allow':
         return this.#open(false).catch((error) => {
-          if (!isRefusedWithoutTls(error)) throw error
+          if (!isRefusedAsItIs(error)) throw error
           return this.#open(this.#encrypted)
         })
       case 'prefer':
         return this.#open(this.#encrypted).catch((error) => {
-          if (!isWithoutTls(error)) throw error
-          return this.#open(false)
+          if (isWithoutTls(error)) return this.#open(false)
+          if (!isRefusedAsItIs(error)) throw error
+          // That of the attempt without TLS would only tell that it was without.
+          return this.#open(false).catch((other) => {
+            throw isRefusedAsItIs(other) ? error : other
+          })
         })
       default:
         return this.#open(this.#encrypted)
@@ -60,7 +72,17 @@ export class PostgresDriver implements Driver<pg.Client> {
   }
 
   onLost(client: pg.Client, callback: () => void): void {
-    client.on('end', callback)
+    client.on('error', callback).on('end', callback)
+  }
+
+  /** A cancel request is a connection of its own, with the key of the other in the place of a login. */
+  async cancel(client: pg.Client): Promise<void> {
+    const { processID, secretKey, ssl } = client as unknown as Internals
+    const canceller = this.#client(ssl)
+    const { connection } = canceller as unknown as Internals
+    connection.startup = () => connection.cancel(processID, secretKey)
+    // The server ends it without an answer.
+    await canceller.connect().catch(() => {})
   }
 
   destroy(client: pg.Client): void {
@@ -72,6 +94,18 @@ export class PostgresDriver implements Driver<pg.Client> {
   }
 
   async #open(ssl: false | ConnectionOptions): Promise<pg.Client> {
+    const client = this.#client(ssl)
+    if (this.#target.channelBinding === 'require') requireChannelBinding(client)
+    try {
+      await client.connect()
+    } catch (error) {
+      this.destroy(client)
+      throw error
+    }
+    return client
+  }
+
+  #client(ssl: false | ConnectionOptions): pg.Client {
     const { user, password, host, port, database, options, applicationName, channelBinding } = this.#target
     const config: ClientConfig = {
       user,
@@ -82,7 +116,8 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
-      enableChannelBinding: channelBinding !== 'disable',
+      // As libpq: only with TLS is it said whether it could be done.
+      enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       connectionTimeoutMillis: CONNECT_TIME,
       keepAlive: true,
       types: { getTypeParser },
@@ -90,8 +125,6 @@ export class PostgresDriver implements Driver<pg.Client> {
     const client = new pg.Client(config)
     // Without a listener, a connection that is lost while idle would end the process; its next use fails anyway.
     client.on('error', () => {})
-    if (channelBinding === 'require') requireChannelBinding(client)
-    await client.connect()
     return client
   }
 }
@@ -118,26 +151,38 @@ function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
 
-function isRefusedWithoutTls(error: unknown): boolean {
+/** No entry of pg_hba.conf fits, which may be for connections with TLS alone, or for those without. */
+function isRefusedAsItIs(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000'
 }
 
-/** Cuts a connection on which the server wants to authenticate without a proof that nobody is in between (RFC 5802 §6). */
+/**
+ * Cuts a connection on which the server does anything but authenticate, and itself, with the proof that nobody is
+ * in between (RFC 5802 §6): who is in between may ask for the password instead, or for nothing.
+ */
 function requireChannelBinding(client: pg.Client): void {
   const { connection } = client
-  const refuse = () =>
-    connection.stream.destroy(
-      new Error('channel_binding=require, and the server does not offer channel binding'),
+  const refuse = () => {
+    connection.stream.destroy()
+    // At once, because the server may already have sent that all is well.
+    connection.emit(
+      'error',
+      new Error('channel_binding=require, and the server does not use channel binding'),
     )
-  let bound = false
+  }
+  let proven = false
   connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
-    bound = mechanisms.includes('SCRAM-SHA-256-PLUS') && 'getPeerCertificate' in connection.stream
-    if (!bound) refuse()
+    if (!mechanisms.includes('SCRAM-SHA-256-PLUS') || !('getPeerCertificate' in connection.stream)) refuse()
   })
-  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password', 'authenticationOk']) {
-    connection.prependListener(event, () => {
-      if (!bound) refuse()
-    })
+  // The server's own proof; pg fails the connection if it is wrong, or was not asked for.
+  connection.prependListener('authenticationSASLFinal', () => {
+    proven = true
+  })
+  connection.prependListener('authenticationOk', () => {
+    if (!proven) refuse()
+  })
+  for (const event of ['authenticationCleartextPassword', 'authenticationMD5Password']) {
+    connection.prependListener(event, refuse)
   }
 }
 

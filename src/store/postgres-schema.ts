@@ -12,8 +12,13 @@ const SCHEMA = `
   )`
 
 const COLUMNS = `
-  SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef OR attidentity <> '' AS generated
+  SELECT attname AS name, format_type(atttypid, atttypmod) AS type, atthasdef OR attidentity <> '' AS generated,
+    attnotnull AND NOT atthasdef AND attidentity = '' AS required
   FROM pg_attribute WHERE attrelid = to_regclass('books') AND attnum > 0 AND NOT attisdropped`
+
+/** UNLOGGED tables are emptied after a crash. */
+const IS_UNLOGGED = `
+  SELECT relpersistence = 'u' AS unlogged FROM pg_class WHERE oid = to_regclass('books')`
 
 /** What a column may be, so that it holds all that a Book may have. */
 const ACCEPTED = {
@@ -43,4 +48,8 @@ export async function ensureSchema(client: pg.Client): Promise<void> {
     create: () => client.query(SCHEMA),
     isLostRace: (error) => error instanceof pg.DatabaseError && LOST_RACE.includes(error.code ?? ''),
   })
+  const { rows: tables } = await client.query<{ unlogged: boolean }>(IS_UNLOGGED)
+  if (tables[0]?.unlogged) {
+    throw new StoreNotOpened('the table books is UNLOGGED, which may lose writes; it has to be LOGGED')
+  }
 }

@@ -1,7 +1,12 @@
-import { parsePort, parseServerUrl } from './server-url.ts'
-import { TLS_MODES, type TlsSettings } from './tls.ts'
+import { parsePort, parseServerUrl, unknownParameter } from './server-url.ts'
+import { TLS_MODES, type TlsSettings, tlsSettings } from './tls.ts'
 
-/** How to reach a PostgreSQL database. What is undefined has libpq's default, also from the PG… variables. */
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * How to reach a PostgreSQL database. What is undefined has the default of pg: a PG… variable, else that of libpq,
+ * but for the host, which is localhost.
+ */
 export interface PostgresTarget {
   readonly user: string | undefined
   readonly password: string | undefined
@@ -16,9 +21,12 @@ export interface PostgresTarget {
   readonly applicationName: string
 }
 
+/** pg's own sslmode, which Heroku tells users of Node to set. */
+const NO_VERIFY = 'no-verify'
+
 const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
 
-/** Parameters of libpq that change nothing here: what they set is the default, or the service's own. */
+/** Parameters that change nothing here: what they set is the default, or the service's own. */
 const WITHOUT_EFFECT = new Set([
   'connect_timeout',
   'fallback_application_name',
@@ -26,34 +34,50 @@ const WITHOUT_EFFECT = new Set([
   'keepalives_idle',
   'keepalives_interval',
   'keepalives_count',
+  'load_balance_hosts',
   'sslcompression',
   'sslsni',
+  'tcp_user_timeout',
+  // Of the URLs that Supabase prints, for other clients.
+  'pgbouncer',
+  'supa',
 ])
+
+/** The variables of libpq that pg does not read, or not all that they may be. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  channel_binding: 'PGCHANNELBINDING',
+}
 
 /**
  * Reads `postgres://…` or `postgresql://…`.
  * @throws Error whose message says what is wrong, without a password.
  */
-export function parsePostgresUrl(text: string): PostgresTarget {
+export function parsePostgresUrl(text: string, environment: Environment = process.env): PostgresTarget {
   const { parameters, ...url } = parseServerUrl(text)
-  const given = new Map<string, string>(parameters)
-  for (const [name, part] of [
-    ['user', url.user],
-    ['password', url.password],
-    ['host', url.host],
-    ['port', url.port?.toString()],
-    ['dbname', url.database],
-  ] as const) {
-    if (part !== undefined) given.set(name, part)
+  const parts = {
+    user: url.user,
+    password: url.password,
+    host: url.host,
+    port: url.port?.toString(),
+    dbname: url.database,
+    // For URLs of JDBC, as in libpq.
+    ...(parameters.get('ssl') === 'true' && { sslmode: 'require' }),
   }
-  return target(given)
+  // A parameter replaces a part: an address of a socket finds no place before the path.
+  const given = new Map([...Object.entries(parts), ...parameters])
+  if (given.get('ssl') === 'true') given.delete('ssl')
+  return target(given, text, environment)
 }
 
 /**
  * Reads libpq's other form, `host=… dbname=…`: values with blanks are in single quotes, in which \ escapes.
  * @throws Error as parsePostgresUrl does.
  */
-export function parsePostgresKeywords(text: string): PostgresTarget {
+export function parsePostgresKeywords(text: string, environment: Environment = process.env): PostgresTarget {
   const parameters = new Map<string, string>()
   let rest = text.trimStart()
   while (rest !== '') {
@@ -65,55 +89,59 @@ export function parsePostgresKeywords(text: string): PostgresTarget {
     parameters.set(name, (quoted ?? plain).replace(/\\(.)/gs, '$1'))
     rest = rest.slice(whole.length)
   }
-  return target(parameters)
+  return target(parameters, text, environment)
 }
 
-function target(given: ReadonlyMap<string, string>): PostgresTarget {
+function target(
+  given: ReadonlyMap<string, string | undefined>,
+  text: string,
+  environment: Environment,
+): PostgresTarget {
   const parameters = new Map(given)
   const take = (name: string) => {
-    const value = parameters.get(name)
+    const value = parameters.get(name) || environment[VARIABLES[name] ?? ''] || undefined
     parameters.delete(name)
-    return value === '' ? undefined : value
+    return value
+  }
+  /** Takes one that has to be one of several, and is not just left out when it is empty: it would be if unset. */
+  const choose = <Known extends string>(name: string, known: readonly Known[]): Known | undefined => {
+    if (parameters.get(name) === '') throw new Error(`has an empty ${name}`)
+    const value = take(name)
+    const found = known.find((each) => each === value)
+    if (value !== undefined && found === undefined)
+      throw new Error(`has a ${name} other than ${known.join(', ')}`)
+    return found
   }
   const [host, address] = [take('host'), take('hostaddr')]
   const port = take('port')
+  const mode = choose('sslmode', [...TLS_MODES, NO_VERIFY])
+  const authority = take('sslrootcert')
   const result: PostgresTarget = {
     user: take('user'),
     password: take('password'),
     host: host ?? address,
     port: port === undefined ? undefined : parsePort(port),
     database: take('dbname'),
-    tls: {
-      mode: oneOf('sslmode', TLS_MODES, take('sslmode')) ?? 'prefer',
-      authority: take('sslrootcert'),
+    tls: tlsSettings({
+      mode: mode === NO_VERIFY ? 'require' : (mode ?? (authority === 'system' ? 'verify-full' : 'prefer')),
+      authority,
       certificate: take('sslcert'),
       key: take('sslkey'),
-    },
-    channelBinding: oneOf('channel_binding', CHANNEL_BINDINGS, take('channel_binding')) ?? 'prefer',
+    }),
+    channelBinding: choose('channel_binding', CHANNEL_BINDINGS) ?? 'prefer',
     options: take('options'),
     applicationName: take('application_name') ?? 'book-catalogue',
   }
   if (host !== undefined && address !== undefined) throw new Error('has both host and hostaddr: give one')
   if (result.host?.includes(',')) throw new Error('names several hosts; name one, such as that of a proxy')
-  if (result.tls.authority === 'system' && result.tls.mode !== 'verify-full') {
+  if (authority === 'system' && result.tls.mode !== 'verify-full') {
     throw new Error('has sslrootcert=system, which needs sslmode=verify-full')
   }
-  oneOf('gssencmode', ['disable', 'prefer'], take('gssencmode'))
-  oneOf('target_session_attrs', ['any', 'read-write', 'primary'], take('target_session_attrs'))
-  oneOf('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'], take('client_encoding'))
+  choose('gssencmode', ['disable', 'prefer'])
+  choose('sslnegotiation', ['postgres'])
+  choose('target_session_attrs', ['any', 'read-write', 'primary'])
+  choose('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'])
   const [unknown] = [...parameters.keys()].filter((name) => !WITHOUT_EFFECT.has(name))
-  if (unknown !== undefined)
-    throw new Error(`has the parameter ${JSON.stringify(unknown)}, which is not known`)
+  if (unknown !== undefined) throw unknownParameter(unknown, text)
   return result
-}
-
-function oneOf<Known extends string>(
-  name: string,
-  known: readonly Known[],
-  value: string | undefined,
-): Known | undefined {
-  const found = known.find((each) => each === value)
-  if (value !== undefined && found === undefined)
-    throw new Error(`has a ${name} other than ${known.join(', ')}`)
-  return found
 }

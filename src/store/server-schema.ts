@@ -5,8 +5,10 @@ import { StoreNotOpened } from './store.ts'
 export interface Column {
   readonly name: string
   readonly type: string
-  /** Whether it gets a value by itself. */
-  readonly generated: boolean
+  /** Whether it gets a value by itself. MySQL tells of this as 0 or 1, and so below. */
+  readonly generated: boolean | number
+  /** Whether a row cannot be added without a value for it. */
+  readonly required: boolean | number
 }
 
 const ATTEMPTS = 20
@@ -48,10 +50,13 @@ function checkColumns(
 ): void {
   const faults = Object.entries(accepted).flatMap(([name, types]) => {
     const column = columns.find((each) => each.name === name)
-    if (column === undefined) return [`it has no column ${name}`]
+    if (column === undefined) return [`it has no column ${name}, which has to be ${types[0]}`]
     if (!types.includes(column.type)) return [`${name} is ${column.type} and has to be ${types[0]}`]
-    return name === 'id' && !column.generated ? ['id does not get a value by itself'] : []
+    return name === 'id' && !column.generated ? ['id does not get a value by itself, and has to'] : []
   })
+  for (const { name, required } of columns) {
+    if (required && !(name in accepted)) faults.push(`${name} has no default, and has to, or to allow NULL`)
+  }
   if (faults.length > 0) {
     throw new StoreNotOpened(`there is a table books that cannot be used: ${faults.join('; ')}`)
   }

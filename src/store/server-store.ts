@@ -1,6 +1,6 @@
 import type { Book } from '../book.ts'
 import { describeError } from './connection-errors.ts'
-import type { ConnectionPool } from './connection-pool.ts'
+import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Bounds of a page of the list: books, and bytes of text before its last book. */
@@ -19,7 +19,7 @@ export interface Faults {
 }
 
 /**
- * Does the work on a connection of the pool.
+ * Does the work on a connection of the pool, within DEADLINE in all.
  * @throws StoreUnavailable for what Faults calls so; else what the work throws.
  */
 export async function attempt<Connection, Result>(
@@ -27,9 +27,10 @@ export async function attempt<Connection, Result>(
   faults: Faults,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
+  const end = Date.now() + DEADLINE
   for (let attempts = 1; ; attempts++) {
     try {
-      return await pool.use(work)
+      return await pool.use(work, end - Date.now())
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error
       if (faults.isRolledBack(error) && attempts < ATTEMPTS) continue
@@ -41,14 +42,17 @@ export async function attempt<Connection, Result>(
 
 /**
  * The statement that reads a page of the list, in the SQL that all servers share: `after` is an id, `limit` its
- * placeholder or value. It reads the sizes first, so that a page of long texts is never in memory whole.
+ * placeholder or value. It reads the sizes first, so that a page of long texts is never in memory whole; and it
+ * limits them before it adds them up, because MariaDB would add up those of all books to the end of the table.
  */
 export const SELECT_PAGE = (after: string) => `
   SELECT b.id, COALESCE(b.title, '') AS title, COALESCE(b.author, '') AS author, COALESCE(b.year, 0) AS year
   FROM books b JOIN (
-    SELECT id, SUM(OCTET_LENGTH(COALESCE(title, '')) + OCTET_LENGTH(COALESCE(author, '')))
-      OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before
-    FROM books WHERE id > ${after} ORDER BY id LIMIT ${PAGE_BOOKS}
+    SELECT id, SUM(size) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before
+    FROM (
+      SELECT id, OCTET_LENGTH(COALESCE(title, '')) + OCTET_LENGTH(COALESCE(author, '')) AS size
+      FROM books WHERE id > ${after} ORDER BY id LIMIT ${PAGE_BOOKS}
+    ) candidates
   ) sizes ON sizes.id = b.id
   WHERE COALESCE(sizes.text_before, 0) < ${PAGE_TEXT} ORDER BY b.id`
 

@@ -1,10 +1,11 @@
-/** The parts of the URL of a database server, decoded; what is absent is undefined. */
+/** The parts of the URL of a database server, decoded; what is absent or empty is undefined. */
 export interface ServerUrl {
   readonly user: string | undefined
   readonly password: string | undefined
   readonly host: string | undefined
   readonly port: number | undefined
   readonly database: string | undefined
+  /** Of several with one name the last. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
@@ -13,7 +14,9 @@ export interface ServerUrl {
  * @throws Error whose message says what is wrong, without quoting anything that may be a password.
  */
 export function parseServerUrl(text: string): ServerUrl {
-  const match = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/i.exec(text)
+  if (/\p{Cc}/u.test(text)) throw new Error('has a line break or another control character')
+  // An @ may be in the account, but not behind it: there it would tell of a / in a password.
+  const match = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#]*))?$/i.exec(text)
   if (match === null) {
     throw new Error(
       'is not of the form scheme://user:password@host/database (write special characters as %XX)',
@@ -38,10 +41,26 @@ export function parsePort(text: string): number {
   return Number(text)
 }
 
+/**
+ * Refuses a parameter that is not known. Its name is told only where it cannot be a piece of a password that was
+ * not escaped: it looks like a name, is behind the account and not behind a parameter that may be a password.
+ * @param text what the parameter was read from.
+ */
+export function unknownParameter(name: string, text: string): Error {
+  const index = text.indexOf(name)
+  const [before, after] = [text.slice(0, index), text.slice(index)]
+  const isBehindAccount = before.includes('@') || !before.replace('://', '').includes(':')
+  const isPiece = !isBehindAccount || after.includes('@') || /(?:^|[?&\s])(?:pass\w*|pwd)\s*=/i.test(before)
+  const isName = index !== -1 && /^[a-z]+([._-]?[a-z]+)*$/i.test(name)
+  return new Error(
+    `has ${isName && !isPiece ? `the parameter "${name}"` : 'a parameter'}, which is not known`,
+  )
+}
+
 function parseAddress(text: string): Pick<ServerUrl, 'host' | 'port'> {
   if (text.includes(','))
     throw new Error('names several hosts; name one, such as that of a proxy before them')
-  const match = /^(?:\[([\da-f:.]+)\]|([^:[\]]*))(?::(.*))?$/i.exec(text)
+  const match = /^(?:\[([\da-f:.]+(?:%25[\w.-]+)?)\]|([^:[\]]*))(?::(.*))?$/i.exec(text)
   if (match === null) throw new Error('has an address that is not host:port')
   const [, ipv6, name, port] = match
   return { host: decode(ipv6 ?? name), port: port === undefined || port === '' ? undefined : parsePort(port) }
@@ -52,6 +71,7 @@ function parseParameters(query: string): Map<string, string> {
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const [name = '', ...value] = pair.split('=')
+    if (value.length === 0) throw new Error('has a parameter without a value')
     parameters.set(decode(name) ?? '', decode(value.join('=')) ?? '')
   }
   return parameters
@@ -59,9 +79,13 @@ function parseParameters(query: string): Map<string, string> {
 
 function decode(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined
+  let decoded: string
   try {
-    return decodeURIComponent(text)
+    decoded = decodeURIComponent(text)
   } catch {
-    throw new Error('has a % that does not begin a %XX')
+    throw new Error('has a % that does not begin a %XX, in UTF-8')
   }
+  // What is sent to a server ends there.
+  if (decoded.includes('\0')) throw new Error('has a %00')
+  return decoded
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -11,20 +11,6 @@ import { diskMissing, LoopDisk } from './loop-disk.ts'
 import { readStored } from './stored.ts'
 
 const NEW_BOOK = { title: 'probe', author: '', year: 1 }
-
-/** Takes all the room that there is. */
-function fillUp(path: string): void {
-  const file = openSync(path, 'w')
-  for (const size of [1024 * 1024, 4096]) {
-    try {
-      for (;;) writeSync(file, Buffer.alloc(size, 'x'))
-    } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-    }
-  }
-  fsyncSync(file)
-  closeSync(file)
-}
 
 // Where every test has to run, one that cannot is a failure.
 const skip = process.env.FAULTS !== 'required' && diskMissing
@@ -50,8 +36,7 @@ describe('a full disk', { skip }, () => {
     await run(() => journal.figures.acknowledged > 500)
     assert.equal(journal.figures.refused, 0)
 
-    const filler = join(disk.path, 'filler')
-    fillUp(filler)
+    const filler = disk.fillUp()
     const { reads } = await run(() => journal.figures.refused > 500)
     t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads })}`)
     assert.ok(reads.answered > 10 && reads.failed === 0, JSON.stringify(reads))

@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly clients?: number
   /** Length of the authors, at least; every twentieth is longer than a page of the database. */
   readonly authorLength?: number
+  /** Leave a book alone once a write to it was refused, because a server may still do it, and that after the next one. */
+  readonly leaveRefused?: boolean
 }
 
 /**
@@ -31,18 +33,23 @@ export class Load {
   readonly ended: Promise<void>
   /** How many reads were answered with a book, and how many with an error of the server. */
   readonly reads = { answered: 0, failed: 0 }
+  /** The longest that an answer has taken, in milliseconds. */
+  slowest = 0
+  /** When a write was last refused, by Date.now(). */
+  lastRefused = 0
   readonly #url: string
   readonly #journal: Journal
-  readonly #authorLength: number
+  readonly #options: Required<LoadOptions>
   readonly #first = Promise.withResolvers<void>()
   #stopping = false
 
-  constructor(url: string, journal: Journal, { clients = 64, authorLength = 40 }: LoadOptions = {}) {
+  constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#url = url
     this.#journal = journal
-    this.#authorLength = authorLength
+    this.#options = { clients: 64, authorLength: 40, leaveRefused: false, ...options }
     const known = journal.knownBooks()
-    const all = Array.from({ length: clients }, (_, i) => this.#client(known.slice(i * MANY, (i + 1) * MANY)))
+    const length = this.#options.clients
+    const all = Array.from({ length }, (_, i) => this.#client(known.slice(i * MANY, (i + 1) * MANY)))
     this.ended = Promise.all(all).then(() => {})
   }
 
@@ -83,14 +90,18 @@ export class Load {
     const old = books.length < FEW || Math.random() < 0.4 ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
-    const answer = await send(connection, ...request(book, operation))
+    const answer = await this.#send(connection, ...request(book, operation))
     const outcome = outcomeOf(answer)
     const data =
       outcome === 'acknowledged' ? (JSON.parse(answer?.body ?? '') as { data: Book | null }).data : null
     this.#journal.record(book, operation, outcome, operation.kind === 'create' ? data?.id : undefined)
     if (data !== null) this.#journal.observe(book, data)
     if (outcome === 'acknowledged') this.#first.resolve()
-    const gone = outcome === 'notFound' || (operation.kind === 'delete' && outcome === 'acknowledged')
+    if (outcome === 'refused') this.lastRefused = Date.now()
+    const gone =
+      outcome === 'notFound' ||
+      (operation.kind === 'delete' && outcome === 'acknowledged') ||
+      (outcome === 'refused' && this.#options.leaveRefused && old !== undefined)
     if (gone) books.splice(books.indexOf(book), 1)
     else if (old === undefined && book.id !== undefined) books.push(book)
     return outcome
@@ -98,7 +109,7 @@ export class Load {
 
   #choose(book: TrackedBook | undefined): Operation {
     const year = this.#journal.serial()
-    const author = `${year} `.padEnd(this.#authorLength + (year % 20 === 0 ? 5000 : 0), 'x')
+    const author = `${year} `.padEnd(this.#options.authorLength + (year % 20 === 0 ? 5000 : 0), 'x')
     if (book === undefined) return { kind: 'create', content: { author, year } }
     const chance = Math.random()
     if (chance < 0.3) return { kind: 'update', changes: { author, year } }
@@ -107,7 +118,7 @@ export class Load {
   }
 
   async #read(connection: RawConnection, book: TrackedBook): Promise<void> {
-    const answer = await send(connection, `GET /book/${book.id}`)
+    const answer = await this.#send(connection, `GET /book/${book.id}`)
     if (answer === undefined) return
     if (outcomeOf(answer) === 'refused') {
       this.reads.failed++
@@ -116,6 +127,13 @@ export class Load {
     this.reads.answered++
     const { data } = JSON.parse(answer.body) as { data: Book | null }
     this.#journal.observe(book, data ?? undefined)
+  }
+
+  async #send(...request: Parameters<typeof send>): ReturnType<typeof send> {
+    const begin = Date.now()
+    const answer = await send(...request)
+    this.slowest = Math.max(this.slowest, Date.now() - begin)
+    return answer
   }
 }
 

@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { temporaryDirectory } from '../support/service.ts'
@@ -42,6 +53,22 @@ export class LoopDisk implements Disposable {
     execFileSync('truncate', ['--size', `${size}M`, this.#image])
     execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', this.#image])
     this.#mount()
+  }
+
+  /** Takes all the room that there is. @returns the file that takes it. */
+  fillUp(): string {
+    const path = join(this.path, 'filler')
+    const file = openSync(path, 'w')
+    for (const size of [1024 * 1024, 4096]) {
+      try {
+        for (;;) writeSync(file, Buffer.alloc(size, 'x'))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      }
+    }
+    fsyncSync(file)
+    closeSync(file)
+    return path
   }
 
   /**

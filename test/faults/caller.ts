@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import type { RawAnswer } from '../support/raw-socket.ts'
+import type { Service } from '../support/service.ts'
+import { EXP, expiringAt } from '../support/tokens.ts'
+import { assertUnavailable } from './load.ts'
+
+/** Every request has to be answered within this time, whatever the database server does; milliseconds. */
+export const ANSWER_TIME = 5000
+
+/** What runs again has to be used within this time, without a restart of the service; milliseconds. */
+export const RECOVERY_TIME = 2000
+
+const TOKEN = expiringAt(EXP)
+
+/** A client that waits no longer than ANSWER_TIME for any answer. */
+export class Caller {
+  /** The longest that an answer has taken, in milliseconds. */
+  slowest = 0
+  readonly #url: string
+
+  constructor({ url }: Pick<Service, 'url'>) {
+    this.#url = url
+  }
+
+  /** @param line such as `GET /books`. @throws if there is no whole answer in time. */
+  async call(line: string, body?: object): Promise<RawAnswer> {
+    const [method = '', path = ''] = line.split(' ')
+    const begin = Date.now()
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: { authorization: TOKEN },
+      signal: AbortSignal.timeout(ANSWER_TIME),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    this.slowest = Math.max(this.slowest, Date.now() - begin)
+    return { status: response.status, headers: new Map(response.headers), body: text }
+  }
+
+  /** Calls what must succeed. @returns the data. */
+  async ok<Data>(line: string, body?: object): Promise<Data> {
+    const answer = await this.call(line, body)
+    assert.ok(answer.status === 200 || answer.status === 201, `${line}: ${answer.status} ${answer.body}`)
+    return (JSON.parse(answer.body) as { data: Data }).data
+  }
+
+  /** Calls what must be refused because the store cannot serve it now. */
+  async unavailable(line: string, body?: object): Promise<void> {
+    assertUnavailable(await this.call(line, body))
+  }
+
+  /** Creates a book. @returns its id. */
+  async create(title = 'T'): Promise<number> {
+    return (await this.ok<{ id: number }>('POST /book', { title, author: 'A', year: 1 })).id
+  }
+
+  /** Lists all books. A list that has begun is cut when it cannot go on. */
+  async list(): Promise<'whole' | 'refused' | 'cut'> {
+    let answer: RawAnswer
+    try {
+      answer = await this.call('GET /books')
+    } catch (error) {
+      if (error instanceof TypeError && error.message === 'terminated') return 'cut'
+      throw error
+    }
+    if (answer.status !== 200) {
+      assertUnavailable(answer)
+      return 'refused'
+    }
+    const ids = (JSON.parse(answer.body) as { data: { id: number }[] }).data.map(({ id }) => id)
+    assert.deepEqual(
+      ids,
+      [...new Set(ids)].toSorted((a, b) => a - b),
+    )
+    return 'whole'
+  }
+
+  /** Repeats what is refused until it succeeds, as long as RECOVERY_TIME. @returns after how many milliseconds it did. */
+  async recovers(line: string, body?: object): Promise<number> {
+    const begin = Date.now()
+    for (;;) {
+      const answer = await this.call(line, body)
+      const time = Date.now() - begin
+      if (answer.status < 300) return time
+      assertUnavailable(answer)
+      assert.ok(time < RECOVERY_TIME, `${line} is still refused after ${time} ms`)
+    }
+  }
+}
+
+interface LogLine {
+  readonly msg: string
+  readonly err?: { readonly message: string; readonly stack: string }
+}
+
+/** The lines of the log that tell of failures. */
+export function failuresIn(service: Service): LogLine[] {
+  return service
+    .output()
+    .split('\n')
+    .filter((line) => /"level":[456]0.*\}$/.test(line))
+    .map((line) => JSON.parse(line))
+}

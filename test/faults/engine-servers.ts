@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { createConnection } from 'mysql2/promise'
+import pg from 'pg'
+import type { Book } from '../../src/book.ts'
+import type { DatabaseServer, Databases, ServerEngine, ServerOptions } from '../support/database-server.ts'
+import { nameIn } from '../support/database-url.ts'
+import { engineMissing } from '../support/engines.ts'
+import { findMariadb, startMariadb } from '../support/mariadb-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+
+export const SERVER_ENGINES: readonly ServerEngine[] = ['postgres', 'mysql']
+
+/** What is asked again and again has to come about within so many milliseconds. */
+const PATIENCE = 10_000
+
+/** Why there is no server of this engine to stop and to freeze, or false if there is. */
+export function serverMissing(engine: ServerEngine): string | false {
+  const missing = engineMissing(engine)
+  // One that runs elsewhere is no help. Where ENGINES requires it, it fails to start.
+  const isRequired = process.env.ENGINES !== undefined
+  if (missing !== false || engine !== 'mysql' || isRequired || findMariadb() !== undefined) return missing
+  return 'no MariaDB or MySQL to start: install one'
+}
+
+/** Starts a server of its own. */
+export function startServer(engine: ServerEngine, options: ServerOptions = {}): Promise<DatabaseServer> {
+  return engine === 'postgres' ? startPostgres(options) : startMariadb(options)
+}
+
+interface OnEachServer {
+  /** Settings of the server, by engine. */
+  readonly settings?: Partial<Record<ServerEngine, Record<string, string>>>
+  /** Whether all tests run at the same time, if they mostly wait and need no server for themselves. */
+  readonly concurrency?: boolean
+}
+
+/** Tests for each engine that is a server, on a server of their own: it is there as long as they run. */
+export function onEachServer(
+  name: string,
+  define: (server: () => DatabaseServer, engine: ServerEngine) => void,
+  { settings = {}, concurrency = false }: OnEachServer = {},
+): void {
+  describe(name, { concurrency }, () => {
+    for (const engine of SERVER_ENGINES) {
+      describe(engine, { skip: serverMissing(engine), concurrency }, () => {
+        let server: DatabaseServer | undefined
+        before(async () => {
+          server = await startServer(engine, { settings: settings[engine] ?? {} })
+        })
+        after(() => server?.remove())
+        define(() => {
+          assert.ok(server !== undefined, 'the server does not run')
+          return server
+        }, engine)
+      })
+    }
+  })
+}
+
+/** Starts the service on a database until the end of the test. */
+export async function serve(t: TestContext, DB_URL: string, settings: object = {}): Promise<Service> {
+  const directory = temporaryDirectory()
+  t.after(directory.remove)
+  const service = await startService(directory.path, { DB_URL, ...settings })
+  t.after(() => service.stop('SIGKILL'))
+  return service
+}
+
+/** All books that a database holds, as the server itself says. */
+export async function readRows(server: Databases, url: string): Promise<Book[]> {
+  const rows = await server.query('SELECT id, title, author, year FROM books ORDER BY id', url)
+  return rows.map((row) => ({ ...(row as unknown as Book), id: Number(row.id), year: Number(row.year) }))
+}
+
+/** The ids of the connections that the user of a database has, as the server counts them. */
+export async function connections(server: Databases, url: string): Promise<number[]> {
+  const rows = await server.query(
+    server.engine === 'postgres'
+      ? `SELECT pid AS id FROM pg_stat_activity WHERE usename = '${nameIn(url)}'`
+      : `SELECT id FROM information_schema.processlist WHERE user = '${nameIn(url)}'`,
+  )
+  return rows.map(({ id }) => Number(id))
+}
+
+/** Ends a connection as an administrator does. */
+export async function killConnection(server: Databases, id: number): Promise<void> {
+  if (server.engine === 'postgres') await server.query(`SELECT pg_terminate_backend(${id})`)
+  // It may have ended since, which only MySQL calls an error.
+  else await server.query(`KILL ${id}`).catch(() => {})
+}
+
+/** Waits until it holds. @returns after how many milliseconds it did. */
+export async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<number> {
+  const begin = Date.now()
+  while (!(await condition())) {
+    assert.ok(Date.now() < begin + PATIENCE, `not within ${PATIENCE} ms: ${what}`)
+    await setTimeout(10)
+  }
+  return Date.now() - begin
+}
+
+/** A connection that stays, such as one that holds locks. */
+export interface Session extends AsyncDisposable {
+  run(sql: string): Promise<void>
+}
+
+/** The URL of a database for the administrator. */
+export function asAdministrator(server: Databases, url: string): string {
+  const admin = new URL(server.url)
+  admin.pathname = nameIn(url)
+  return admin.href
+}
+
+/** Connects as the URL says. */
+export async function openSession(url: string): Promise<Session> {
+  if (url.startsWith('mysql:')) {
+    const connection = await createConnection(url)
+    return {
+      run: async (sql) => void (await connection.query(sql)),
+      [Symbol.asyncDispose]: async () => connection.destroy(),
+    }
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  return {
+    run: async (sql) => void (await client.query(sql)),
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}

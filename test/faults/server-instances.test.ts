@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Book } from '../../src/book.ts'
+import type { Databases } from '../support/database-server.ts'
+import { engineMissing, useDatabases } from '../support/engines.ts'
+import { Caller, failuresIn } from './caller.ts'
+import { readRows, SERVER_ENGINES, serve } from './engine-servers.ts'
+import { Network } from './network.ts'
+
+const INSTANCES = 8
+const STARTS = Number(process.env.INSTANCE_STARTS ?? 3)
+
+/** Changes of each field, which there are three of. */
+const CHANGES = Math.ceil(Number(process.env.RACING_PUTS ?? 1000) / 3)
+
+for (const engine of SERVER_ENGINES) {
+  describe(`instances on one database (${engine})`, { skip: engineMissing(engine) }, () => {
+    const databases = useDatabases(engine)
+
+    for (let start = 1; start <= STARTS; start++) {
+      it(`${INSTANCES} that start at once on an empty database all work, start ${start}`, async (t) => {
+        await startAtOnce(t, await databases())
+      })
+    }
+
+    it(`${3 * CHANGES} changes of different fields at once: none is lost`, async (t) => {
+      const on = await databases()
+      const url = await on.createDatabase()
+      const writers = []
+      for (const field of ['title', 'author', 'year'] as const) {
+        writers.push({ field, caller: new Caller(await serve(t, url)) })
+      }
+      const id = await writers[0]?.caller.create('0')
+      const path = `/book/${id}`
+      await writers[1]?.caller.ok(`PUT ${path}`, { author: '0', year: 0 })
+      await Promise.all(
+        writers.map(async ({ field, caller }) => {
+          let before = { title: 0, author: 0, year: 0 }
+          for (let n = 1; n <= CHANGES; n++) {
+            const change = { [field]: field === 'year' ? n : String(n) }
+            const now = numbers(await caller.ok<Book>(`PUT ${path}`, change))
+            assert.equal(now[field], n, 'the answer is not what was written')
+            for (const other of ['title', 'author', 'year'] as const)
+              assert.ok(
+                now[other] >= before[other],
+                `${other} went back from ${before[other]} to ${now[other]}`,
+              )
+            before = now
+          }
+        }),
+      )
+      const [book] = await readRows(on, url)
+      assert.ok(book !== undefined)
+      assert.deepEqual(numbers(book), { title: CHANGES, author: CHANGES, year: CHANGES })
+    })
+  })
+}
+
+async function startAtOnce(t: TestContext, on: Databases): Promise<void> {
+  await using network = await Network.open(on)
+  network.gather(INSTANCES)
+  const url = await on.createDatabase()
+  // Without it each would first try to encrypt, on a connection of its own.
+  const through = `${network.url(url)}?sslmode=disable`
+  const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
+  // Those that start are known, and ended, even when others do not.
+  await Promise.allSettled(starting)
+  const services = await Promise.all(starting)
+  const callers = services.map((service) => new Caller(service))
+  const ids = await Promise.all(callers.map((caller) => caller.create()))
+  const rows = await readRows(on, url)
+  assert.deepEqual(
+    rows.map((row) => row.id),
+    ids.toSorted((a, b) => a - b),
+  )
+  for (const caller of callers) assert.deepEqual(await caller.ok('GET /books'), rows)
+  for (const service of services) assert.deepEqual(failuresIn(service), [])
+}
+
+/** The fields as numbers, which count the changes. */
+function numbers({ title, author, year }: Book) {
+  return { title: Number(title), author: Number(author), year }
+}

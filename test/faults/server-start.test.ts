@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { DatabaseServer } from '../support/database-server.ts'
+import { freePort } from '../support/free-port.ts'
+import type { Service } from '../support/service.ts'
+import { Caller, RECOVERY_TIME } from './caller.ts'
+import { onEachServer, startServer, until } from './engine-servers.ts'
+import { beginStart, timeToEnd } from './starting.ts'
+
+/** How long the service waits for a server, and how exactly; milliseconds. */
+const [WAITING_TIME, TOLERANCE] = [30_000, 5000]
+
+const WAITING = /^DB_URL: waiting up to 30 seconds for the \w+ server at [^\n]+\n/
+
+onEachServer(
+  'the start of the service',
+  (server, engine) => {
+    it('on a server that is never there: waits, says so, and ends with one line', async (t) => {
+      const url = new URL(await server().createDatabase())
+      url.port = String(await freePort())
+      const started = beginStart(t, url.href)
+      await until('it says that it waits', () => WAITING.test(started.output()))
+      const time = await timeToEnd(started)
+      const text = started.output()
+      assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+ECONNREFUSED[^\n]+\n$/)
+      assert.ok(!text.includes(url.password), text)
+      assert.ok(Math.abs(time - WAITING_TIME) < TOLERANCE, `it took ${time} ms`)
+    })
+
+    const absences: [string, (own: DatabaseServer) => unknown, (own: DatabaseServer) => unknown][] = [
+      ['is not up', (own) => own.stop('clean'), (own) => own.start()],
+      ['stands still', (own) => own.freeze(), (own) => own.thaw()],
+    ]
+    for (const [name, leave, come] of absences) {
+      it(`on a server that ${name}: waits, says so, and serves when it is there`, async (t) => {
+        const own = await startServer(engine)
+        t.after(() => own.remove())
+        const url = await own.createDatabase()
+        await leave(own)
+        const { child, output } = beginStart(t, url)
+        await until('it says that it waits', () => WAITING.test(output()))
+        await come(own)
+        const listens = () => /"url":"(http:[^"]*)"/.exec(output())?.[1]
+        const time = await until('it listens', () => listens() !== undefined)
+        t.diagnostic(`serves ${time} ms later`)
+        assert.ok(time < RECOVERY_TIME, `it took ${time} ms`)
+        const service: Pick<Service, 'url'> = { url: listens() ?? '' }
+        assert.equal(await new Caller(service).create(), 1)
+        assert.equal(child.exitCode, null)
+      })
+    }
+
+    it('ends at once on a signal while it waits', async (t) => {
+      const url = new URL(await server().createDatabase())
+      url.port = String(await freePort())
+      const { child, ended, output } = beginStart(t, url.href)
+      await until('it says that it waits', () => WAITING.test(output()))
+      child.kill('SIGTERM')
+      assert.deepEqual(await ended, { code: null, signal: 'SIGTERM' })
+    })
+  },
+  { concurrency: true },
+)

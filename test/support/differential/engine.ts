@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import type { Book } from '../../../src/book.ts'
+import { logIn } from '../client.ts'
+import type { Engine } from '../engines.ts'
+import type { Body } from './steps.ts'
+
+/** What two engines have to answer alike. */
+export interface Answer {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  /** With numbers that all engines share in the place of ids. */
+  readonly body: unknown
+}
+
+/** An id that no book has. */
+const NO_BOOK = 2 ** 50
+
+/** How long a token is used, of the 15 minutes that it lives; in milliseconds. */
+const TOKEN_USE = 5 * 60_000
+
+const COMPARED_HEADERS = [
+  'content-type',
+  'retry-after',
+  'allow',
+  'cache-control',
+  'www-authenticate',
+  'connection',
+]
+
+/** Requests at once: more than the service has connections to its database. */
+const CONNECTIONS = 16
+
+/** The service on one engine, and the ids that it gave to the books of a sequence. */
+export class EngineInUse {
+  readonly name: Engine
+  readonly #url: string
+  readonly #setNextId: (id: number) => Promise<unknown>
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  #token = ''
+  #tokenSince = -Infinity
+  /** By the number of a creation, which is the same on all engines. */
+  readonly #ids = new Map<number, number>()
+  readonly #numbers = new Map<number, number>()
+  /** Above every id that was ever given. */
+  #nextId = 1
+  /** The highest id given in this step. */
+  #highest = 0
+
+  constructor(name: Engine, url: string, setNextId: (id: number) => Promise<unknown>) {
+    this.name = name
+    this.#url = url
+    this.#setNextId = setNextId
+  }
+
+  end(): void {
+    this.#agent.destroy()
+  }
+
+  /** Lets the ids go on from here. */
+  async setNextId(id: number): Promise<void> {
+    await this.#setNextId(id)
+    this.#nextId = id
+  }
+
+  /** Begins a sequence, without any books. */
+  async reset(): Promise<void> {
+    if (Date.now() > this.#tokenSince + TOKEN_USE) {
+      this.#token = await logIn(this.#url)
+      this.#tokenSince = Date.now()
+    }
+    const { text } = await this.#send('GET', '/books')
+    const { data } = JSON.parse(text) as { data: Book[] }
+    await Promise.all(data.map(({ id }) => this.#send('DELETE', `/book/${id}`)))
+    this.#ids.clear()
+    this.#numbers.clear()
+  }
+
+  /** Ends a step: what is created later has higher ids. */
+  endStep(): void {
+    this.#nextId = Math.max(this.#nextId, this.#highest + 1)
+  }
+
+  /** Whether a book may have the id, or get it soon. */
+  mayHave(id: number): boolean {
+    return this.#numbers.has(id) || (id >= this.#nextId && id < this.#nextId + 1000)
+  }
+
+  async create(number: number, body: Body): Promise<Answer> {
+    const answer = await this.#send('POST', '/book', body)
+    if (answer.status === 201) {
+      const { id } = (JSON.parse(answer.text) as { data: Book }).data
+      assert.ok(id >= this.#nextId, `${this.name} gave the id ${id} after ${this.#nextId - 1}`)
+      assert.ok(!this.#numbers.has(id), `${this.name} gave the id ${id} twice`)
+      this.#ids.set(number, id)
+      this.#numbers.set(id, number)
+      this.#highest = Math.max(this.#highest, id)
+    }
+    return this.#comparable(answer)
+  }
+
+  /** @param target the number of a creation, or what stands in the place of an id. */
+  async call(method: string, target: number | string, body?: Body): Promise<Answer> {
+    const id = typeof target === 'string' ? target : (this.#ids.get(target) ?? NO_BOOK)
+    return this.#comparable(await this.#send(method, `/book/${id}`, body))
+  }
+
+  async callPath(method: string, path: string): Promise<Answer> {
+    return this.#comparable(await this.#send(method, path))
+  }
+
+  /** The list, ordered as the books were asked for: those that were created at once may have ids in any order. */
+  async list(): Promise<Answer> {
+    const answer = await this.#send('GET', '/books')
+    const { data, ...rest } = JSON.parse(answer.text) as { data: Book[] | null }
+    if (data === null) return this.#comparable(answer)
+    const ids = data.map(({ id }) => id)
+    const ascending = ids.toSorted((a, b) => a - b)
+    assert.deepEqual(ids, ascending, `${this.name} lists out of order`)
+    const books = data.map((book) => ({ ...book, id: this.#number(book.id) }))
+    // As entries, so that the order of the fields counts too.
+    const entries = books.toSorted((a, b) => a.id - b.id).map(Object.entries)
+    const { status, headers } = answer
+    return { status, headers, body: { ...rest, data: entries } }
+  }
+
+  #number(id: number): number {
+    const number = this.#numbers.get(id)
+    assert.ok(number !== undefined, `${this.name} answers with the id ${id}, which it has not given`)
+    return number
+  }
+
+  /** The text itself is compared, so that every character and every digit counts. */
+  #comparable({ status, headers, text }: Sent): Answer {
+    const body = text.replace(/"data":\{"id":(\d+),/, (_, id) => `"data":{"id":#${this.#number(Number(id))},`)
+    return { status, headers, body }
+  }
+
+  #send(method: string, path: string, body?: Body): Promise<Sent> {
+    const headers = {
+      authorization: this.#token,
+      ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+    }
+    return new Promise((resolve, reject) => {
+      const sent = request(this.#url + path, { method, headers, agent: this.#agent }, (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          resolve({ status: response.statusCode, headers: pick(response.headers), text })
+        })
+        response.on('error', reject)
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  }
+}
+
+interface Sent {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+function pick(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(COMPARED_HEADERS.map((name) => [name, headers[name]]))
+}

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs'
+import { makeCertificates } from './certificates.ts'
+import type { Databases } from './database-server.ts'
+import { findCommand } from './find-command.ts'
+import { freePort } from './free-port.ts'
+import { ServerDirectory } from './server-directory.ts'
+import { ServerProcess } from './server-process.ts'
+
+const FILE = findCommand(['pgbouncer'], ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'])
+
+/** Why tests with PgBouncer are skipped, or false. Where PGBOUNCER is `required`, they fail without it instead. */
+export const pgbouncerMissing =
+  FILE === undefined && process.env.PGBOUNCER !== 'required' ? 'no pgbouncer: install it' : false
+
+/** Connections to the server for each database: fewer than clients have. */
+export const POOL_SIZE = 3
+
+/** A PgBouncer in front of a PostgreSQL: databases that are made on that are used through it. */
+export interface Pooler extends Databases {
+  /** The administrator's URL of PgBouncer itself. */
+  readonly adminUrl: string
+  remove(): Promise<void>
+}
+
+/**
+ * Starts a PgBouncer that gives every transaction another connection.
+ * @throws Error if there is none, or with what it said if it does not start.
+ */
+export async function startPgbouncer(server: Databases): Promise<Pooler> {
+  if (FILE === undefined) throw new Error('there is no pgbouncer: install it')
+  const directory = new ServerDirectory()
+  const { certFile, keyFile } = makeCertificates(directory)
+  const { username, password } = new URL(server.url)
+  const port = await freePort()
+  const settings = {
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    pool_mode: 'transaction',
+    default_pool_size: POOL_SIZE,
+    max_client_conn: 500,
+    auth_type: 'scram-sha-256',
+    auth_file: directory.join('users.txt'),
+    // Of all others it asks the server.
+    auth_user: username,
+    admin_users: username,
+    client_tls_sslmode: 'allow',
+    client_tls_cert_file: certFile,
+    client_tls_key_file: keyFile,
+  }
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
+  const databases = `* = host=${server.host} port=${server.port}`
+  const write = (name: string, text: string) => {
+    writeFileSync(directory.join(name), text, { mode: 0o600 })
+    directory.give(name)
+  }
+  write('pgbouncer.ini', `[databases]\n${databases}\n[pgbouncer]\n${lines.join('\n')}\n`)
+  write('users.txt', `"${username}" "${password}"\n`)
+  const pooler = new ServerProcess({
+    file: FILE,
+    args: [directory.join('pgbouncer.ini')],
+    ready: /process up/,
+    directory,
+    quit: 'SIGKILL',
+  })
+  try {
+    await pooler.start()
+  } catch (error) {
+    directory.remove()
+    throw error
+  }
+  const through = (text: string) => {
+    const url = new URL(text)
+    url.hostname = '127.0.0.1'
+    url.port = String(port)
+    return url
+  }
+  const admin = through(server.url)
+  admin.pathname = 'pgbouncer'
+  return {
+    ...server,
+    adminUrl: admin.href,
+    createDatabase: async () => through(await server.createDatabase()).href,
+    remove: () => pooler.remove(),
+  }
+}
