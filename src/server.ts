@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import cors from '@fastify/cors'
-import underPressure from '@fastify/under-pressure'
 import fastify, {
   errorCodes,
   type FastifyError,
@@ -25,6 +24,7 @@ import { registerHealth } from './health.ts'
 import { logStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
+import { refuseOverload } from './overload.ts'
 import { hasWaiting, serveOneAtATime } from './pipelining.ts'
 import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
@@ -49,9 +49,6 @@ const LIMITS = {
    */
   idleTime: 72_000,
 }
-
-/** Mean delay of the event loop that is too much, and how often it is taken; milliseconds. */
-const OVERLOAD = { delay: 500, interval: 500 }
 
 /** Seconds for which a browser may remember what it was allowed. */
 const CORS_CACHE_TIME = 600
@@ -135,7 +132,7 @@ export async function createServer(
     }
     done()
   })
-  await refuseOverload(app)
+  refuseOverload(app)
   app.setNotFoundHandler(() => {
     throw failure.notFound
   })
@@ -159,23 +156,6 @@ export async function createServer(
   return app
 }
 
-/** Turns requests away while the process cannot keep up, rather than answering all of them too late. */
-async function refuseOverload(app: FastifyInstance): Promise<void> {
-  // What starting took is no overload, and is in the first sample.
-  let startedAt = Number.POSITIVE_INFINITY
-  app.server.once('listening', () => {
-    startedAt = Date.now()
-  })
-  await app.register(underPressure, {
-    maxEventLoopDelay: OVERLOAD.delay,
-    sampleInterval: OVERLOAD.interval,
-    pressureHandler: () => {
-      if (Date.now() > startedAt + 2 * OVERLOAD.interval) throw failure.unavailable
-    },
-  })
-}
-
-/** Lets pages of these origins call the service; to every other request nothing is different. */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   const isForAll = origins.includes('*')
   await app.register(cors, {
@@ -203,11 +183,11 @@ function trustedProxies(
   return typeof count === 'number' ? (_address, hop) => hop < count : count
 }
 
-/** One line for each answer; the path without its query. */
+/** One line for each answer; the path without its query, and no other form of address, which may hold a password. */
 function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, ip } = request
-    const path = request.originalUrl.split('?')[0]
+    const path = request.originalUrl.startsWith('/') ? request.originalUrl.split('?')[0] : undefined
     request.log.debug({ method, path, ip, status: reply.statusCode, ms: reply.elapsedTime }, 'answered')
     done()
   })

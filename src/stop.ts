@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 const GRACE = 5000
 
 /** After which the process ends whatever is left, such as a database server that does not let go; milliseconds. */
-const LIMIT = 9000
+const LIMIT = 8000
 
 /** How long connections are accepted that the system has made before the signal, if they are many; milliseconds. */
 const ACCEPT_TIME = 500

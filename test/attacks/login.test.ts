@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { head, RawConnection } from '../support/raw-socket.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -156,6 +157,22 @@ describe('after too many failed logins from one address', { skip }, () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => logIn(at('127.0.0.1'), { from })))
     assert.equal(answers.filter(({ status }) => status === 401).length, LIMIT)
     assert.equal(answers.filter(({ status }) => status === 429).length, 50 - LIMIT)
+  })
+
+  it('nor of many that had all begun before the first failed', async () => {
+    const body = JSON.stringify(WRONG)
+    const connections: RawConnection[] = []
+    for (let i = 0; i < 20; i++) {
+      const connection = await RawConnection.open(at('127.0.0.1'))
+      connections.push(connection)
+      await connection.send(head('POST /token', `Content-Length: ${body.length}`) + body.slice(0, -1))
+    }
+    await setTimeout(200)
+    for (const connection of connections) await connection.send(body.slice(-1))
+    const answers = await Promise.all(connections.map((connection) => connection.answer()))
+    assert.equal(answers.filter(({ status }) => status === 401).length, LIMIT)
+    assert.equal(answers.filter(({ status }) => status === 429).length, 20 - LIMIT)
+    for (const connection of connections) connection[Symbol.dispose]()
   })
 
   it('what is no login is no failure: 400', async () => {

@@ -93,6 +93,22 @@ describe('a request that others may read otherwise is 400, and what follows it i
     it(`${name}: in a packet for each byte`, () => assertRefused(...(AMBIGUOUS[name] ?? ''), smuggled()))
   }
 
+  it('a client that goes on sending does not lose the refusal', async () => {
+    for (const name of ['an absolute URL', 'gzip, chunked', 'two Hosts']) {
+      using connection = await RawConnection.open(service.url)
+      connection.stopReading()
+      await connection.send(AMBIGUOUS[name] ?? '')
+      for (let i = 0; i < 10; i++) {
+        await setTimeout(20)
+        await connection.send(smuggled())
+      }
+      assertFailure(await connection.answer(), 400, 'Bad request')
+      assert.equal(await connection.rest(), '')
+      assert.equal(connection.wasCut, false)
+    }
+    assert.deepEqual(await books(), [])
+  })
+
   it('what is refused has no effect of its own', async () => {
     const authorization = `Authorization: ${service.token}`
     const chunked = `${BOOK.length.toString(16)}\r\n${BOOK}\r\n${NO_MORE}`
