@@ -59,11 +59,11 @@ class MysqlStore implements Store {
   }
 
   list(): AsyncIterable<string> {
-    return pages((after) =>
+    return pages((after, time) =>
       this.#use(async (connection) => {
         const [rows] = await connection.execute<(Book & RowDataPacket)[]>(PAGE, [after])
         return rows
-      }),
+      }, time),
     )
   }
 
@@ -93,8 +93,8 @@ class MysqlStore implements Store {
     return this.#pool.close()
   }
 
-  #use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    return attempt(this.#pool, { isUnavailable, isRolledBack }, work)
+  #use<Result>(work: (connection: Connection) => Promise<Result>, time?: number): Promise<Result> {
+    return attempt(this.#pool, { isUnavailable, isRolledBack }, work, time)
   }
 }
 

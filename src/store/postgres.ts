@@ -58,7 +58,7 @@ class PostgresStore implements Store {
   }
 
   list(): AsyncIterable<string> {
-    return pages(async (after) => (await this.#query(PAGE, [after])).rows)
+    return pages(async (after, time) => (await this.#query(PAGE, [after], time)).rows)
   }
 
   async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
@@ -79,8 +79,12 @@ class PostgresStore implements Store {
     return this.#pool.close()
   }
 
-  #query(text: string, values: readonly (string | number | undefined)[]): Promise<pg.QueryResult<Book>> {
+  #query(
+    text: string,
+    values: readonly (string | number | undefined)[],
+    time?: number,
+  ): Promise<pg.QueryResult<Book>> {
     const faults = { isUnavailable, isRolledBack }
-    return attempt(this.#pool, faults, (client) => client.query<Book>(text, values.slice()))
+    return attempt(this.#pool, faults, (client) => client.query<Book>(text, values.slice()), time)
   }
 }

@@ -12,9 +12,9 @@ export const RECOVERY_TIME = 2000
 
 const TOKEN = expiringAt(EXP)
 
-/** A client that waits no longer than ANSWER_TIME for any answer. */
+/** A client that waits no longer than ANSWER_TIME for any answer to begin, and then for its end. */
 export class Caller {
-  /** The longest that an answer has taken, in milliseconds. */
+  /** The longest that it took until an answer began, in milliseconds. */
   slowest = 0
   readonly #url: string
 
@@ -26,15 +26,22 @@ export class Caller {
   async call(line: string, body?: object): Promise<RawAnswer> {
     const [method = '', path = ''] = line.split(' ')
     const begin = Date.now()
-    const response = await fetch(this.#url + path, {
-      method,
-      headers: { authorization: TOKEN },
-      signal: AbortSignal.timeout(ANSWER_TIME),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    this.slowest = Math.max(this.slowest, Date.now() - begin)
-    return { status: response.status, headers: new Map(response.headers), body: text }
+    const abort = new AbortController()
+    const timer = setTimeout(() => abort.abort(new Error(`${line} is not answered in time`)), ANSWER_TIME)
+    try {
+      const response = await fetch(this.#url + path, {
+        method,
+        headers: { authorization: TOKEN },
+        signal: abort.signal,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      this.slowest = Math.max(this.slowest, Date.now() - begin)
+      timer.refresh()
+      const text = await response.text()
+      return { status: response.status, headers: new Map(response.headers), body: text }
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Calls what must succeed. @returns the data. */

@@ -57,6 +57,18 @@ onEachServer(
       )
     })
 
+    it('killed while nobody uses them: nobody notices', async (t) => {
+      const url = await server().createDatabase()
+      const caller = new Caller(await serve(t, url))
+      for (let round = 0; round < 5; round++) {
+        await Promise.all(Array.from({ length: 20 }, () => caller.create()))
+        for (const id of await connections(server(), url)) await killConnection(server(), id)
+        await until('they have ended', async () => (await connections(server(), url)).length === 0)
+        // The service has to be told, too.
+        await setTimeout(100)
+      }
+    })
+
     it(`${KILLS} killed: none is left over, nothing slows down`, async (t) => {
       const url = await server().createDatabase()
       const service = await serve(t, url)

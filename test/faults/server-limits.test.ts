@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { Caller, failuresIn } from './caller.ts'
 import { asAdministrator, connections, onEachServer, openSession, serve, until } from './engine-servers.ts'
 
@@ -9,6 +10,9 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** The fewest that both servers can be started with; the administrator may have some more. */
 const MAX_CONNECTIONS = '10'
+
+/** Doublings of a book that make more than fit into a page of the list. */
+const DOUBLINGS = 11
 
 const FULL = /too many connections|remaining connection slots|too many clients/i
 
@@ -32,6 +36,26 @@ onEachServer(
       assert.deepEqual(await caller.ok(`GET /book/${id}`), { id, title: 'U', author: 'A', year: 2 })
       for (const { err } of failuresIn(service))
         assert.match(err?.message ?? '', /lock wait timeout|did not answer within/i)
+    })
+
+    it('a list waits no longer for two pages than for one', async (t) => {
+      const url = await server().createDatabase()
+      const caller = new Caller(await serve(t, url, { DB_CONNECTIONS: '1' }))
+      const id = await caller.create()
+      const double = 'INSERT INTO books (title, author, year) SELECT title, author, year FROM books'
+      for (let i = 0; i < DOUBLINGS; i++) await server().query(double, url)
+      await using session = await openSession(asAdministrator(server(), url))
+      await session.run('BEGIN')
+      await session.run(`UPDATE books SET year = 2 WHERE id = ${id}`)
+      const put = () => caller.unavailable(`PUT /book/${id}`, { author: 'B' })
+      // The first page comes after the first change has been given up, the second would come after the second.
+      const changes = [put()]
+      await setTimeout(200)
+      const list = caller.list()
+      await setTimeout(2500)
+      changes.push(put())
+      t.diagnostic(await list)
+      await Promise.all(changes)
     })
   },
   { concurrency: true },
