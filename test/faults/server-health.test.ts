@@ -28,6 +28,8 @@ onEachServer('what /readyz says of a database server, and a stop without it', (s
     const [asked, unasked] = [await start(t), await start(t)]
     for (const service of [asked, unasked]) assert.equal((await get(service, '/readyz')).status, 200)
     server().freeze()
+    // A signal takes effect in its own time in each of the server's threads.
+    await setTimeout(100)
     try {
       await assertNotReady(asked)
       const unfinished = beginRequest(unasked.url, JSON.stringify(ACCOUNT))

@@ -57,6 +57,8 @@ async function startIn(file: string, directory: ServerDirectory, options: Server
       'ssl-cert': certificates.certFile,
       'ssl-key': certificates.keyFile,
     }),
+    // A server that starts removes what others have for a moment in a directory that they share.
+    tmpdir: directory.path,
     ...options.settings,
   }
   const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
