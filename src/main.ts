@@ -31,8 +31,7 @@ async function start(config: Config): Promise<void> {
     })
     // Listens before the store is open, so that whoever supervises the service can ask how it is.
     const url = await listenForAll(app, config, metrics)
-    const opening = open(config)
-    const opened = await opening
+    const opened = await open(config)
     store.open(metrics?.measure(opened) ?? opened)
     for (const warning of configWarnings(config)) app.log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))

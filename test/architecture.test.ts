@@ -87,7 +87,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-backup': ['store/files', 'store/sqlite-connection'],
   'store/postgres': [
     'type book',
-    'store/connection-pool',
+    'type store/connection-pool',
     'store/postgres-connection',
     'store/postgres-schema',
     'type store/postgres-url',
@@ -104,7 +104,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/postgres-schema': ['store/server-schema', 'store/store'],
   'store/mysql': [
     'type book',
-    'store/connection-pool',
+    'type store/connection-pool',
     'store/mysql-connection',
     'store/mysql-schema',
     'type store/mysql-url',
@@ -121,7 +121,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
   'store/server-store': ['type book', 'store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/server-schema': ['store/store'],
-  'store/server-start': ['store/connection-errors', 'store/store'],
+  'store/server-start': ['store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/connection-pool': ['store/store'],
   'store/connection-errors': [],
   'store/tls': ['store/store'],

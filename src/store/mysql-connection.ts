@@ -10,48 +10,25 @@ import { tlsOptions } from './tls.ts'
 /**
  * Error numbers that tell of the server rather than of the statement (dev.mysql.com, mariadb.com: error reference).
  */
-const UNAVAILABLE = new Set([
-  1021,
-  1026,
-  1030,
-  1037,
-  1038,
-  1041,
-  1114,
-  1135,
-  3675, // disk full, I/O, memory
-  1040,
-  1203,
-  1226, // too many connections
-  1047,
-  1053,
-  1077,
-  1079,
-  1080, // a node that is not ready, shutdown
-  1317,
-  1927,
-  3024,
-  1969, // killed, or out of time
-  1205,
-  1213,
-  1180, // lock wait, deadlock, error during COMMIT
-  1036,
-  1290,
-  1792,
-  1836, // read-only
-  9001,
-  9002,
-  9003,
-  9004,
-  9005,
-  9006, // TiDB: its storage is away
-])
+const UNAVAILABLE = new Set(
+  Object.values({
+    diskOrMemory: [1021, 1026, 1030, 1037, 1038, 1041, 1114, 1135, 3675],
+    tooManyConnections: [1040, 1203, 1226],
+    startingOrStopping: [1047, 1053, 1077, 1079, 1080],
+    killedOrOutOfTime: [1317, 1927, 1969, 3024],
+    lockWaitDeadlockOrCommit: [1180, 1205, 1213],
+    readOnly: [1036, 1290, 1792, 1836],
+    /** Because others failed to connect; until an administrator, or a limit of time, unblocks it. */
+    hostBlocked: [1129],
+    storageOfTidb: [9001, 9002, 9003, 9004, 9005, 9006],
+  }).flat(),
+)
 
 /** Deadlock, also a conflict between the nodes of Galera or TiDB: the transaction has certainly not been done. */
 const DEADLOCK = 1213
 
-/** Too many connections, and a server that goes down, comes up, or waits for the other nodes. */
-const NOT_READY = new Set([1040, 1047, 1053, 1203])
+/** Too many connections, a blocked host, and a server that goes down, comes up, or waits for the other nodes. */
+const NOT_READY = new Set([1040, 1047, 1053, 1129, 1203])
 
 /**
  * Nothing is truncated or replaced silently; every statement that is not in a transaction is one of its own. A wait for

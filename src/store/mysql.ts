@@ -1,20 +1,17 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import type { Book, BookChanges, NewBook } from '../book.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
 import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
-import { type OpenOptions, whenReady } from './server-start.ts'
-import { attempt, pages, SELECT_PAGE } from './server-store.ts'
+import { type OpenOptions, openPool } from './server-start.ts'
+import { attempt, BOOK, pages, SELECT_PAGE } from './server-store.ts'
 import type { Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
 /** A number is sent as a double, whatever it is compared with. */
 const ID = 'CAST(? AS SIGNED)'
-
-/** A table that was there before the service may have NULL in any column but the id. */
-const BOOK = "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
 
 const INSERT = 'INSERT INTO books (title, author, year) VALUES (?, ?, ?)'
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${ID}`
@@ -29,15 +26,9 @@ const PAGE = SELECT_PAGE(ID)
  * @throws StoreNotOpened
  */
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
-  const pool = new ConnectionPool(new MysqlDriver(target), options.connections)
   const name = `the MySQL server at ${target.socket ?? target.host}`
-  try {
-    await whenReady(name, () => pool.use(ensureSchema), isNotReady, options.report)
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-  return new MysqlStore(pool)
+  const server = { name, driver: new MysqlDriver(target), ensureSchema, isNotReady }
+  return new MysqlStore(await openPool(server, options))
 }
 
 /** Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */

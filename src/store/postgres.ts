@@ -1,15 +1,12 @@
 import type pg from 'pg'
 import type { Book, BookChanges, NewBook } from '../book.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
 import { ensureSchema } from './postgres-schema.ts'
 import type { PostgresTarget } from './postgres-url.ts'
-import { type OpenOptions, whenReady } from './server-start.ts'
-import { attempt, pages, SELECT_PAGE } from './server-store.ts'
+import { type OpenOptions, openPool } from './server-start.ts'
+import { attempt, BOOK, pages, SELECT_PAGE } from './server-store.ts'
 import type { Store } from './store.ts'
-
-/** A table that was there before the service may have NULL in any column but the id. */
-const BOOK = "id, coalesce(title, '') AS title, coalesce(author, '') AS author, coalesce(year, 0) AS year"
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
@@ -24,15 +21,9 @@ const PAGE = SELECT_PAGE('$1::bigint')
  * @throws StoreNotOpened
  */
 export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
-  const pool = new ConnectionPool(new PostgresDriver(target), options.connections)
   const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
-  try {
-    await whenReady(name, () => pool.use(ensureSchema), isNotReady, options.report)
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-  return new PostgresStore(pool)
+  const server = { name, driver: new PostgresDriver(target), ensureSchema, isNotReady }
+  return new PostgresStore(await openPool(server, options))
 }
 
 /**

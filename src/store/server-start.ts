@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { describeError } from './connection-errors.ts'
+import { ConnectionPool, type Driver } from './connection-pool.ts'
 import { StoreNotOpened, StoreUnavailable } from './store.ts'
 
 /** How long to wait at start for a server that is not ready, and between attempts; milliseconds. */
@@ -14,21 +15,44 @@ export interface OpenOptions {
   report(message: string): void
 }
 
+/** A server of databases, as its engine knows it. */
+interface Server<Connection> {
+  /** For messages. */
+  readonly name: string
+  readonly driver: Driver<Connection>
+  /** Makes the database ready for books. */
+  ensureSchema(connection: Connection): Promise<void>
+  /** Whether it may accept a connection in a moment. */
+  isNotReady(error: unknown): boolean
+}
+
 /**
- * Makes the first use of a server, again and again while it is not ready, as when both start at the same time.
- * @param name of the server, for messages.
+ * Connects to a server, again and again while it is not ready, as when both start at the same time.
  * @throws StoreNotOpened when the time is over, or at once for what waiting does not help against.
  */
-export async function whenReady(
-  name: string,
-  use: () => Promise<void>,
-  isNotReady: (error: unknown) => boolean,
-  report: (message: string) => void,
+export async function openPool<Connection>(
+  server: Server<Connection>,
+  { connections, report }: OpenOptions,
+): Promise<ConnectionPool<Connection>> {
+  const pool = new ConnectionPool(server.driver, connections)
+  try {
+    await whenReady(server, pool, report)
+    return pool
+  } catch (error) {
+    await pool.close()
+    throw error
+  }
+}
+
+async function whenReady<Connection>(
+  { name, ensureSchema, isNotReady }: Server<Connection>,
+  pool: ConnectionPool<Connection>,
+  report: OpenOptions['report'],
 ): Promise<void> {
   const end = Date.now() + WAITING_TIME
   for (let attempts = 1; ; attempts++) {
     try {
-      return await use()
+      return await pool.use(ensureSchema)
     } catch (error) {
       const reason = describeError(error)
       if (!(error instanceof StoreUnavailable || isNotReady(error))) {

@@ -1,30 +1,22 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, it, mock } from 'node:test'
-import { ConnectionPool } from '../../src/store/connection-pool.ts'
+import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   begin,
-  type FakeConnection,
-  FakeDriver,
+  DEADLINE,
+  driver,
   forever,
-  mockTime,
+  newPool,
   pass,
   self,
   settle,
+  useDriver,
   watch,
 } from './fake-driver.ts'
 
-const DEADLINE = 4000
 const MAX_IDLE_TIME = 60_000
 
-let driver: FakeDriver
-
-beforeEach(() => {
-  mockTime()
-  driver = new FakeDriver()
-})
-
-const newPool = (size: number) => new ConnectionPool<FakeConnection>(driver, size)
+useDriver()
 
 describe('what goes wrong with a connection', () => {
   for (const [how, fail] of [

@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, it } from 'node:test'
-import { ConnectionPool } from '../../src/store/connection-pool.ts'
+import { describe, it } from 'node:test'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   begin,
-  type FakeConnection,
-  FakeDriver,
+  DEADLINE,
+  driver,
   forever,
-  mockTime,
+  newPool,
   pass,
   self,
   settle,
+  useDriver,
   watch,
 } from './fake-driver.ts'
 
-const DEADLINE = 4000
-
-let driver: FakeDriver
-
-beforeEach(() => {
-  mockTime()
-  driver = new FakeDriver()
-})
-
-const newPool = (size: number) => new ConnectionPool<FakeConnection>(driver, size)
+useDriver()
 
 describe('a pool of connections', () => {
   it('has at most as many as it may, and all uses get one', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mock } from 'node:test'
+import { beforeEach, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { ConnectionPool, Driver } from '../../src/store/connection-pool.ts'
+import { ConnectionPool, type Driver } from '../../src/store/connection-pool.ts'
 
 /** A connection to nothing. */
 export interface FakeConnection {
@@ -68,6 +68,21 @@ export class FakeDriver implements Driver<FakeConnection> {
     connection.onLost()
   }
 }
+
+/** How long a use may take, in milliseconds. */
+export const DEADLINE = 4000
+
+export let driver: FakeDriver
+
+/** To be called in a file: gives each of its tests a driver, and time that passes only when the test says so. */
+export function useDriver(): void {
+  beforeEach(() => {
+    mockTime()
+    driver = new FakeDriver()
+  })
+}
+
+export const newPool = (size: number) => new ConnectionPool<FakeConnection>(driver, size)
 
 /** Never. */
 export const forever = () => new Promise<never>(() => {})
