@@ -12,6 +12,13 @@ export const NoData = Type.Null({ examples: [null] })
 
 export const Books = Type.Array(reference(Book), { examples: [[example(Book)]] })
 
+declare module 'fastify' {
+  interface FastifySchema {
+    /** What of a request the endpoint itself checks, and the OpenAPI document only describes. */
+    describedOnly?: { querystring: Type.TObject }
+  }
+}
+
 /** The endpoint's part of the contract, as its route declares it. */
 interface Endpoint {
   /** Names the call in clients generated from the OpenAPI document. */
@@ -19,6 +26,8 @@ interface Endpoint {
   readonly summary: string
   /** Whether it may be called without a token; by default it may not. */
   readonly public?: boolean
+  /** The parameters of its query string, each with its schema. */
+  readonly query?: Type.TObject
   readonly body?: Type.TSchema
   readonly success: Answer
   readonly data: Type.TSchema
@@ -55,6 +64,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
     summary: endpoint.summary,
     ...(endpoint.public ? { security: [] } : {}),
     ...(endpoint.body ? { body: reference(endpoint.body) } : {}),
+    ...(endpoint.query ? { describedOnly: { querystring: endpoint.query } } : {}),
     response,
   }
 }

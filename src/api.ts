@@ -9,8 +9,10 @@ import type {
 import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
+import type { Cursors } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
-import { listing } from './listing.ts'
+import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
+import { allPages, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
 import type { Store } from './store/store.ts'
 
@@ -18,6 +20,7 @@ export interface Services {
   readonly store: Store
   readonly auth: Auth
   readonly loginLimit: LoginLimit
+  readonly cursors: Cursors
 }
 
 type OneBook = { Params: { id: string } }
@@ -26,7 +29,7 @@ type OneBook = { Params: { id: string } }
  * The endpoints, in the order of the contract's table (§4). A request passes `onRequest` before its body is
  * read. PUT checks in the order authentication, existence, body (§4 rule 3).
  */
-export function registerApi(app: FastifyInstance, { store, auth, loginLimit }: Services): void {
+export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cursors }: Services): void {
   const authenticated = requireToken(auth)
 
   app.post<{ Body: Login }>('/token', {
@@ -81,17 +84,29 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit }: S
   app.get('/books', {
     schema: describeEndpoint({
       id: 'listBooks',
-      summary: 'List all books, in the order of their ids',
+      summary: 'List all books, in the order of their ids; or those that are asked for',
+      query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
-      failures: [],
+      failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
       reply.type('application/json; charset=utf-8')
+      const queryString = queryStringOf(request)
+      const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
+      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
+      if (asked?.limit !== undefined) {
+        const page = await readPage(store, asked.query, asked.after, asked.limit)
+        if (page.more && page.last !== undefined) {
+          const next = nextPage(queryString, cursors.write(page.last, asked.query))
+          reply.header('link', `</books?${next}>; rel="next"`)
+        }
+        return listText(page.json)
+      }
       // A HEAD request has no use for the books; without them its length is not known either.
       if (request.method === 'HEAD') return Readable.from([])
-      const list = await listing(store.list())
+      const list = await listing(asked ? allPages(store, asked.query, asked.after) : store.list())
       if (list instanceof Readable) {
         list.once('error', (error) =>
           request.log.error({ err: error }, 'a list was cut: the store failed midway'),
@@ -177,6 +192,12 @@ function refuseTooMany(limit: LoginLimit, { ip }: FastifyRequest, reply: Fastify
 /** Whether a request is refused for its body, by the schema, the parser or the limit of its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
+}
+
+/** What comes after the first `?` of the request target. */
+function queryStringOf({ originalUrl }: FastifyRequest): string {
+  const start = originalUrl.indexOf('?')
+  return start === -1 ? '' : originalUrl.slice(start + 1)
 }
 
 function bookId(params: { id: string }): number {

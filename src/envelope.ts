@@ -48,6 +48,7 @@ export const failure = {
   tokenNotGenerated: new Failure(500, 'Could not generate token'),
   // Where the contract is silent (docs/decisions.md).
   badRequest: new Failure(400, 'Bad request'),
+  invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
   notFound: new Failure(404, 'Not found'),
   methodNotAllowed: new Failure(405, 'Method not allowed'),
   requestTimeout: new Failure(408, 'Request timeout'),

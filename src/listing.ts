@@ -1,11 +1,46 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import type { BookQuery, Position } from './book-query.ts'
 import { envelope, success } from './envelope.ts'
+import type { Page, Store } from './store/store.ts'
+
+/** Bounds of a page that a client asks for, in bytes of text, and of one that is read for a longer list. */
+const MAX_PAGE_TEXT = 4 * 1024 * 1024
+const PART = { books: 1000, text: 64 * 1024 }
+
+/** A page of at most `limit` books; fewer than there are if their texts are very long. */
+export function readPage(
+  store: Store,
+  query: BookQuery,
+  after: Position | undefined,
+  limit: number,
+): Promise<Page> {
+  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT })
+}
+
+/** All books of a query after a position, as `listing` takes them. */
+export async function* allPages(
+  store: Store,
+  query: BookQuery,
+  after: Position | undefined,
+): AsyncIterable<string> {
+  let position = after
+  for (;;) {
+    const page = await store.page(query, position, PART)
+    if (page.last === undefined) return
+    yield page.json
+    if (!page.more) return
+    position = page.last
+  }
+}
 
 const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(/(?=\]\})/) as [
   string,
   string,
 ]
+
+/** The answer with these books, given as their JSON text separated by commas. */
+export const listText = (books: string) => HEAD + books + TAIL
 
 /**
  * The answer to GET /books as JSON text, without ever holding more than a few pages of it: a list that ends within
@@ -16,9 +51,9 @@ const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(
 export async function listing(pages: AsyncIterable<string>): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const first = await iterator.next()
-  if (first.done) return HEAD + TAIL
+  if (first.done) return listText('')
   const second = await iterator.next()
-  if (second.done) return HEAD + first.value + TAIL
+  if (second.done) return listText(first.value)
   const text = chunks(first.value, second.value, iterator)
   return new Readable({
     // Pages are large enough: one ahead of the client is all that a faster answer needs.

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Auth } from './auth.ts'
 import { OperatorError, runCommand } from './command.ts'
 import { type Config, configWarnings } from './config.ts'
+import { Cursors } from './cursor.ts'
 import { firstSteps } from './first-steps.ts'
 import { listen } from './listen.ts'
 import { LoginLimit } from './login-limit.ts'
@@ -18,9 +19,10 @@ await runCommand('start', start)
 async function start(config: Config): Promise<void> {
   const store = new DeferredStore()
   const auth = new Auth(config, config.secretToken)
+  const cursors = new Cursors(config.secretToken)
   const loginLimit = new LoginLimit(config.loginFailureLimit)
   const metrics = await makeMetrics(config)
-  const app = await createServer({ store, auth, loginLimit }, config, metrics)
+  const app = await createServer({ store, auth, loginLimit, cursors }, config, metrics)
   try {
     // Before anything says that the service is there: whoever reads that may stop it at once.
     stopOnSignal(app, async () => {

@@ -11,7 +11,7 @@ const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 /** Others, which a client may choose from some thirty at will, share a label. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-type Operation = 'create' | 'find' | 'update' | 'delete'
+type Operation = 'create' | 'find' | 'page' | 'count' | 'update' | 'delete'
 
 /** What the service tells Prometheus of itself. */
 export class Metrics {
@@ -107,6 +107,8 @@ export class Metrics {
       update: (id, changes) => timed('update', () => store.update(id, changes)),
       delete: (id) => timed('delete', () => store.delete(id)),
       list: () => store.list(),
+      page: (query, after, bounds) => timed('page', () => store.page(query, after, bounds)),
+      count: (filter) => timed('count', () => store.count(filter)),
       load: () => store.load(),
       close: () => store.close(),
     }

@@ -46,8 +46,12 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
     },
     refResolver: { buildLocalReference: ({ $id }, _baseUri, _fragment, i) => String($id ?? `schema-${i}`) },
     // An id is checked by its endpoint (404), not by the route's schema (400), so it is described here only.
-    transform: ({ schema, url }) => ({
-      schema: url.endsWith('/:id') ? { ...schema, params: Type.Object({ id: BookId }) } : schema,
+    transform: ({ schema: { describedOnly, ...schema }, url }) => ({
+      schema: {
+        ...schema,
+        ...describedOnly,
+        ...(url.endsWith('/:id') && { params: Type.Object({ id: BookId }) }),
+      },
       url,
     }),
   })

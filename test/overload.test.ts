@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../src/auth.ts'
+import { Cursors } from '../src/cursor.ts'
 import { LoginLimit } from '../src/login-limit.ts'
 import { createServer } from '../src/server.ts'
 import { ask } from './faults/measure.ts'
@@ -32,7 +33,10 @@ describe('a service whose event loop is late', () => {
     const store = await openFile(file.path)
     const auth = new Auth(ACCOUNT, SECRET)
     authorization = await auth.issue()
-    app = await createServer({ store, auth, loginLimit: new LoginLimit(0) }, SETTINGS)
+    app = await createServer(
+      { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET) },
+      SETTINGS,
+    )
     app.addHook('onClose', () => store.close())
     await app.ready()
     await new Promise<void>((listening) => app.server.listen(0, '127.0.0.1', listening))

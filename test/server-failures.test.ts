@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../src/auth.ts'
+import { Cursors } from '../src/cursor.ts'
 import { LoginLimit } from '../src/login-limit.ts'
 import { createServer } from '../src/server.ts'
 import { newFile, openFile } from './store/sqlite-file.ts'
@@ -182,7 +183,12 @@ describe('when a token cannot be signed', () => {
     using other = newFile()
     const store = await openFile(other.path)
     const app = await createServer(
-      { store, auth: new RsaAuth(ACCOUNT, SECRET), loginLimit: new LoginLimit(0) },
+      {
+        store,
+        auth: new RsaAuth(ACCOUNT, SECRET),
+        loginLimit: new LoginLimit(0),
+        cursors: new Cursors(SECRET),
+      },
       SETTINGS,
     )
     const answer = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT })

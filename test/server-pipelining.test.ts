@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../src/auth.ts'
+import { Cursors } from '../src/cursor.ts'
 import { LoginLimit } from '../src/login-limit.ts'
 import { createServer } from '../src/server.ts'
 import type { Store } from '../src/store/store.ts'
@@ -76,7 +77,10 @@ let token: string
 before(async () => {
   const auth = new Auth(ACCOUNT, SECRET)
   token = await auth.issue()
-  app = await createServer({ store, auth, loginLimit: new LoginLimit(0) }, SETTINGS)
+  app = await createServer(
+    { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET) },
+    SETTINGS,
+  )
   await app.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 })

@@ -1,5 +1,6 @@
 import type { BookChanges, NewBook } from '../book.ts'
-import { type Store, StoreUnavailable } from './store.ts'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { type PageBounds, type Store, StoreUnavailable } from './store.ts'
 
 /** Stands for a store that is still being opened: until then every use of it is StoreUnavailable. */
 export class DeferredStore implements Store {
@@ -23,6 +24,14 @@ export class DeferredStore implements Store {
 
   list() {
     return this.#opened.list()
+  }
+
+  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds) {
+    return this.#opened.page(query, after, bounds)
+  }
+
+  async count(filter: BookFilter) {
+    return this.#opened.count(filter)
   }
 
   async update(id: number, changes: BookChanges) {

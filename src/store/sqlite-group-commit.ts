@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, NewBook } from '../book.ts'
-import { isUnavailable } from './sqlite-connection.ts'
+import { asFailed, type Failed } from './sqlite-failure.ts'
 
 /** A write, in a form that can be sent to another thread. */
 export type Write =
@@ -15,9 +15,7 @@ type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
 export type Row = Pick<Book, 'id'> & Partial<Book>
 
 /** What became of a write: the row that it stored or deleted, if there was one, or why it failed. */
-export type Outcome =
-  | { readonly row: Row | undefined }
-  | { readonly error: Error; readonly unavailable: boolean }
+export type Outcome = { readonly row: Row | undefined } | Failed
 
 /** Applies writes in batches: one transaction, and so one wait for the disk, for all writes of a batch. */
 export class GroupCommit {
@@ -33,6 +31,8 @@ export class GroupCommit {
       UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
       WHERE id = ? RETURNING id, title, author, year`)
     this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
+    // The last row id, which comes with the changes, may be one of FTS5's (sqlite-index.ts), too large for a number.
+    this.#delete.setReadBigInts(true)
   }
 
   /**
@@ -49,7 +49,7 @@ export class GroupCommit {
       return outcomes
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      return writes.map(() => failed(error))
+      return writes.map(() => asFailed(error))
     }
   }
 
@@ -59,7 +59,7 @@ export class GroupCommit {
     } catch (error) {
       // Some errors end the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
       if (!this.#database.isTransaction) throw error
-      return failed(error)
+      return asFailed(error)
     }
   }
 
@@ -71,12 +71,7 @@ export class GroupCommit {
         // All rows, as `get` would not, so that no statement is left running when the transaction commits.
         return this.#update.all(write.title, write.author, write.year, write.id)[0] as Row | undefined
       case 'delete':
-        return this.#delete.run(write.id).changes === 0 ? undefined : { id: write.id }
+        return this.#delete.run(write.id).changes === 0n ? undefined : { id: write.id }
     }
   }
-}
-
-function failed(cause: unknown): Outcome {
-  const error = cause instanceof Error ? cause : new Error(String(cause))
-  return { error, unavailable: isUnavailable(cause) }
 }

@@ -4,53 +4,78 @@ import { StoreNotOpened } from './store.ts'
 /** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b
 
-/** The version of the schema that this release writes, kept in the file's `user_version`. */
-const SCHEMA_VERSION = 1
+/**
+ * The steps from an empty file to the schema of this release; the file's `user_version` tells how many it has. What
+ * was once released is never changed: a new version of the schema is one more step.
+ */
+const STEPS = [
+  // AUTOINCREMENT: an id is never given twice, not even after the newest book was deleted.
+  `CREATE TABLE books (
+     id     INTEGER PRIMARY KEY AUTOINCREMENT,
+     title  TEXT    NOT NULL,
+     author TEXT    NOT NULL,
+     year   INTEGER NOT NULL
+   ) STRICT;
+   PRAGMA application_id = ${APPLICATION_ID};`,
 
-/** AUTOINCREMENT: an id is never given twice, not even after the newest book was deleted. */
-const SCHEMA = `
-  CREATE TABLE books (
-    id     INTEGER PRIMARY KEY AUTOINCREMENT,
-    title  TEXT    NOT NULL,
-    author TEXT    NOT NULL,
-    year   INTEGER NOT NULL
-  ) STRICT;
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION}`
+  // What queries need beside the books: see sqlite-index.ts. The triggers note the books that it has to look at,
+  // whoever changed them.
+  `CREATE TABLE book_keys (
+     id         INTEGER PRIMARY KEY,
+     title_key  TEXT    NOT NULL,
+     author_key TEXT    NOT NULL,
+     year_key   INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX book_keys_title ON book_keys (title_key);
+   CREATE INDEX book_keys_author ON book_keys (author_key);
+   CREATE INDEX book_keys_year ON book_keys (year_key);
+   CREATE VIRTUAL TABLE book_words USING fts5 (
+     words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
+   );
+   CREATE TABLE unindexed (id INTEGER PRIMARY KEY) STRICT;
+   CREATE TRIGGER book_created AFTER INSERT ON books
+     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
+   CREATE TRIGGER book_updated AFTER UPDATE ON books
+     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
+   CREATE TRIGGER book_deleted AFTER DELETE ON books
+     BEGIN INSERT INTO unindexed VALUES (old.id) ON CONFLICT DO NOTHING; END;
+   INSERT INTO unindexed SELECT id FROM books;`,
+]
 
 /**
  * Finds out whose file it is, without changing it.
- * @returns whether it has the schema already; if not, it is new.
+ * @returns the version of its schema, 0 if the file is new.
  * @throws StoreNotOpened when the file is of a newer release or of another program.
  */
-export function hasSchema(database: DatabaseSync): boolean {
+export function schemaVersion(database: DatabaseSync): number {
   // The tables before the rest, because another instance may be making everything at this moment.
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
   const isOurs = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
-  if (version > SCHEMA_VERSION) {
+  if (version > STEPS.length) {
     throw new StoreNotOpened(
-      `the database has schema version ${version}, and this release knows up to ${SCHEMA_VERSION}: it was written ` +
+      `the database has schema version ${version}, and this release knows up to ${STEPS.length}: it was written ` +
         'by a newer version of this service, or by another program; start that version, or name another file in DB_URL',
     )
   }
-  if (isOurs) return true
-  if (isEmpty && version === 0) return false
+  if (isOurs) return version
+  if (isEmpty && version === 0) return 0
   throw new StoreNotOpened(
     'the database is of another program, no catalogue of books: name another file in DB_URL',
   )
 }
 
 /**
- * Creates the schema in a new file, in one transaction that takes the write lock: several instances may start at
- * once, and a file that cannot be written is found out at start.
- * @throws StoreNotOpened as hasSchema does.
+ * Creates the schema in a new file, or brings that of an earlier release up to date, in one transaction that takes the
+ * write lock: several instances may start at once, and a file that cannot be written is found out at start.
+ * @throws StoreNotOpened as schemaVersion does.
  */
-export function createSchema(database: DatabaseSync): void {
+export function ensureSchema(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    if (!hasSchema(database)) database.exec(SCHEMA)
-    database.exec('COMMIT')
+    const version = schemaVersion(database)
+    for (const step of STEPS.slice(version)) database.exec(step)
+    database.exec(`PRAGMA user_version = ${STEPS.length}; COMMIT`)
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error

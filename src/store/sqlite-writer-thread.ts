@@ -1,10 +1,17 @@
 /**
  * The thread that writes: it waits for the disk so that the thread that answers requests never does. Each message
- * is a batch of writes, answered with their outcomes; null ends the thread.
+ * is a batch of writes, answered with their outcomes; or 'index', answered when the index has all that was committed
+ * before; or null, which ends the thread.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
-import { GroupCommit, type Write } from './sqlite-group-commit.ts'
+import { asFailed, type Failed } from './sqlite-failure.ts'
+import { GroupCommit, type Outcome, type Write } from './sqlite-group-commit.ts'
+import { BookIndex } from './sqlite-index.ts'
+import { IndexUpkeep } from './sqlite-index-upkeep.ts'
+
+export type WriterMessage = readonly Write[] | 'index' | null
+export type WriterAnswer = readonly Outcome[] | 'indexed' | Failed
 
 /** Kibibytes of memory for pages, used as needed: a write to a page that is not there has to read it first. */
 const PAGE_CACHE = 32 * 1024
@@ -13,9 +20,22 @@ const database = openConnection(workerData)
 makeDurable(database)
 database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
 const groupCommit = new GroupCommit(database)
+const upkeep = new IndexUpkeep(new BookIndex(database))
 
-parentPort?.on('message', (writes: Write[] | null) => {
-  if (writes !== null) return parentPort?.postMessage(groupCommit.commit(writes))
-  database.close()
-  parentPort?.close()
+const answer = (message: WriterAnswer) => parentPort?.postMessage(message)
+
+parentPort?.on('message', (message: WriterMessage) => {
+  if (message === null) {
+    upkeep.stop()
+    database.close()
+    parentPort?.close()
+  } else if (message === 'index') {
+    upkeep.bringUpToDate().then(
+      () => answer('indexed'),
+      (error) => answer(asFailed(error)),
+    )
+  } else {
+    answer(groupCommit.commit(message))
+    upkeep.noteWrites(message.length)
+  }
 })

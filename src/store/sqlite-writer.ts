@@ -1,7 +1,9 @@
 import { channel } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import { errorOf } from './sqlite-failure.ts'
 import type { Outcome, Row, Write } from './sqlite-group-commit.ts'
+import type { WriterAnswer, WriterMessage } from './sqlite-writer-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Bounds of what may wait for the disk: more is turned away at once. Text is in UTF-16 code units. */
@@ -34,6 +36,8 @@ export class SqliteWriter {
   #waitingText = 0
   #committing: Pending[] = []
   #scheduled = false
+  /** Those that wait for the index, in the order of their calls. */
+  #indexing: PromiseWithResolvers<void>[] = []
   /** Writes that have not been answered yet, and what to call when there are none. */
   #unanswered = 0
   #drained = () => {}
@@ -65,6 +69,17 @@ export class SqliteWriter {
     }
   }
 
+  /**
+   * Resolves when queries find all that was committed before the call.
+   * @throws StoreUnavailable
+   */
+  index(): Promise<void> {
+    const indexed = Promise.withResolvers<void>()
+    this.#indexing.push(indexed)
+    this.#post('index')
+    return indexed.promise
+  }
+
   load() {
     return { writes_waiting: this.#waiting.length, writes_committing: this.#committing.length }
   }
@@ -78,7 +93,7 @@ export class SqliteWriter {
     const thread = this.#thread
     if (thread === undefined) return
     const exit = new Promise((resolve) => thread.once('exit', resolve))
-    thread.postMessage(null)
+    this.#post(null)
     await exit
   }
 
@@ -97,9 +112,19 @@ export class SqliteWriter {
     this.#committing = this.#waiting
     this.#waiting = []
     this.#waitingText = 0
-    this.#thread ??= this.#start()
     groupCommits.publish(this.#committing.length)
-    this.#thread.postMessage(this.#committing.map(({ write }) => write))
+    this.#post(this.#committing.map(({ write }) => write))
+  }
+
+  #post(message: WriterMessage): void {
+    this.#thread ??= this.#start()
+    this.#thread.postMessage(message)
+  }
+
+  #answered(answer: WriterAnswer): void {
+    if (answer === 'indexed') this.#indexing.shift()?.resolve()
+    else if ('error' in answer) this.#indexing.shift()?.reject(errorOf(answer))
+    else this.#settle(answer)
   }
 
   async #settle(outcomes: readonly Outcome[]): Promise<void> {
@@ -113,9 +138,7 @@ export class SqliteWriter {
       const outcome = outcomes[i]
       if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
       else if ('row' in outcome) resolve(outcome.row)
-      else if (outcome.unavailable)
-        reject(new StoreUnavailable(outcome.error.message, { cause: outcome.error }))
-      else reject(outcome.error)
+      else reject(errorOf(outcome))
     }
   }
 
@@ -124,7 +147,7 @@ export class SqliteWriter {
       workerData: this.#path,
     })
     let cause: unknown = new Error('it was terminated')
-    thread.on('message', (outcomes: Outcome[]) => this.#settle(outcomes))
+    thread.on('message', (answer: WriterAnswer) => this.#answered(answer))
     thread.on('error', (error) => {
       cause = error
     })
@@ -135,6 +158,7 @@ export class SqliteWriter {
       const reason = cause instanceof Error ? cause.message : String(cause)
       const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
       for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
+      for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(reason, { cause }))
       this.#commit()
     })
     return thread

@@ -1,11 +1,15 @@
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { makeDirectory } from './files.ts'
-import { isUnavailable, makeDurable, openConnection } from './sqlite-connection.ts'
-import { createSchema, hasSchema } from './sqlite-schema.ts'
+import { makeDurable, openConnection } from './sqlite-connection.ts'
+import { attempt } from './sqlite-failure.ts'
+import { SqliteReader } from './sqlite-reader.ts'
+import type { Question } from './sqlite-reader-thread.ts'
+import { ensureSchema, schemaVersion } from './sqlite-schema.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
-import { type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
+import { type Page, type PageBounds, type Store, StoreNotOpened } from './store.ts'
 
 /** A page of the list ends with the book that makes its JSON text as long as this. */
 const PAGE_LENGTH = 64 * 1024
@@ -25,9 +29,9 @@ export function openSqlite(path: string): Store {
   try {
     database = openConnection(path)
     // Refuses a file that is not ours before anything is changed in it.
-    hasSchema(database)
+    schemaVersion(database)
     makeDurable(database)
-    createSchema(database)
+    ensureSchema(database)
     database.exec('PRAGMA query_only = ON')
     return new SqliteStore(database, path)
   } catch (error) {
@@ -41,6 +45,7 @@ export function openSqlite(path: string): Store {
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #writer: SqliteWriter
+  readonly #reader: SqliteReader
   readonly #select: StatementSync
   readonly #selectJson: StatementSync
 
@@ -54,6 +59,7 @@ class SqliteStore implements Store {
       FROM books WHERE id > ? ORDER BY id`)
     this.#selectJson.setReturnArrays(true)
     this.#writer = new SqliteWriter(path)
+    this.#reader = new SqliteReader(path)
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
@@ -71,6 +77,14 @@ class SqliteStore implements Store {
     for (let page = this.#page(0); page !== undefined; page = this.#page(page.last)) yield page.json
   }
 
+  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+    return (await this.#ask({ kind: 'page', query, after, bounds })) as Page
+  }
+
+  async count(filter: BookFilter): Promise<number> {
+    return (await this.#ask({ kind: 'count', filter })) as number
+  }
+
   async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
     const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
     return (await this.#writer.write({ kind: 'update', id, ...changes })) as Book | undefined
@@ -81,13 +95,23 @@ class SqliteStore implements Store {
   }
 
   load() {
-    return this.#writer.load()
+    return { ...this.#writer.load(), ...this.#reader.load() }
   }
 
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
-    await this.#writer.close()
+    await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#database.close()
+  }
+
+  async #ask(question: Question): Promise<Page | number> {
+    let answer = await this.#reader.ask({ question, isIndexed: false })
+    if (answer === 'behind') {
+      await this.#writer.index()
+      answer = await this.#reader.ask({ question, isIndexed: true })
+    }
+    if (answer === 'behind') throw new Error('a question was not answered')
+    return answer.result
   }
 
   /** The next page of the list, or undefined at its end. */
@@ -103,15 +127,6 @@ class SqliteStore implements Store {
       }
       return text === '' ? undefined : { json: text, last }
     })
-  }
-}
-
-function attempt<Result>(operation: () => Result): Result {
-  try {
-    return operation()
-  } catch (error) {
-    if (isUnavailable(error)) throw new StoreUnavailable((error as Error).message, { cause: error })
-    throw error
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 
 /**
  * Where the books are kept. Every engine keeps the same promises:
@@ -24,6 +25,15 @@ export interface Store {
   list(): AsyncIterable<string>
 
   /**
+   * The books of a query after a position, or from the first. Walking from page to page, each from the `last` of
+   * the one before, finds every book exactly once that is there from beginning to end, unless it is changed.
+   */
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page>
+
+  /** How many books there are of those that the filter lets through. */
+  count(filter: BookFilter): Promise<number>
+
+  /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
    * @returns the book as stored, or undefined if there is none with that id.
    */
@@ -37,6 +47,22 @@ export interface Store {
 
   /** Releases everything. No other method may be called afterwards. */
   close(): Promise<void>
+}
+
+/** What a page may hold; a single book may be longer. */
+export interface PageBounds {
+  readonly books: number
+  /** The length of titles and authors together, in bytes of UTF-8. */
+  readonly text: number
+}
+
+export interface Page {
+  /** The JSON text of the books, separated by commas. */
+  readonly json: string
+  /** That of the last book, if there is any. */
+  readonly last: Position | undefined
+  /** Whether books follow; after a single book that is too long, whether they may. */
+  readonly more: boolean
 }
 
 /** The store cannot serve the request now; a later attempt may succeed. `cause` is the engine's error. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NewBook } from '../../src/book.ts'
 import { listContract } from './contract-list.ts'
+import { queryContract } from './contract-query.ts'
 import { textContract } from './contract-text.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
@@ -13,6 +14,7 @@ export function storeContract(engine: string, open: () => Promise<TestStore>): v
   describe(`the store on ${engine}: books`, () => booksContract(open))
   describe(`the store on ${engine}: text and years`, () => textContract(open))
   describe(`the store on ${engine}: the list`, () => listContract(open))
+  describe(`the store on ${engine}: queries`, () => queryContract(open))
 }
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book } from '../../src/book.ts'
 import { makeDurable } from '../../src/store/sqlite-connection.ts'
 import { GroupCommit, type Outcome, type Row, type Write } from '../../src/store/sqlite-group-commit.ts'
-import { createSchema } from '../../src/store/sqlite-schema.ts'
+import { ensureSchema } from '../../src/store/sqlite-schema.ts'
 import { newFile } from './sqlite-file.ts'
 
 /** How long the connections of these tests wait for a lock, in milliseconds. */
@@ -31,7 +31,7 @@ describe('a group of writes that SQLite commits together', () => {
     file = newFile()
     database = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT })
     makeDurable(database)
-    createSchema(database)
+    ensureSchema(database)
     group = new GroupCommit(database)
     other = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT })
   })

@@ -1,0 +1,163 @@
+import Type from 'typebox'
+import type { Book } from './book.ts'
+import type { BookFilter, BookQuery, Position, SortField } from './book-query.ts'
+import type { Cursors } from './cursor.ts'
+import { failure } from './envelope.ts'
+import { searchedWords } from './words.ts'
+
+/** What a request for the list asks for. */
+export interface ListRequest {
+  readonly query: BookQuery
+  readonly after: Position | undefined
+  /** Undefined for all. */
+  readonly limit: number | undefined
+  /** Whether the number of all books that the filter lets through is wanted. */
+  readonly count: boolean
+}
+
+const MAX_LIMIT = 1000
+
+/** Words in a search; each costs a look-up. */
+const MAX_WORDS = 32
+
+const Year = (description: string) =>
+  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
+
+/** The parameters, as the OpenAPI document describes them. */
+export const ListParameters = Type.Partial(
+  Type.Object({
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      description:
+        'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
+    }),
+    after: Type.String({ description: 'Where the page begins, as a `Link` header gave it.' }),
+    count: Type.Boolean({
+      description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
+    }),
+    sort: Type.String({
+      pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
+      description:
+        'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
+        'Texts compare by code point.',
+      examples: ['year,-title'],
+    }),
+    q: Type.String({
+      description:
+        'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
+      examples: ['garcia marquez'],
+    }),
+    title: Type.String({ description: 'The exact title.' }),
+    author: Type.String({ description: 'The exact author.' }),
+    year: Year('The exact year.'),
+    year_min: Year('The first year.'),
+    year_max: Year('The last year.'),
+  }),
+)
+
+type Name = keyof Type.Static<typeof ListParameters>
+type Parameters = { [Each in Name]?: string }
+const NAMES = Object.keys(ListParameters.properties) as Name[]
+
+/**
+ * Reads a query string, what comes after the `?`, as forms write it: `+` is a space.
+ * @throws failure.invalidQueryParameter for anything that it does not know or cannot take as it stands.
+ */
+export function parseListRequest(queryString: string, cursors: Cursors): ListRequest {
+  const { limit, after, count, ...selection } = parseParameters(queryString)
+  const query = parseQuery(selection)
+  return {
+    query,
+    after: after === undefined ? undefined : valid(cursors.read(after, query)),
+    limit: limit === undefined ? undefined : parseLimit(limit),
+    count: count !== undefined && parseBoolean(count),
+  }
+}
+
+/** @returns the query string of the next page. */
+export function nextPage(queryString: string, cursor: string): string {
+  const parameters = new URLSearchParams(queryString)
+  parameters.set('after', cursor)
+  return parameters.toString()
+}
+
+function parseParameters(queryString: string): Parameters {
+  const parameters: Parameters = {}
+  for (const part of queryString.split('&')) {
+    const [, name, value] = valid(/^([^=]*)=(.*)$/.exec(part) ?? undefined).map(decode)
+    const parameter = valid(NAMES.find((each) => each === name))
+    if (parameter in parameters) throw failure.invalidQueryParameter
+    parameters[parameter] = value ?? ''
+  }
+  return parameters
+}
+
+/** @throws failure.invalidQueryParameter for what is not UTF-8, or has a NUL, which is in no book (§2). */
+function decode(text: string): string {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    if (!decoded.includes('\0')) return decoded
+  } catch {
+    // Answered as below.
+  }
+  throw failure.invalidQueryParameter
+}
+
+function parseQuery({ sort, q, title, author, year, year_min, year_max }: Parameters): BookQuery {
+  const filter: BookFilter = {
+    ...(title !== undefined && { title }),
+    ...(author !== undefined && { author }),
+    ...(year !== undefined && { year: parseInteger(year) }),
+    ...(year_min !== undefined && { yearMin: parseInteger(year_min) }),
+    ...(year_max !== undefined && { yearMax: parseInteger(year_max) }),
+    ...(q !== undefined && { words: parseWords(q) }),
+  }
+  if (sort !== undefined) return { filter, order: parseSort(sort) }
+  return { filter, order: q === undefined ? BY_ID : 'relevance' }
+}
+
+const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
+
+const SORT_FIELDS: readonly (keyof Book)[] = ['id', 'title', 'author', 'year']
+
+/** @returns the fields up to `id`, after which nothing is left to decide. */
+function parseSort(text: string): readonly SortField[] {
+  const fields = text.split(',').map((part) => {
+    const descending = part.startsWith('-')
+    const name = valid(SORT_FIELDS.find((field) => field === (descending ? part.slice(1) : part)))
+    return { name, descending }
+  })
+  if (new Set(fields.map(({ name }) => name)).size < fields.length) throw failure.invalidQueryParameter
+  const id = fields.findIndex(({ name }) => name === 'id')
+  return id === -1 ? [...fields, ...BY_ID] : fields.slice(0, id + 1)
+}
+
+function parseWords(text: string): readonly string[] {
+  const words = searchedWords(text)
+  if (words.length === 0 || words.length > MAX_WORDS) throw failure.invalidQueryParameter
+  return words
+}
+
+function parseLimit(text: string): number {
+  const limit = parseInteger(text)
+  if (limit < 1 || limit > MAX_LIMIT) throw failure.invalidQueryParameter
+  return limit
+}
+
+function parseInteger(text: string): number {
+  const number = Number(text)
+  if (!/^(?:0|-?[1-9][0-9]*)$/.test(text) || !Number.isSafeInteger(number))
+    throw failure.invalidQueryParameter
+  return number
+}
+
+function parseBoolean(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw failure.invalidQueryParameter
+  return text === 'true'
+}
+
+function valid<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw failure.invalidQueryParameter
+  return value
+}

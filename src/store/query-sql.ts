@@ -1,0 +1,155 @@
+import type { Book } from '../book.ts'
+import { type BookFilter, type BookQuery, type Position, type SortField, sortKey } from '../book-query.ts'
+
+export type Value = string | number
+
+/** What differs between the engines in the SQL of a query. */
+export interface Dialect {
+  /** What stands for the value that is the `number`th of its statement, from 1, and is compared with the field. */
+  placeholder(name: keyof Book, number: number): string
+  /** The field as an index has it: a number, or a text cut to its sort key, which compares by code point. */
+  key(name: keyof Book): string
+  /** That the whole text equals the value, to the byte. */
+  equals(name: 'title' | 'author', placeholder: string): string
+  /** That the book has all words, each as a whole word or else as the beginning of one. */
+  hasWords(words: readonly string[], whole: boolean, bind: (value: string) => string): string
+}
+
+/** A condition of a statement, in SQL, and the values of its placeholders in their order. */
+export interface Condition {
+  readonly where: string
+  readonly values: readonly Value[]
+}
+
+/** Books that follow one another in an order, as an index can give them. */
+export interface Run extends Condition {
+  readonly orderBy: string
+  /** By relevance: whether they have every word as a whole one. */
+  readonly whole: boolean
+}
+
+/** The condition of a filter alone. */
+export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
+  const conditions = new Conditions(dialect, filter)
+  if (filter.words !== undefined) conditions.words(filter.words, false)
+  return conditions
+}
+
+/**
+ * The books of a query after a position, as runs that follow one another. Each is a range of an index, so that a page
+ * costs the same wherever it begins; except that books which are equal in the first of several fields are sorted.
+ * @param keyAhead finds the key that the run reaches with as many books as are still wanted, if it has so many.
+ */
+export async function* runs(
+  { filter, order }: BookQuery,
+  after: Position | undefined,
+  dialect: Dialect,
+  keyAhead: (condition: Condition, field: SortField) => Promise<Value | undefined>,
+): AsyncGenerator<Run, void> {
+  const all = () => {
+    const conditions = new Conditions(dialect, filter)
+    return filter.words === undefined || order === 'relevance'
+      ? conditions
+      : conditions.words(filter.words, false)
+  }
+  const run = (conditions: Condition, fields: readonly SortField[], whole = false): Run => ({
+    where: conditions.where,
+    values: conditions.values,
+    orderBy: orderBy(fields, dialect),
+    whole,
+  })
+
+  if (order === 'relevance') {
+    const words = filter.words ?? []
+    const [rank = 0, id = 0] = after ?? []
+    if (rank === 0) yield run(all().words(words, true).compare('id', '>', id), BY_ID, true)
+    const others = all().words(words, false).words(words, true, false)
+    yield run(others.compare('id', '>', rank === 0 ? 0 : id), BY_ID)
+    return
+  }
+
+  const [first, ...rest] = order
+  if (first === undefined) throw new Error('an order has no field')
+  if (rest.length === 0) {
+    yield run(after === undefined ? all() : all().after(order, after), order)
+    return
+  }
+  const [key, ...keys] = after ?? []
+  if (key !== undefined) yield run(all().compare(first.name, '=', key).after(rest, keys), rest)
+  const following = () =>
+    key === undefined ? all() : all().compare(first.name, first.descending ? '<' : '>', key)
+  // An index that ends in the id gives both in the same direction only.
+  if (rest.length === 1 && rest[0]?.descending === first.descending) {
+    yield run(following(), order)
+    return
+  }
+  const last = await keyAhead(following(), first)
+  if (last === undefined) {
+    yield run(following(), order)
+    return
+  }
+  yield run(following().compare(first.name, first.descending ? '>' : '<', last), order)
+  yield run(all().compare(first.name, '=', last), rest)
+}
+
+const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
+
+export function orderBy(fields: readonly SortField[], dialect: Dialect): string {
+  return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')
+}
+
+/** Collects the values of a statement while its conditions are written. */
+class Conditions implements Condition {
+  readonly values: Value[] = []
+  readonly #all: string[] = []
+  readonly #dialect: Dialect
+
+  constructor(dialect: Dialect, { title, author, year, yearMin, yearMax }: BookFilter) {
+    this.#dialect = dialect
+    if (title !== undefined) this.#equals('title', title)
+    if (author !== undefined) this.#equals('author', author)
+    if (year !== undefined) this.compare('year', '=', year)
+    if (yearMin !== undefined) this.compare('year', '>=', yearMin)
+    if (yearMax !== undefined) this.compare('year', '<=', yearMax)
+  }
+
+  get where(): string {
+    return this.#all.length === 0 ? '1 = 1' : this.#all.join(' AND ')
+  }
+
+  compare(name: keyof Book, operator: '=' | '<' | '>' | '<=' | '>=', key: Value): this {
+    this.#all.push(this.#comparison(name, operator, key))
+    return this
+  }
+
+  words(words: readonly string[], whole: boolean, wanted = true): this {
+    const condition = this.#dialect.hasWords(words, whole, (word) => this.#bind('title', word))
+    this.#all.push(wanted ? condition : `NOT (${condition})`)
+    return this
+  }
+
+  /** That a book comes after a position: a later field decides where all before it are equal. */
+  after(fields: readonly SortField[], position: Position): this {
+    const alternatives = fields.map(({ name, descending }, i) => {
+      const equal = fields.slice(0, i).map((field, j) => this.#comparison(field.name, '=', position[j]))
+      return [...equal, this.#comparison(name, descending ? '<' : '>', position[i])].join(' AND ')
+    })
+    this.#all.push(`(${alternatives.join(' OR ')})`)
+    return this
+  }
+
+  #equals(name: 'title' | 'author', text: string): void {
+    this.compare(name, '=', sortKey(text))
+    this.#all.push(this.#dialect.equals(name, this.#bind(name, text)))
+  }
+
+  #comparison(name: keyof Book, operator: string, key: Value | undefined): string {
+    if (key === undefined) throw new Error('a position has fewer values than the order has fields')
+    return `${this.#dialect.key(name)} ${operator} ${this.#bind(name, key)}`
+  }
+
+  #bind(name: keyof Book, value: Value): string {
+    this.values.push(value)
+    return this.#dialect.placeholder(name, this.values.length)
+  }
+}

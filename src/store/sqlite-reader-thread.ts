@@ -1,0 +1,51 @@
+/**
+ * A thread that answers queries, so that one that takes long keeps nobody else waiting. Each message is a question;
+ * it is answered with what was asked for, or with 'behind' if the index has first to be brought up to date.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { openConnection } from './sqlite-connection.ts'
+import { asFailed, type Failed } from './sqlite-failure.ts'
+import { SqliteQueries } from './sqlite-query.ts'
+import type { Page, PageBounds } from './store.ts'
+
+export type Question =
+  | { readonly kind: 'count'; readonly filter: BookFilter }
+  | {
+      readonly kind: 'page'
+      readonly query: BookQuery
+      readonly after: Position | undefined
+      readonly bounds: PageBounds
+    }
+
+export interface ReaderMessage {
+  readonly question: Question
+  /** Whether the index is known to be good enough. */
+  readonly isIndexed: boolean
+}
+
+export type ReaderAnswer = { readonly result: Page | number } | 'behind' | Failed
+
+const database = openConnection(workerData)
+database.exec('PRAGMA query_only = ON')
+const queries = new SqliteQueries(database)
+
+/** In one transaction, so that all statements of an answer see the same books. */
+async function answer({ question, isIndexed }: ReaderMessage): Promise<ReaderAnswer> {
+  try {
+    database.exec('BEGIN')
+    if (!isIndexed && queries.isBehind) return 'behind'
+    if (question.kind === 'count') return { result: queries.count(question.filter) }
+    return { result: await queries.page(question.query, question.after, question.bounds) }
+  } catch (error) {
+    return asFailed(error)
+  } finally {
+    if (database.isTransaction) database.exec('COMMIT')
+  }
+}
+
+parentPort?.on('message', async (message: ReaderMessage | null) => {
+  if (message !== null) return parentPort?.postMessage(await answer(message))
+  database.close()
+  parentPort?.close()
+})

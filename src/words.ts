@@ -1,0 +1,94 @@
+/**
+ * The words of texts, so that a search finds a book whatever the case, the accents and the punctuation, in every
+ * script. Every engine searches these words, never the text itself: so all find the same books. A change of the
+ * rules needs a new version of every schema.
+ */
+
+/** The part of a text that is searched, in UTF-16 code units, and the words that are kept of it. */
+export const SEARCHED_LENGTH = 4000
+const MAX_WORDS = 4000
+
+/** The part of a word that counts, in code points. */
+const WORD_LENGTH = 32
+
+/**
+ * Marks that may be left out in writing: accents, and the vowel points of Hebrew and Arabic. Not those that are
+ * letters in their script, such as the vowel signs of India or the Japanese voicing marks.
+ */
+const ACCENTS =
+  /[[\p{Mn}&&[\p{sc=Inherited}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309A]]/v
+
+/** What stands within a word and is none of it: the soft hyphen, joiners, the tatweel, apostrophes that are letters. */
+const INVISIBLE = /[\p{Cf}\u0640\u02B9-\u02BF]/v
+
+const IGNORED = new RegExp(`${ACCENTS.source}|${INVISIBLE.source}`, 'gv')
+
+/** Latin letters that Unicode does not take for others with an accent. */
+const PLAIN: Readonly<Record<string, string>> = {
+  æ: 'ae',
+  ð: 'd',
+  ø: 'o',
+  þ: 'th',
+  đ: 'd',
+  ħ: 'h',
+  ł: 'l',
+  œ: 'oe',
+  ŧ: 't',
+  ς: 'σ',
+}
+const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gv')
+
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gv
+
+/** Scripts that put no space between words: there a word may begin with every letter. */
+const UNSPACED =
+  /[\p{L}&&[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]]/gv
+
+/** @returns the words by which a text is found, each once; a search finds it by the beginning of any. */
+export function wordsOf(text: string): string[] {
+  const words = new Set<string>()
+  for (const parts of wordsBetweenSpaces(text.slice(0, SEARCHED_LENGTH))) {
+    // "Catch-22" is found as catch, 22 and catch22.
+    if (parts.length > 1) words.add(cut(parts.join('')))
+    for (const part of parts) {
+      words.add(cut(part))
+      for (const { index } of part.matchAll(UNSPACED)) words.add(cut(part.slice(index)))
+    }
+  }
+  return [...words].slice(0, MAX_WORDS)
+}
+
+/** @returns the words of a search, each once: a book has to have one that begins so for every one of them. */
+export function searchedWords(text: string): string[] {
+  return [...new Set(wordsBetweenSpaces(text).flat().map(cut))]
+}
+
+/** Whether a search for these words finds the book. */
+export function hasWords(book: { title: string; author: string }, searched: readonly string[]): boolean {
+  const words = [...wordsOf(book.title), ...wordsOf(book.author)]
+  return searched.every((start) => words.some((word) => word.startsWith(start)))
+}
+
+/** The words of each part of the text that has no space in it. */
+function wordsBetweenSpaces(text: string): string[][] {
+  return fold(text)
+    .split(/\s+/v)
+    .map((part) => part.match(WORD) ?? [])
+}
+
+/** Makes equal what differs in case, in accents, and in what Unicode calls compatible only. */
+function fold(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(IGNORED, '')
+    .replace(NOT_PLAIN, (letter) => PLAIN[letter] ?? letter)
+    .normalize('NFC')
+}
+
+function cut(word: string): string {
+  if (word.length <= WORD_LENGTH) return word
+  return [...word].slice(0, WORD_LENGTH).join('')
+}

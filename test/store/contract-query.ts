@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import type { Book, NewBook } from '../../src/book.ts'
+import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/book-query.ts'
+import { searchedWords } from '../../src/words.ts'
+import { booksOf } from './pages.ts'
+import { answerOf } from './query-model.ts'
+import { type TestStore, useStore } from './use-store.ts'
+
+const KIB = 1024
+
+const PLENTY = { books: 1000, text: 1024 * KIB }
+
+/** Texts that engines are known to compare, cut or search in ways of their own. */
+const TEXTS = [
+  '',
+  ' ',
+  'a',
+  'a ',
+  'A',
+  'ä',
+  'a\u0308',
+  'á',
+  'b',
+  'B',
+  'ab',
+  'Z',
+  'z',
+  'ß',
+  'ss',
+  '\uFFFD',
+  '\uE000',
+  '😀',
+  '𝔘',
+  'İ',
+  'ı',
+  'i',
+  'the cat',
+  'The Cat',
+  'cats',
+  'c a t',
+  'of',
+  'o',
+  "O'Brien",
+  'obrien',
+  'Catch-22',
+  '22',
+  '2',
+  '-5',
+  '%',
+  '_',
+  '\\',
+  "'",
+  '"',
+  '\t',
+  '\n',
+  'García Márquez',
+  'garcia marquez',
+  '百年孤独',
+  '孤独',
+  'हिन्दी की',
+  'きょう',
+  'אָב',
+  'ab\u00adc',
+  '&|!:*',
+  "a'b",
+  'AND OR NOT',
+  `${'x'.repeat(40)}1`,
+  `${'x'.repeat(40)}2`,
+]
+const YEARS = [0, 1, -1, 5, 1969, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+
+const text = fc.constantFrom(...TEXTS)
+const year = fc.constantFrom(...YEARS)
+const newBook: fc.Arbitrary<NewBook> = fc.record({ title: text, author: text, year })
+
+const field: fc.Arbitrary<SortField> = fc.record({
+  name: fc.constantFrom('title', 'author', 'year'),
+  descending: fc.boolean(),
+})
+const fields = fc
+  .tuple(fc.uniqueArray(field, { selector: ({ name }) => name, maxLength: 3 }), fc.boolean())
+  .map(([first, descending]): Order => [...first, { name: 'id', descending }])
+
+const words = text.map(searchedWords).filter((each) => each.length > 0)
+const filter: fc.Arbitrary<BookFilter> = fc.record(
+  { title: text, author: text, year, yearMin: year, yearMax: year, words },
+  { requiredKeys: [] },
+)
+/** Most have few conditions, so that they find something. */
+const query: fc.Arbitrary<BookQuery> = fc
+  .record({
+    filter,
+    kept: fc.subarray(['title', 'author', 'year', 'yearMin', 'yearMax', 'words'], { maxLength: 2 }),
+    order: fields,
+    ranked: fc.boolean(),
+  })
+  .map(({ filter, kept, order, ranked }) => {
+    const some: BookFilter = Object.fromEntries(
+      Object.entries(filter).filter(([name]) => kept.includes(name)),
+    )
+    return { filter: some, order: ranked && some.words ? 'relevance' : order }
+  })
+
+/** The pages of queries: which books, in which order, and how they follow one another. */
+export function queryContract(open: () => Promise<TestStore>): void {
+  const opened = useStore(open)
+
+  const create = (books: readonly NewBook[]) => Promise.all(books.map((book) => opened.store.create(book)))
+
+  /** All books of a query, from page to page. */
+  async function walk(query: BookQuery, books: number, between = async () => {}): Promise<Book[]> {
+    const found: Book[] = []
+    let after: Position | undefined
+    for (;;) {
+      const page = await opened.store.page(query, after, { ...PLENTY, books })
+      const read = booksOf(page.json)
+      assert.ok(read.length <= books)
+      found.push(...read)
+      if (!page.more) return found
+      assert.ok(page.last, 'more is to come after no book')
+      after = page.last
+      await between()
+    }
+  }
+
+  const sorted = (name: SortField['name'], descending = false): Order => [
+    { name, descending },
+    { name: 'id', descending: false },
+  ]
+  const titles = async (searched: string) => {
+    const filter = { words: searchedWords(searched) }
+    return (await walk({ filter, order: 'relevance' }, 100)).map(({ title }) => title)
+  }
+
+  it('finds the same books in the same order as a plain search of all, from page to page', async () => {
+    const books = await create(
+      TEXTS.map((title, i) => ({ title, author: TEXTS.at(-i) ?? '', year: YEARS[i % YEARS.length] ?? 0 })),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        query,
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(newBook, { maxLength: 2 }),
+        async (query, limit, more) => {
+          books.push(...(await create(more)))
+          const expected = answerOf(books, query)
+          assert.deepEqual(await walk(query, limit), expected)
+          assert.equal(await opened.store.count(query.filter), expected.length)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  it('finds a book by what it is now, as soon as the write is answered', async () => {
+    const [book] = await create([{ title: 'First', author: 'One', year: 1 }])
+    assert.ok(book)
+    assert.deepEqual(await titles('first'), ['First'])
+    await opened.store.update(book.id, { title: 'Second' })
+    assert.deepEqual(await titles('first'), [])
+    assert.deepEqual(await titles('second one'), ['Second'])
+    await opened.store.update(book.id, { author: 'Two' })
+    assert.deepEqual(await titles('second one'), [])
+    assert.deepEqual(await titles('second two'), ['Second'])
+    await opened.store.delete(book.id)
+    assert.deepEqual(await titles('second'), [])
+    assert.equal(await opened.store.count({}), 0)
+  })
+
+  it('finds after reopening what it found before', async () => {
+    await create([{ title: 'Kept', author: 'A', year: 1 }])
+    await opened.reopen()
+    assert.deepEqual(await titles('kept'), ['Kept'])
+  })
+
+  it('puts books with whole words before those where they are beginnings, both in the order of ids', async () => {
+    await create(
+      ['Catalogue', 'A cat', 'Cathedral', 'The cat again'].map((title) => ({ title, author: 'A', year: 1 })),
+    )
+    assert.deepEqual(await titles('cat'), ['A cat', 'The cat again', 'Catalogue', 'Cathedral'])
+  })
+
+  it('compares texts by their first 500 code points, then by id', async () => {
+    const start = '😀'.repeat(499)
+    const titles = [`${start}bz`, `${start}ba`, `${start}a`, `${start}b`]
+    const books = await create(titles.map((title) => ({ title, author: 'A', year: 1 })))
+    const query = { filter: {}, order: sorted('title') }
+    const ids = (await walk(query, 1)).map(({ id }) => id)
+    assert.deepEqual(
+      ids,
+      [2, 0, 1, 3].map((i) => books[i]?.id),
+    )
+    const [exact] = await walk({ filter: { title: `${start}ba` }, order: sorted('id') }, 10)
+    assert.equal(exact?.id, books[1]?.id)
+  })
+
+  it('ends a page before the text is too long, but never without a book', async () => {
+    const long = 'x'.repeat(300 * KIB)
+    await create([long, long, 'short', long, long].map((title, year) => ({ title, author: 'A', year })))
+    for (const order of [sorted('id'), sorted('year'), sorted('title', true), sorted('year', true)]) {
+      const counts: number[] = []
+      let after: Position | undefined
+      do {
+        const page = await opened.store.page({ filter: {}, order }, after, { books: 100, text: 700 * KIB })
+        counts.push(booksOf(page.json).length)
+        after = page.more ? page.last : undefined
+      } while (after !== undefined)
+      assert.deepEqual(
+        counts.reduce((sum, count) => sum + count),
+        5,
+      )
+      assert.ok(Math.max(...counts) <= 3, String(counts))
+      const alone = await opened.store.page({ filter: {}, order }, undefined, { books: 100, text: 1 })
+      assert.equal(booksOf(alone.json).length, 1)
+      assert.equal(alone.more, true)
+    }
+  })
+
+  for (const order of [sorted('id'), sorted('title'), sorted('year', true), 'relevance'] as const) {
+    const by = order === 'relevance' ? order : `${order[0]?.descending ? '-' : ''}${order[0]?.name}`
+    it(`neither repeats nor hides a book while others come and go, by ${by}`, async () => {
+      const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
+      const books = await create(Array.from({ length: 300 }, (_, i) => some(i)))
+      const staying = books.filter(({ id }) => id % 3 !== 0)
+      const leaving = books.filter(({ id }) => id % 3 === 0)
+      let added = 0
+      const query = { filter: { words: ['w'] }, order }
+      const found = await walk(query, 7, async () => {
+        const gone = leaving.splice((added * 31) % Math.max(1, leaving.length), 2)
+        await Promise.all([
+          ...gone.map(({ id }) => opened.store.delete(id)),
+          create([some(1000 + added++), some(2000 + added++)]),
+        ])
+      })
+      const ids = found.map(({ id }) => id)
+      assert.equal(new Set(ids).size, ids.length, 'a book came twice')
+      const seen = new Set(ids)
+      assert.deepEqual(
+        staying.filter(({ id }) => !seen.has(id)),
+        [],
+      )
+    })
+  }
+}

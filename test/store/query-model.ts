@@ -1,0 +1,46 @@
+import type { Book } from '../../src/book.ts'
+import type { BookFilter, BookQuery, SortField } from '../../src/book-query.ts'
+import { hasWords, wordsOf } from '../../src/words.ts'
+
+/** Compares by code point, unlike `<`, which compares UTF-16 code units. */
+export function compareText(a: string, b: string): number {
+  const [left, right] = [[...a], [...b]]
+  const i = left.findIndex((character, i) => character !== right[i])
+  if (i === -1) return left.length - right.length
+  return (left[i]?.codePointAt(0) ?? -1) - (right[i]?.codePointAt(0) ?? -1)
+}
+
+function compareField({ name, descending }: SortField, a: Book, b: Book): number {
+  const [left, right] = [a[name], b[name]]
+  const difference =
+    typeof left === 'string' && typeof right === 'string'
+      ? compareText(left, right)
+      : Number(left) - Number(right)
+  return descending ? -difference : difference
+}
+
+function passes(book: Book, { title, author, year, yearMin, yearMax, words }: BookFilter): boolean {
+  return (
+    (title === undefined || book.title === title) &&
+    (author === undefined || book.author === author) &&
+    (year === undefined || book.year === year) &&
+    (yearMin === undefined || book.year >= yearMin) &&
+    (yearMax === undefined || book.year <= yearMax) &&
+    (words === undefined || hasWords(book, words))
+  )
+}
+
+/** The books of a query in their order, as every engine has to find them. Texts must not be longer than a sort key. */
+export function answerOf(books: readonly Book[], { filter, order }: BookQuery): Book[] {
+  const found = books.filter((book) => passes(book, filter))
+  if (order !== 'relevance') {
+    return found.toSorted(
+      (a, b) => order.map((field) => compareField(field, a, b)).find((difference) => difference !== 0) ?? 0,
+    )
+  }
+  const isWhole = (book: Book) => {
+    const words = new Set([...wordsOf(book.title), ...wordsOf(book.author)])
+    return (filter.words ?? []).every((word) => words.has(word))
+  }
+  return found.toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)) || a.id - b.id)
+}
