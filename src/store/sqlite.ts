@@ -71,13 +71,13 @@ class SqliteStore implements Store {
     for (let page = this.#page(0); page !== undefined; page = this.#page(page.last)) yield page.json
   }
 
-  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
-    return (await this.#writer.write({ kind: 'update', id, ...changes })) as Book | undefined
+    return (await this.#writer.write({ kind: 'update', id, ...changes, expected })) as Book | undefined
   }
 
-  async delete(id: number): Promise<boolean> {
-    return (await this.#writer.write({ kind: 'delete', id })) !== undefined
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    return (await this.#writer.write({ kind: 'delete', id, expected })) !== undefined
   }
 
   load() {
