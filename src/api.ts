@@ -120,7 +120,10 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit }: S
       const book = found(await store.find(bookId(request.params)))
       const tag = entityTag(book)
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
-      if (!ifNoneMatch(request.headers, tag)) return reply.header('etag', tag).code(304).send()
+      if (!ifNoneMatch(request.headers, tag)) {
+        // To a HEAD request Fastify would add a Content-Length of 0, unless it cannot know it (RFC 9110 §8.6).
+        return reply.header('etag', tag).code(304).send(Readable.from([]))
+      }
       return answerBook(reply, success.bookRetrieved, book, tag)
     },
   })

@@ -15,7 +15,7 @@ const ATTEMPTS = 10
  * @throws StoreUnavailable when others have changed the book every time.
  */
 export async function conditionalWrite<Result>(
-  store: Store,
+  store: Pick<Store, 'find'>,
   id: number,
   conditions: Conditions,
   write: (expected?: Book) => Promise<Result>,
