@@ -35,9 +35,9 @@ async function samples(): Promise<Sample[]> {
   return parseExposition(await response.text())
 }
 
-async function call(line: string, body?: string): Promise<number> {
+async function call(line: string, body?: string, conditions = {}): Promise<number> {
   const [method = '', path] = line.split(' ')
-  const headers = { authorization }
+  const headers = { authorization, ...conditions }
   const response = await fetch(service.url + path, { method, headers, ...(body !== undefined && { body }) })
   await response.arrayBuffer()
   return response.status
@@ -72,6 +72,23 @@ describe('the metrics', () => {
       assert.ok(sum > 0 && sum < 10, `${line}: ${sum} seconds`)
     }
     assert.equal(rise('http_requests_total', {}), calls.length)
+  })
+
+  it('change nothing of the writes that they time: of many with one If-Match, one is done', async () => {
+    for (const method of ['PUT', 'DELETE']) {
+      const created = await fetch(`${service.url}/book`, {
+        method: 'POST',
+        body: BOOK,
+        headers: { authorization },
+      })
+      const { data } = (await created.json()) as { data: { id: number } }
+      const conditions = { 'if-match': created.headers.get('etag') ?? '' }
+      const line = (i: number) => `${i === 0 ? method : 'PUT'} /book/${data.id}`
+      const statuses = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => call(line(29 - i), `{"year":${2 + i}}`, conditions)),
+      )
+      assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses))
+    }
   })
 
   it('time the operations of the store, and say what it has in use and how large its commits are', async () => {

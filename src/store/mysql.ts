@@ -5,21 +5,28 @@ import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-co
 import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, BOOK, pages, SELECT_PAGE } from './server-store.ts'
+import { attempt, BOOK, fieldsOf, pages, SELECT_PAGE } from './server-store.ts'
 import type { Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
 /** A number is sent as a double, whatever it is compared with. */
-const ID = 'CAST(? AS SIGNED)'
+const INTEGER = 'CAST(? AS SIGNED)'
 
 const INSERT = 'INSERT INTO books (title, author, year) VALUES (?, ?, ?)'
-const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${ID}`
+const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${INTEGER}`
 const UPDATE = `
   UPDATE books SET title = COALESCE(?, title), author = COALESCE(?, author), year = COALESCE(?, year)
-  WHERE id = ${ID}`
-const DELETE = `DELETE FROM books WHERE id = ${ID}`
-const PAGE = SELECT_PAGE(ID)
+  WHERE id = ${INTEGER}`
+const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
+const PAGE = SELECT_PAGE(INTEGER)
+
+/** Compares texts byte for byte: every collation that all servers have would at least ignore spaces at the end. */
+const IS_EXPECTED = `
+  CAST(COALESCE(title, '') AS BINARY) = CAST(? AS BINARY)
+  AND CAST(COALESCE(author, '') AS BINARY) = CAST(? AS BINARY) AND COALESCE(year, 0) = ${INTEGER}`
+const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
+const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED}`
 
 /**
  * Connects to a MySQL or MariaDB server, or one that is compatible, waiting for it if it is not ready yet.
@@ -58,11 +65,14 @@ class MysqlStore implements Store {
     )
   }
 
-  update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+  update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     return this.#use(async (connection) => {
       await connection.beginTransaction()
       const values = [title ?? null, author ?? null, year ?? null, id]
-      const { affectedRows } = await write(connection, UPDATE, values)
+      const { affectedRows } =
+        expected === undefined
+          ? await write(connection, UPDATE, values)
+          : await write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
       // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
       // which might be a book that was created just now. (Rows found count as affected, changed or not.)
       const book = affectedRows === 0 ? undefined : await read(connection, id)
@@ -71,8 +81,12 @@ class MysqlStore implements Store {
     })
   }
 
-  async delete(id: number): Promise<boolean> {
-    const { affectedRows } = await this.#use((connection) => write(connection, DELETE, [id]))
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    const { affectedRows } = await this.#use((connection) =>
+      expected === undefined
+        ? write(connection, DELETE, [id])
+        : write(connection, DELETE_EXPECTED, [id, ...fieldsOf(expected)]),
+    )
     return affectedRows === 1
   }
 

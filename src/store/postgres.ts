@@ -5,16 +5,24 @@ import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postg
 import { ensureSchema } from './postgres-schema.ts'
 import type { PostgresTarget } from './postgres-url.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, BOOK, pages, SELECT_PAGE } from './server-store.ts'
+import { attempt, BOOK, fieldsOf, pages, SELECT_PAGE } from './server-store.ts'
 import type { Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
-const UPDATE = `
+const SET = `
   UPDATE books SET title = coalesce($1, title), author = coalesce($2, author), year = coalesce($3, year)
-  WHERE id = $4::bigint RETURNING ${BOOK}`
+  WHERE id = $4::bigint`
+const UPDATE = `${SET} RETURNING ${BOOK}`
 const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
 const PAGE = SELECT_PAGE('$1::bigint')
+
+/** Compares texts byte for byte, whatever the collation of their columns. @param n the first of three placeholders. */
+const IS_EXPECTED = (n: number) => `
+  COALESCE(title, '') COLLATE "C" = $${n} AND COALESCE(author, '') COLLATE "C" = $${n + 1}
+  AND COALESCE(year, 0) = $${n + 2}`
+const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(5)} RETURNING ${BOOK}`
+const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
 
 /**
  * Connects to a PostgreSQL server, or one that is compatible, waiting for it if it is not ready yet.
@@ -52,13 +60,20 @@ class PostgresStore implements Store {
     return pages(async (after, time) => (await this.#query(PAGE, [after], time)).rows)
   }
 
-  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
-    const { rows } = await this.#query(UPDATE, [title, author, year, id])
+  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
+    const values = [title, author, year, id]
+    const { rows } =
+      expected === undefined
+        ? await this.#query(UPDATE, values)
+        : await this.#query(UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
     return rows[0]
   }
 
-  async delete(id: number): Promise<boolean> {
-    const { rowCount } = await this.#query(DELETE, [id])
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    const { rowCount } =
+      expected === undefined
+        ? await this.#query(DELETE, [id])
+        : await this.#query(DELETE_EXPECTED, [id, ...fieldsOf(expected)])
     return rowCount === 1
   }
 

@@ -1,4 +1,4 @@
-import type { Book } from '../book.ts'
+import type { Book, NewBook } from '../book.ts'
 import { describeError } from './connection-errors.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import { StoreUnavailable } from './store.ts'
@@ -10,6 +10,11 @@ const PAGE_TEXT = 64 * 1024
 /** The columns of a book. A table that was there before the service may have NULL in any of them but the id. */
 export const BOOK =
   "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
+
+/** The fields as values for the placeholders of a statement. */
+export function fieldsOf({ title, author, year }: NewBook): [title: string, author: string, year: number] {
+  return [title, author, year]
+}
 
 /** Attempts at what the server rolls back for the sake of others. */
 const ATTEMPTS = 5
