@@ -1,0 +1,39 @@
+import { setImmediate } from 'node:timers/promises'
+import { ImportRefused } from './import-report.ts'
+
+/**
+ * The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one, as some programs export it.
+ * @throws ImportRefused for anything else.
+ */
+export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  let decoder: TextDecoder | undefined
+  let start: Uint8Array = new Uint8Array()
+  for await (const chunk of bytes) {
+    if (decoder === undefined) {
+      // A byte order mark may come in parts.
+      start = Buffer.concat([start, chunk])
+      if (start.length < 2) continue
+      decoder = decoderFor(start)
+      yield textOf(decoder, start)
+    } else yield textOf(decoder, chunk)
+    // What is there already would otherwise be read without letting others have their turn.
+    await setImmediate()
+  }
+  if (decoder !== undefined) yield textOf(decoder)
+  else if (start.length > 0) yield textOf(decoderFor(start), start)
+}
+
+/** @param chunk undefined at the end, where nothing may be left. */
+function textOf(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined })
+  } catch (error) {
+    throw new ImportRefused('the file is not in UTF-8; save it in this encoding', { cause: error })
+  }
+}
+
+function decoderFor([first, second]: Uint8Array): TextDecoder {
+  const isLittle = first === 0xff && second === 0xfe
+  const isBig = first === 0xfe && second === 0xff
+  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8', { fatal: true })
+}

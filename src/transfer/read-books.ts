@@ -1,0 +1,97 @@
+import type { NewBook } from '../book.ts'
+import { csvRows, type Row } from './csv-rows.ts'
+import { type CsvSource, recognise } from './csv-sources.ts'
+import { bookOf, type FieldFault, isFault } from './fields.ts'
+import type { Format } from './formats.ts'
+import { ImportRefused, type ImportReport } from './import-report.ts'
+import { type Line, lines } from './lines.ts'
+
+/**
+ * The books of a file, in groups of bounded size. After the first bad row no more of them come, but the report is
+ * completed.
+ * @throws ImportRefused at the end, if a row is bad; or at once, for a file that cannot be read at all.
+ */
+export async function* readBooks(
+  bytes: AsyncIterable<Uint8Array>,
+  format: Format,
+  report: ImportReport,
+): AsyncGenerator<NewBook[], void> {
+  const groups = format === 'csv' ? fromCsv(bytes, report) : fromNdjson(bytes, report)
+  for await (const group of groups) {
+    if (report.faulty === 0 && group.length > 0) yield group
+  }
+  if (report.faulty > 0) throw new ImportRefused(report.summary)
+}
+
+async function* fromCsv(
+  bytes: AsyncIterable<Uint8Array>,
+  report: ImportReport,
+): AsyncGenerator<NewBook[], void> {
+  let source: CsvSource | undefined
+  let width = 0
+  const read = (row: Row) => bookOfRow(row, source as CsvSource, width, report)
+  for await (const rows of csvRows(bytes)) {
+    const header = source === undefined ? rows.shift() : undefined
+    if (header !== undefined) {
+      source = recognise(header.cells)
+      width = header.cells.length
+      report.source = source.name
+    }
+    yield collect(rows, read, report)
+  }
+  if (source === undefined) throw new ImportRefused('the file is empty: not even a line with the columns')
+}
+
+function bookOfRow(
+  { cells, isMalformed }: Row,
+  source: CsvSource,
+  width: number,
+  report: ImportReport,
+): NewBook | FieldFault {
+  if (isMalformed) return { field: null, reason: 'a quote stands where none may be, or is not closed' }
+  if (cells.length !== width) {
+    return { field: null, reason: `has ${cells.length} fields, and the first line has ${width}` }
+  }
+  const values = source.read(cells)
+  if (values.year !== undefined || !source.mayLackYear) return bookOf(values)
+  report.withoutYear++
+  return bookOf({ ...values, year: 0 })
+}
+
+async function* fromNdjson(
+  bytes: AsyncIterable<Uint8Array>,
+  report: ImportReport,
+): AsyncGenerator<NewBook[], void> {
+  report.source = 'this service'
+  for await (const group of lines(bytes)) yield collect(group, bookOfLine, report)
+}
+
+function bookOfLine({ text }: Line): NewBook | FieldFault {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { field: null, reason: 'is no JSON' }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { field: null, reason: 'is no JSON object' }
+  }
+  const { title, author, year } = value as Record<string, unknown>
+  return bookOf({ title, author, year })
+}
+
+/** Checks rows, counts them, and notes what is wrong with the bad ones. */
+function collect<Each extends { readonly line: number }>(
+  rows: readonly Each[],
+  read: (row: Each) => NewBook | FieldFault,
+  report: ImportReport,
+): NewBook[] {
+  const books: NewBook[] = []
+  for (const row of rows) {
+    const result = read(row)
+    report.rows++
+    if (isFault(result)) report.add({ line: row.line, ...result })
+    else books.push(result)
+  }
+  return books
+}
