@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
+import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 
 /** The schemas that the OpenAPI document names; endpoints refer to them by their `$id`. */
 export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData]
@@ -47,6 +48,8 @@ interface Endpoint {
   readonly data: Type.TSchema
   /** Whether the entity tag of the book goes with its success. */
   readonly tagged?: boolean
+  /** Whether the books can also be had as a file. */
+  readonly files?: boolean
   /** Whether it answers 304 to a client that has the book already. */
   readonly revalidated?: boolean
   /** The failures of its own; those of every endpoint are added. */
@@ -71,7 +74,9 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   const { data } = endpoint
   const response: Record<number, Type.TSchema> = {
     [endpoint.success.status]: {
-      ...envelopeSchema([endpoint.success], reference(data), example(data)),
+      ...(endpoint.files ? withFiles : asItIs)(
+        envelopeSchema([endpoint.success], reference(data), example(data)),
+      ),
       ...(endpoint.tagged ? tagged : {}),
     },
     ...(endpoint.revalidated ? { 304: Type.Null({ description: 'Not modified', ...tagged }) } : {}),
@@ -89,6 +94,15 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
     ...(endpoint.query ? { describedOnly: { querystring: endpoint.query } } : {}),
     response,
   }
+}
+
+const asItIs = (schema: Type.TSchema) => schema
+
+/** The same answer as a file, for clients that prefer one. */
+function withFiles(schema: Type.TSchema): Type.TSchema {
+  const file = { schema: Type.String() }
+  const files = Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], file]))
+  return { ...schema, content: { 'application/json': { schema, example: example(schema) }, ...files } }
 }
 
 /** The schema by name if it has one, or else itself. */

@@ -6,6 +6,7 @@ import type {
   FastifyRequest,
   onRequestHookHandler,
 } from 'fastify'
+import { negotiate } from './accept.ts'
 import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
@@ -14,9 +15,11 @@ import type { Cursors } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
-import { allPages, listing, listText, readPage } from './listing.ts'
+import { allPages, enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
 import type { Store } from './store/store.ts'
+import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
+import { type Framing, framings } from './transfer/write-books.ts'
 
 export interface Services {
   readonly store: Store
@@ -92,11 +95,17 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
+      files: true,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
-      reply.type('application/json; charset=utf-8')
+      const { type, framing, disposition } = chooseForm(request)
+      const announce = () => {
+        reply.type(`${type}; charset=utf-8`)
+        if (disposition !== undefined) reply.header('content-disposition', disposition)
+      }
+      addVary(reply, 'Accept')
       const queryString = queryStringOf(request)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
@@ -106,16 +115,22 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
           const next = nextPage(queryString, cursors.write(page.last, asked.query))
           reply.header('link', `</books?${next}>; rel="next"`)
         }
-        return listText(page.json)
+        announce()
+        return listText(page.json, framing)
       }
       // A HEAD request has no use for the books; without them its length is not known either.
-      if (request.method === 'HEAD') return Readable.from([])
-      const list = await listing(asked ? allPages(store, asked.query, asked.after) : store.list())
+      if (request.method === 'HEAD') {
+        announce()
+        return Readable.from([])
+      }
+      const pages = asked ? allPages(store, asked.query, asked.after) : store.list()
+      const list = await listing(pages, framing)
       if (list instanceof Readable) {
         list.once('error', (error) =>
           request.log.error({ err: error }, 'a list was cut: the store failed midway'),
         )
       }
+      announce()
       return list
     },
   })
@@ -199,6 +214,20 @@ function requireToken(auth: Auth): onRequestHookHandler {
     if (typeof valid === 'boolean') settle(valid)
     else valid.then(settle, done)
   }
+}
+
+/** How the list is answered: in the envelope, unless a file is preferred. */
+function chooseForm({ headers }: FastifyRequest): { type: string; framing: Framing; disposition?: string } {
+  const types = FORMATS.map((format) => MEDIA_TYPES[format])
+  const type = negotiate(headers.accept, ['application/json', ...types])
+  const format = FORMATS.find((each) => MEDIA_TYPES[each] === type)
+  if (format === undefined) return { type, framing: enveloped }
+  return { type, framing: framings[format], disposition: `attachment; filename="books.${format}"` }
+}
+
+function addVary(reply: FastifyReply, name: string): void {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? name : `${others}, ${name}`)
 }
 
 /** Refuses a login, right or wrong, from an address that has failed too often. */

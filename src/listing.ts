@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { BookQuery, Position } from './book-query.ts'
 import { envelope, success } from './envelope.ts'
 import type { Page, Store } from './store/store.ts'
+import type { Framing } from './transfer/write-books.ts'
 
 /** Bounds of a page that a client asks for, in bytes of text, and of one that is read for a longer list. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
@@ -39,22 +40,28 @@ const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(
   string,
 ]
 
-/** The answer with these books, given as their JSON text separated by commas. */
-export const listText = (books: string) => HEAD + books + TAIL
+/** The list as the envelope has it. */
+export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, of: (page) => page }
+
+/** The whole answer with one page. */
+export const listText = (page: string, { head, tail, of }: Framing) => head + of(page) + tail
 
 /**
- * The answer to GET /books as JSON text, without ever holding more than a few pages of it: a list that ends within
+ * The answer to GET /books, without ever holding more than a few pages of it: a list that ends within
  * one page as a string, a longer one as a stream that reads the next page when the client has taken the last.
  * If a page cannot be read, the promise is rejected, or the stream destroyed once it has begun.
  * @param pages as Store.list makes them.
  */
-export async function listing(pages: AsyncIterable<string>): Promise<string | Readable> {
+export async function listing(
+  pages: AsyncIterable<string>,
+  framing: Framing = enveloped,
+): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const first = await iterator.next()
-  if (first.done) return listText('')
+  if (first.done) return listText('', framing)
   const second = await iterator.next()
-  if (second.done) return listText(first.value)
-  const text = chunks(first.value, second.value, iterator)
+  if (second.done) return listText(first.value, framing)
+  const text = chunks(first.value, second.value, iterator, framing)
   return new Readable({
     // Pages are large enough: one ahead of the client is all that a faster answer needs.
     objectMode: true,
@@ -76,15 +83,16 @@ async function* chunks(
   first: string,
   second: string,
   rest: AsyncIterator<string>,
+  { head, between, tail, of }: Framing,
 ): AsyncGenerator<string, undefined> {
-  yield HEAD + first
+  yield head + of(first)
   for (let page = second; ; ) {
     // A client that takes every page at once would otherwise keep all others waiting.
     await setImmediate()
-    yield `,${page}`
+    yield between + of(page)
     const next = await rest.next()
     if (next.done) break
     page = next.value
   }
-  yield TAIL
+  yield tail
 }

@@ -61,6 +61,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   routing: ['envelope'],
   openapi: ['api-schema', 'auth', 'book'],
   api: [
+    'accept',
     'api-schema',
     'auth',
     'book',
@@ -72,14 +73,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'listing',
     'type login-limit',
     'type store/store',
+    'transfer/formats',
+    'transfer/write-books',
   ],
   'list-request': ['type book', 'type book-query', 'type cursor', 'envelope', 'words'],
   cursor: ['type book-query'],
   'conditional-write': ['type book', 'envelope', 'etag', 'store/store'],
   etag: ['type book'],
-  'api-schema': ['auth', 'book', 'envelope'],
+  'api-schema': ['auth', 'book', 'envelope', 'transfer/formats'],
   connection: ['envelope'],
-  listing: ['type book-query', 'envelope', 'type store/store'],
+  listing: ['type book-query', 'envelope', 'type store/store', 'type transfer/write-books'],
+  accept: [],
   config: ['setting-values', 'store/db-url'],
 
   'store/open': [

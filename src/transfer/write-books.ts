@@ -1,22 +1,26 @@
 import type { Book } from '../book.ts'
 import { COLUMNS, type Format } from './formats.ts'
 
+/** How pages of books become one text. */
+export interface Framing {
+  /** Before the first page, between two, and after the last; without a page, `head` and `tail` are all. */
+  readonly head: string
+  readonly between: string
+  readonly tail: string
+  /** @param page as Store.list makes them: the JSON text of books, separated by commas. */
+  of(page: string): string
+}
+
 /** Ends a line of CSV (RFC 4180 §2.1). */
 const CRLF = '\r\n'
 
 /** What a field cannot have unless it is in quotes (RFC 4180 §2.6). */
 const NEEDS_QUOTES = /[",\r\n]/
 
-/**
- * The text of a file with books, in parts of about the size of the pages.
- * @param pages as Store.list makes them: the JSON text of books, separated by commas.
- */
-export async function* writeBooks(
-  pages: AsyncIterable<string>,
-  format: Format,
-): AsyncGenerator<string, void> {
-  if (format === 'csv') yield COLUMNS.join(',') + CRLF
-  for await (const page of pages) yield format === 'csv' ? csvOf(page) : ndjsonOf(page)
+/** Those of the formats for files. */
+export const framings: Readonly<Record<Format, Framing>> = {
+  csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', of: csvOf },
+  ndjson: { head: '', between: '', tail: '', of: ndjsonOf },
 }
 
 function csvOf(page: string): string {
@@ -34,5 +38,5 @@ function quoted(text: string): string {
 
 /** Between two books, and nowhere else, stands this: within a string the quote would be escaped (RFC 8259 §7). */
 function ndjsonOf(page: string): string {
-  return `${page.replaceAll('},{"id":', '}\n{"id":')}\n`
+  return page === '' ? '' : `${page.replaceAll('},{"id":', '}\n{"id":')}\n`
 }

@@ -8,7 +8,7 @@ import { NewBook } from '../../src/book.ts'
 import { bookOf, isFault } from '../../src/transfer/fields.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/transfer/formats.ts'
 import { MAX_FAULTS } from '../../src/transfer/import-report.ts'
-import { writeBooks } from '../../src/transfer/write-books.ts'
+import { framings } from '../../src/transfer/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { readFile } from './read.ts'
 
@@ -16,13 +16,13 @@ const EXAMPLES = join(import.meta.dirname, '../../examples/books.csv')
 
 /** The text of a file with these books, as the pages of a store are written. */
 async function write(books: readonly NewBook[], format: Format, pageLength = 3): Promise<string> {
-  async function* pages(): AsyncGenerator<string> {
-    const all = books.map(({ title, author, year }, i) => ({ id: i + 1, title, author, year }))
-    for (let i = 0; i < all.length; i += pageLength) {
-      yield JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)
-    }
+  const { head, between, tail, of } = framings[format]
+  const all = books.map(({ title, author, year }, i) => ({ id: i + 1, title, author, year }))
+  const pages: string[] = []
+  for (let i = 0; i < all.length; i += pageLength) {
+    pages.push(of(JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)))
   }
-  return (await Array.fromAsync(writeBooks(pages(), format))).join('')
+  return head + pages.join(between) + tail
 }
 
 for (const format of FORMATS) {
@@ -56,10 +56,7 @@ for (const format of FORMATS) {
     })
 
     it('have to be in UTF-8', async () => {
-      const { books, error } = await readFile(
-        Buffer.from((await write([], format)) + '\xff', 'latin1'),
-        format,
-      )
+      const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
       assert.deepEqual(books, [])
       assert.equal(error, 'the file is not in UTF-8; save it in this encoding')
     })
