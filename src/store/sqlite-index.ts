@@ -41,7 +41,8 @@ export class BookIndex {
     this.#forget = database.prepare('DELETE FROM unindexed WHERE id <= ?')
     this.#last = database.prepare('SELECT max(id) AS id FROM unindexed')
     // FTS5 leaves a last row id behind that is too large for a number.
-    for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget]) statement.setReadBigInts(true)
+    for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
+      statement.setReadBigInts(true)
   }
 
   /** The last book that is noted; 0 if there is none. */

@@ -1,0 +1,36 @@
+import { SORT_KEY_LENGTH } from '../book-query.ts'
+import type { Dialect } from './query-sql.ts'
+
+/** The columns of the table by which it has indexes, as they are computed. */
+export const KEYS = {
+  id: 'id',
+  title: `CAST(LEFT(COALESCE(title, ''), ${SORT_KEY_LENGTH}) AS BINARY)`,
+  author: `CAST(LEFT(COALESCE(author, ''), ${SORT_KEY_LENGTH}) AS BINARY)`,
+  year: 'COALESCE(year, 0)',
+}
+
+const KEY_COLUMNS = { id: 'id', title: 'title_key', author: 'author_key', year: 'year_key' }
+
+/**
+ * All texts are compared as bytes, which in UTF-8 are in the order of code points: a column may have any collation,
+ * and even utf8mb4_bin takes texts for equal that differ in spaces at their end.
+ * @param hasKeys whether the table has columns for the keys.
+ */
+export const dialect = (hasKeys: boolean): Dialect => ({
+  placeholder: () => '?',
+  key: (name) => (hasKeys ? KEY_COLUMNS : KEYS)[name],
+  equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
+  hasWords(words, whole, bind) {
+    const matches = (word: string) =>
+      whole ? `word = ${bind(word)}` : `word >= ${bind(word)} AND word < CONCAT(${bind(word)}, 0xFF)`
+    // The longest probably has the fewest books, which are then tested for the others. (Joins of as many tables as
+    // there are words would take long to plan.)
+    const [first = '', ...others] = words.toSorted((a, b) => b.length - a.length)
+    return [
+      `id IN (SELECT book FROM book_words WHERE ${matches(first)})`,
+      ...others.map(
+        (word) => `(SELECT 1 FROM book_words WHERE book = books.id AND ${matches(word)} LIMIT 1) IS NOT NULL`,
+      ),
+    ].join(' AND ')
+  },
+})
