@@ -80,6 +80,8 @@ function wordsBetweenSpaces(text: string): string[][] {
 function fold(text: string): string {
   return text
     .normalize('NFKD')
+    // Both ways, because there is no single letter of the other case for some, such as ß.
+    .toLowerCase()
     .toUpperCase()
     .toLowerCase()
     .normalize('NFKD')

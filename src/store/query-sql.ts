@@ -13,6 +13,8 @@ export interface Dialect {
   equals(name: 'title' | 'author', placeholder: string): string
   /** That the book has all words, each as a whole word or else as the beginning of one. */
   hasWords(words: readonly string[], whole: boolean, bind: (value: string) => string): string
+  /** That it has not all of them as whole words. */
+  lacksWords(words: readonly string[], bind: (value: string) => string): string
 }
 
 /** A condition of a statement, in SQL, and the values of its placeholders in their order. */
@@ -33,7 +35,7 @@ export interface Run extends Condition {
 /** The condition of a filter alone. */
 export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
   const conditions = new Conditions(dialect, filter)
-  if (filter.words !== undefined) conditions.words(filter.words, false)
+  if (filter.words !== undefined) conditions.hasWords(filter.words, false)
   return conditions
 }
 
@@ -52,7 +54,7 @@ export async function* runs(
     const conditions = new Conditions(dialect, filter)
     return filter.words === undefined || order === 'relevance'
       ? conditions
-      : conditions.words(filter.words, false)
+      : conditions.hasWords(filter.words, false)
   }
   const run = (conditions: Condition, fields: readonly SortField[], whole = false): Run => ({
     where: conditions.where,
@@ -65,8 +67,8 @@ export async function* runs(
   if (order === 'relevance') {
     const words = filter.words ?? []
     const [rank = 0, id = 0] = after ?? []
-    if (rank === 0) yield run(all().words(words, true).compare('id', '>', id), BY_ID, true)
-    const others = all().words(words, false).words(words, true, false)
+    if (rank === 0) yield run(all().hasWords(words, true).compare('id', '>', id), BY_ID, true)
+    const others = all().hasWords(words, false).lacksWords(words)
     yield run(others.compare('id', '>', rank === 0 ? 0 : id), BY_ID)
     return
   }
@@ -125,9 +127,13 @@ class Conditions implements Condition {
     return this
   }
 
-  words(words: readonly string[], whole: boolean, wanted = true): this {
-    const condition = this.#dialect.hasWords(words, whole, (word) => this.#bind('title', word))
-    this.#all.push(wanted ? condition : `NOT (${condition})`)
+  hasWords(words: readonly string[], whole: boolean): this {
+    this.#all.push(this.#dialect.hasWords(words, whole, this.#bindText))
+    return this
+  }
+
+  lacksWords(words: readonly string[]): this {
+    this.#all.push(this.#dialect.lacksWords(words, this.#bindText))
     return this
   }
 
@@ -150,6 +156,8 @@ class Conditions implements Condition {
     if (key === undefined) throw new Error('a position has fewer values than the order has fields')
     return `${this.#dialect.key(name)} ${operator} ${this.#bind(name, key)}`
   }
+
+  readonly #bindText = (text: string) => this.#bind('title', text)
 
   #bind(name: keyof Book, value: Value): string {
     this.values.push(value)

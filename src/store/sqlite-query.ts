@@ -3,57 +3,67 @@ import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
 import { type Found, readPage, type Source } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
+import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
 import type { Page, PageBounds } from './store.ts'
 
-const KEYS = { id: 'id', title: 'title_key', author: 'author_key', year: 'year_key' }
-
-const dialect: Dialect = {
-  placeholder: () => '?',
-  key: (name) => KEYS[name],
-  equals: (name, placeholder) => `${name} = ${placeholder}`,
-  hasWords: (words, whole, bind) =>
-    `id IN (SELECT rowid FROM book_words WHERE book_words MATCH ${bind(matchExpression(words, whole))})`,
+/** Whether there are changes that the index does not have. */
+export function isIndexBehind(database: DatabaseSync): boolean {
+  return database.prepare('SELECT 1 FROM unindexed').get() !== undefined
 }
 
-/** The words have only letters, digits and marks, so nothing in them means anything to FTS5. */
-const matchExpression = (words: readonly string[], whole: boolean) =>
-  words.map((word) => `"${word}"${whole ? '' : '*'}`).join(' AND ')
+/** Whether the query needs the index at all. */
+export function needsIndex({ filter, order }: BookQuery): boolean {
+  const isById = order !== 'relevance' && order[0]?.name === 'id'
+  return !isById || Object.keys(filter).length > 0
+}
 
-/** Reads the books of queries from a database file, by its index (sqlite-index.ts). */
-export class SqliteQueries implements Source {
-  readonly dialect = dialect
+/** Reads a page as Store.page promises it. */
+export function readSqlitePage(
+  database: DatabaseSync,
+  query: BookQuery,
+  after: Position | undefined,
+  bounds: PageBounds,
+): Promise<Page> {
+  const tables = needsIndex(query)
+    ? { books: true, keys: true, words: query.filter.words !== undefined }
+    : { books: true, keys: false, words: false }
+  return readPage(new Reading(database, tables), query, after, bounds)
+}
+
+export function countBooks(database: DatabaseSync, filter: BookFilter): number {
+  const tables = tablesOf(filter)
+  const { where, values } = conditionOf(filter, dialectOf(tables))
+  const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${where}`)
+  return Number(statement.get(...values)?.books)
+}
+
+class Reading implements Source {
+  readonly dialect: Dialect
   readonly #database: DatabaseSync
+  readonly #from: string
+  readonly #columns: string
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, tables: Tables) {
+    this.dialect = dialectOf(tables)
     this.#database = database
-  }
-
-  /** Whether there are changes that the index does not have. */
-  get isBehind(): boolean {
-    return this.#database.prepare('SELECT 1 FROM unindexed').get() !== undefined
-  }
-
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
-    return readPage(this, query, after, bounds)
-  }
-
-  count(filter: BookFilter): number {
-    const { where, values } = conditionOf(filter, dialect)
-    const from = Object.keys(filter).length === 0 ? 'books' : 'book_keys JOIN books USING (id)'
-    const row = this.#database.prepare(`SELECT count(*) AS books FROM ${from} WHERE ${where}`).get(...values)
-    return Number(row?.books)
+    this.#from = joined(tables)
+    const keys = tables.keys ? ', title_key, author_key, year_key' : ''
+    this.#columns = `${this.dialect.key('id')} AS id, title, author, year${keys}`
   }
 
   async read({ where, orderBy, values }: Run, books: number, text: number): Promise<Found[]> {
-    const statement = this.#database.prepare(`
-      SELECT id, title, author, year, title_key, author_key, year_key FROM book_keys JOIN books USING (id)
-      WHERE ${where} ORDER BY ${orderBy} LIMIT ?`)
+    const statement = this.#database.prepare(
+      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${where} ORDER BY ${orderBy} LIMIT ?`,
+    )
     const found: Found[] = []
     let room = text
     for (const row of statement.iterate(...values, books)) {
       const { id, title, author, year, title_key, author_key, year_key } = row as unknown as Row
       const book = { id, title, author, year }
-      found.push({ book, key: { id, title: title_key, author: author_key, year: year_key } })
+      found.push({
+        book,
+        key: { id, title: title_key ?? title, author: author_key ?? author, year: year_key ?? year },
+      })
       room -= Buffer.byteLength(title) + Buffer.byteLength(author)
       if (room <= 0) break
     }
@@ -62,14 +72,15 @@ export class SqliteQueries implements Source {
 
   async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
     const statement = this.#database.prepare(`
-      SELECT ${dialect.key(field.name)} AS key FROM book_keys JOIN books USING (id)
-      WHERE ${where} ORDER BY ${orderBy([field], dialect)} LIMIT 1 OFFSET ?`)
+      SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from}
+      WHERE ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
     return statement.get(...values, number - 1)?.key as Value | undefined
   }
 }
 
+/** A book, and what the index has of it if that was read too. */
 interface Row extends Book {
-  readonly title_key: string
-  readonly author_key: string
-  readonly year_key: number
+  readonly title_key?: string
+  readonly author_key?: string
+  readonly year_key?: number
 }

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { openConnection } from './sqlite-connection.ts'
 import { asFailed, type Failed } from './sqlite-failure.ts'
-import { SqliteQueries } from './sqlite-query.ts'
+import { countBooks, isIndexBehind, readSqlitePage } from './sqlite-query.ts'
 import type { Page, PageBounds } from './store.ts'
 
 export type Question =
@@ -20,7 +20,7 @@ export type Question =
 
 export interface ReaderMessage {
   readonly question: Question
-  /** Whether the index is known to be good enough. */
+  /** Whether the index is known to be good enough, or is not needed. */
   readonly isIndexed: boolean
 }
 
@@ -28,15 +28,15 @@ export type ReaderAnswer = { readonly result: Page | number } | 'behind' | Faile
 
 const database = openConnection(workerData)
 database.exec('PRAGMA query_only = ON')
-const queries = new SqliteQueries(database)
 
 /** In one transaction, so that all statements of an answer see the same books. */
 async function answer({ question, isIndexed }: ReaderMessage): Promise<ReaderAnswer> {
   try {
     database.exec('BEGIN')
-    if (!isIndexed && queries.isBehind) return 'behind'
-    if (question.kind === 'count') return { result: queries.count(question.filter) }
-    return { result: await queries.page(question.query, question.after, question.bounds) }
+    if (!isIndexed && isIndexBehind(database)) return 'behind'
+    if (question.kind === 'count') return { result: countBooks(database, question.filter) }
+    const { query, after, bounds } = question
+    return { result: await readSqlitePage(database, query, after, bounds) }
   } catch (error) {
     return asFailed(error)
   } finally {

@@ -5,14 +5,18 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
+import { needsIndex } from './sqlite-query.ts'
 import { SqliteReader } from './sqlite-reader.ts'
 import type { Question } from './sqlite-reader-thread.ts'
 import { ensureSchema, schemaVersion } from './sqlite-schema.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
-import { type Page, type PageBounds, type Store, StoreNotOpened } from './store.ts'
+import { type Page, type PageBounds, type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
 
 /** A page of the list ends with the book that makes its JSON text as long as this. */
 const PAGE_LENGTH = 64 * 1024
+
+/** How long a query waits for the index, in milliseconds. */
+const INDEX_TIME = 4000
 
 /**
  * Opens or creates the database file, its directory included.
@@ -78,11 +82,12 @@ class SqliteStore implements Store {
   }
 
   async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
-    return (await this.#ask({ kind: 'page', query, after, bounds })) as Page
+    const question = { kind: 'page', query, after, bounds } as const
+    return (await this.#ask(question, !needsIndex(query))) as Page
   }
 
   async count(filter: BookFilter): Promise<number> {
-    return (await this.#ask({ kind: 'count', filter })) as number
+    return (await this.#ask({ kind: 'count', filter }, Object.keys(filter).length === 0)) as number
   }
 
   async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
@@ -104,10 +109,10 @@ class SqliteStore implements Store {
     this.#database.close()
   }
 
-  async #ask(question: Question): Promise<Page | number> {
-    let answer = await this.#reader.ask({ question, isIndexed: false })
+  async #ask(question: Question, isIndexed: boolean): Promise<Page | number> {
+    let answer = await this.#reader.ask({ question, isIndexed })
     if (answer === 'behind') {
-      await this.#writer.index()
+      await inTime(this.#writer.index())
       answer = await this.#reader.ask({ question, isIndexed: true })
     }
     if (answer === 'behind') throw new Error('a question was not answered')
@@ -128,6 +133,14 @@ class SqliteStore implements Store {
       return text === '' ? undefined : { json: text, last }
     })
   }
+}
+
+/** @throws StoreUnavailable when the index takes too long, as for the many books of an earlier release. */
+async function inTime(indexed: Promise<void>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = new StoreUnavailable('the index of the books is being built')
+  const timer = setTimeout(() => reject(late), INDEX_TIME)
+  await Promise.race([indexed, promise]).finally(() => clearTimeout(timer))
 }
 
 function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {

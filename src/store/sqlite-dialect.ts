@@ -1,0 +1,41 @@
+import type { BookFilter } from '../book-query.ts'
+import type { Dialect } from './query-sql.ts'
+
+/** The tables in which queries find books: the books themselves, and their index (sqlite-index.ts). */
+export interface Tables {
+  readonly books: boolean
+  readonly keys: boolean
+  readonly words: boolean
+}
+
+/** The tables that a filter needs. */
+export function tablesOf({ words, title, author, ...years }: BookFilter): Tables {
+  const texts = title !== undefined || author !== undefined
+  return { books: texts, keys: texts || Object.keys(years).length > 0, words: words !== undefined }
+}
+
+/** The tables joined by the id. The words come first, so that books are looked up only as they are found. */
+export function joined({ books, keys, words }: Tables): string {
+  if (!words) return keys ? `book_keys${books ? ' JOIN books USING (id)' : ''}` : 'books'
+  const join = (table: string) => ` JOIN ${table} ON ${table}.id = book_words.rowid`
+  return `book_words${keys ? join('book_keys') : ''}${books ? join('books') : ''}`
+}
+
+/** How conditions are written on these tables. */
+export function dialectOf({ keys, words }: Tables): Dialect {
+  const id = words ? 'book_words.rowid' : keys ? 'book_keys.id' : 'id'
+  const names = { id, title: 'title_key', author: 'author_key', year: 'year_key' }
+  return {
+    placeholder: () => '?',
+    key: (name) => names[name],
+    equals: (name, placeholder) => `${name} = ${placeholder}`,
+    hasWords: (words, whole, bind) => `book_words MATCH ${bind(matching(words, whole))}`,
+    lacksWords: (words, bind) =>
+      `${id} NOT IN (SELECT rowid FROM book_words WHERE book_words MATCH ${bind(matching(words, true))})`,
+  }
+}
+
+/** In the language of FTS5. Words have letters, digits and marks only, none of which means anything there. */
+function matching(words: readonly string[], whole: boolean): string {
+  return words.map((word) => `"${word}"${whole ? '' : '*'}`).join(' AND ')
+}

@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { assertAnswer, type Book, type Reply, targets } from './client.ts'
+import { useSession } from './session.ts'
+
+/** Query strings that say nothing, or something that cannot be. `*` is an author of the tests. */
+const MALFORMED = [
+  ...[
+    'limit=0',
+    'limit=1001',
+    'limit=-1',
+    'limit=',
+    'limit=1.5',
+    'limit=1e2',
+    'limit=01',
+    'limit=+1',
+    'limit=%31%30x',
+    'limit',
+  ],
+  ...[
+    'limit=1&limit=1',
+    'LIMIT=1',
+    'limit[]=1',
+    'offset=1',
+    'page=2',
+    'x=1',
+    '=1',
+    '&',
+    'limit=1&',
+    '&limit=1',
+    '__proto__=1',
+  ],
+  ...[
+    'sort=',
+    'sort=isbn',
+    'sort=title,',
+    'sort=,title',
+    'sort=title,title',
+    'sort=title,-title',
+    'sort=--title',
+  ],
+  ...[
+    'sort=Title',
+    'sort=title%20',
+    'sort=+title',
+    'sort=title;year',
+    'sort=id,id',
+    'sort=constructor',
+    'sort=relevance',
+  ],
+  ...[
+    'year=',
+    'year=x',
+    'year=1.0',
+    'year=1e3',
+    'year=01',
+    'year=-0',
+    'year=%2B1',
+    'year=9007199254740992',
+    'year=NaN',
+  ],
+  ...['year_min=', 'year_max=x', 'year_min=Infinity', 'year_max=-9007199254740992', 'year_min=0x10'],
+  ...['count=', 'count=1', 'count=TRUE', 'count=yes', 'q=', 'q=+', 'q=%20', 'q=...', 'q=%F0%9F%98%80'],
+  `q=${Array.from({ length: 33 }, (_, i) => `w${i}`).join('+')}`,
+  ...['title=%', 'title=%zz', 'title=%C3%28', 'title=%ED%A0%80', 'title=%00', 'author=%FF', 'q=%00a'],
+  ...['after=', 'after=x', 'after=AAAAAAAAAAAAAAAAAAAAAAAA', 'after=%20', 'after=1', 'limit=5&after=null'],
+]
+
+for (const target of targets()) {
+  describe(`decisions: pages, order, filters and search of the list (${target.name})`, () => {
+    const session = useSession(target)
+    const list = (query: string) => session.call<Book[]>('GET', `/books?${query}`)
+
+    /** An author that no other book has, so that the tests can be run against a catalogue in use. */
+    const newAuthor = () => `Tester ${crypto.randomUUID().replaceAll('-', '')}`
+
+    async function create(
+      author: string,
+      titles: readonly string[],
+      year = (i: number) => i,
+    ): Promise<Book[]> {
+      const books: Book[] = []
+      for (const [i, title] of titles.entries())
+        books.push(await session.create({ title, author, year: year(i) }))
+      return books
+    }
+
+    function dataOf(reply: Reply<Book[]>): Book[] {
+      assertAnswer(reply, 200, 'Books retrieved successfully')
+      return reply.body.data
+    }
+
+    const titles = async (query: string) => dataOf(await list(query)).map(({ title }) => title)
+
+    /** The path of the next page (RFC 8288 §3). */
+    function next({ headers }: Reply): string | undefined {
+      const link = headers.get('link')
+      if (link === null) return undefined
+      const [, path] = /^<([^>]*)>; rel="next"$/.exec(link) ?? []
+      assert.ok(path, `Link: ${link}`)
+      return path
+    }
+
+    /** The books of all pages, and how many pages there were. */
+    async function walk(query: string): Promise<{ books: Book[]; pages: number }> {
+      const books: Book[] = []
+      let path: string | undefined = `/books?${query}`
+      let pages = 0
+      for (; path !== undefined; pages++) {
+        const reply: Reply<Book[]> = await session.call<Book[]>('GET', path)
+        books.push(...dataOf(reply))
+        path = next(reply)
+      }
+      return { books, pages }
+    }
+
+    it('pages follow one another by Link, until there are no more books', async () => {
+      const author = newAuthor()
+      const created = await create(author, ['a', 'b', 'c', 'd', 'e'])
+      for (const [limit, pages] of [
+        [1, 5],
+        [2, 3],
+        [4, 2],
+        [5, 1],
+        [1000, 1],
+      ] as const) {
+        const query = new URLSearchParams({ author, limit: String(limit) })
+        assert.deepEqual(await walk(query.toString()), { books: created, pages }, `limit ${limit}`)
+      }
+    })
+
+    it('a page of all books needs no other parameter, and its Link keeps those that it had', async () => {
+      const author = newAuthor()
+      await create(author, ['a', 'b'])
+      const all = await list('limit=1')
+      assert.equal(dataOf(all).length, 1)
+      assert.match(next(all) ?? '', /^\/books\?limit=1&after=[\w-]+$/)
+      const some = await list(`author=${encodeURIComponent(author)}&sort=-title&limit=1&count=true`)
+      const parameters = new URLSearchParams(next(some)?.split('?')[1])
+      parameters.delete('after')
+      assert.deepEqual(
+        [...parameters],
+        [
+          ['author', author],
+          ['sort', '-title'],
+          ['limit', '1'],
+          ['count', 'true'],
+        ],
+      )
+    })
+
+    it('the next page begins where the last ended, although its last book is gone and others have come', async () => {
+      const author = newAuthor()
+      const created = await create(author, ['a', 'c', 'e', 'g'])
+      const first = await list(`author=${encodeURIComponent(author)}&sort=title&limit=2`)
+      assert.deepEqual(dataOf(first), created.slice(0, 2))
+      await session.call('DELETE', `/book/${created[1]?.id}`)
+      await create(author, ['b', 'd'])
+      const second = await session.call<Book[]>('GET', next(first) ?? '')
+      assert.deepEqual(
+        dataOf(second).map(({ title }) => title),
+        ['d', 'e'],
+      )
+    })
+
+    it('count=true tells the number of all books of the filter, on every page and without one', async () => {
+      const author = newAuthor()
+      await create(author, ['a', 'b', 'c'])
+      const query = `author=${encodeURIComponent(author)}`
+      const counted = await list(`${query}&limit=2&count=true`)
+      assert.equal(counted.headers.get('x-total-count'), '3')
+      assert.equal((await session.call('GET', next(counted) ?? '')).headers.get('x-total-count'), '3')
+      assert.equal((await list(`${query}&count=true`)).headers.get('x-total-count'), '3')
+      assert.equal((await list(`${query}&count=false`)).headers.get('x-total-count'), null)
+      assert.equal((await list(`${query}&limit=2`)).headers.get('x-total-count'), null)
+      assert.ok(Number((await list('limit=1&count=true')).headers.get('x-total-count')) >= 3)
+    })
+
+    it('sort orders by its fields in their order, the highest first after "-", and by id in the end', async () => {
+      const author = newAuthor()
+      const books = await create(author, ['b', 'a', 'b', 'a'], (i) => [2, 2, 1, 2][i] ?? 0)
+      const orders: Record<string, number[]> = {
+        id: [0, 1, 2, 3],
+        '-id': [3, 2, 1, 0],
+        title: [1, 3, 0, 2],
+        '-title': [0, 2, 1, 3],
+        'title,-id': [3, 1, 2, 0],
+        year: [2, 0, 1, 3],
+        '-year': [0, 1, 3, 2],
+        'year,-title': [2, 0, 1, 3],
+        '-year,title': [1, 3, 0, 2],
+        'author,-year,title': [1, 3, 0, 2],
+        'id,title': [0, 1, 2, 3],
+      }
+      for (const [sort, order] of Object.entries(orders)) {
+        const expected = order.map((i) => books[i])
+        for (const limit of ['', '&limit=1', '&limit=3']) {
+          const query = `author=${encodeURIComponent(author)}&sort=${sort}${limit}`
+          assert.deepEqual((await walk(query)).books, expected, query)
+        }
+      }
+    })
+
+    it('texts compare by code point', async () => {
+      const author = newAuthor()
+      const sorted = [
+        '',
+        ' ',
+        'A',
+        'Z',
+        'a',
+        'a ',
+        'a!',
+        'aa',
+        'b',
+        'z',
+        'Ä',
+        'ß',
+        'ä',
+        'Ω',
+        '中',
+        '\uE000',
+        '\uFFFD',
+        '😀',
+      ]
+      await create(author, sorted.toReversed())
+      assert.deepEqual(await titles(`author=${encodeURIComponent(author)}&sort=title`), sorted)
+      assert.deepEqual(await titles(`author=${encodeURIComponent(author)}&sort=-title`), sorted.toReversed())
+    })
+
+    it('title and author are exact, to the last space; year, year_min and year_max are numbers', async () => {
+      const author = newAuthor()
+      await create(author, ['a', 'A', 'a ', 'á', '', '%', '+'], (i) => i - 2)
+      const of = (query: string) => titles(`author=${encodeURIComponent(author)}&${query}`)
+      assert.deepEqual(await of('title=a'), ['a'])
+      assert.deepEqual(await of('title=a+'), ['a '])
+      assert.deepEqual(await of('title=a%20'), ['a '])
+      assert.deepEqual(await of('title='), [''])
+      assert.deepEqual(await of('title=%25'), ['%'])
+      assert.deepEqual(await of('title=%2B'), ['+'])
+      assert.deepEqual(await of('year=-1'), ['A'])
+      assert.deepEqual(await of('year_min=1&year_max=2'), ['á', ''])
+      assert.deepEqual(await of('year_min=3'), ['%', '+'])
+      assert.deepEqual(await of('year_max=-1'), ['a', 'A'])
+      assert.deepEqual(await of('year=0&year_min=1'), [])
+      assert.deepEqual(await of('year_min=2&year_max=1'), [])
+      assert.deepEqual(await titles(`author=${encodeURIComponent(` ${author}`)}`), [])
+    })
+
+    it('q finds words by their beginning, whatever the case, the accents and the punctuation, in every script', async () => {
+      const author = newAuthor()
+      const tag = author.split(' ')[1]
+      const all = [
+        'Cien años de soledad',
+        "L'Étranger",
+        'Catch-22',
+        'Übermaß',
+        'Łódź',
+        '百年孤独',
+        'Война и мир',
+        'A',
+        'हिन्दी',
+      ]
+      await create(author, all)
+      const found: Record<string, string[]> = {
+        '': all,
+        ano: ['Cien años de soledad'],
+        'AÑOS soledad': ['Cien años de soledad'],
+        oledad: [],
+        etranger: ["L'Étranger"],
+        "l'etranger": ["L'Étranger"],
+        letranger: ["L'Étranger"],
+        22: ['Catch-22'],
+        catch22: ['Catch-22'],
+        'catch-22': ['Catch-22'],
+        'uber mass': [],
+        ubermass: ['Übermaß'],
+        lodz: ['Łódź'],
+        孤独: ['百年孤独'],
+        війна: [],
+        ВОЙН: ['Война и мир'],
+        a: ['A', 'Cien años de soledad'],
+        हिन्: ['हिन्दी'],
+        de: ['Cien años de soledad'],
+        'cien catch': [],
+      }
+      for (const [words, expected] of Object.entries(found)) {
+        const query = `q=${encodeURIComponent(`${tag} ${words}`)}`
+        assert.deepEqual((await titles(query)).toSorted(), expected.toSorted(), words)
+        const paged = (await walk(`${query}&limit=2&sort=-title`)).books.map(({ title }) => title)
+        assert.deepEqual(paged.toSorted(), expected.toSorted(), `${words}, page by page`)
+      }
+    })
+
+    it('q puts whole words first; sort has its own order', async () => {
+      const author = newAuthor()
+      const tag = author.split(' ')[1]
+      await create(author, ['Catalogue', 'The cat', 'Cathedral', 'Cat'])
+      assert.deepEqual(await titles(`q=${tag}+cat`), ['The cat', 'Cat', 'Catalogue', 'Cathedral'])
+      assert.deepEqual(
+        (await walk(`q=${tag}+cat&limit=1`)).books.map(({ title }) => title),
+        ['The cat', 'Cat', 'Catalogue', 'Cathedral'],
+      )
+      assert.deepEqual(await titles(`q=${tag}+cat&sort=title`), ['Cat', 'Catalogue', 'Cathedral', 'The cat'])
+    })
+
+    it('the list follows every change at once', async () => {
+      const author = newAuthor()
+      const [book] = await create(author, ['before'])
+      const query = (word: string) => `author=${encodeURIComponent(author)}&q=${word}`
+      assert.deepEqual(await titles(query('before')), ['before'])
+      await session.call('PUT', `/book/${book?.id}`, { json: { title: 'after' } })
+      assert.deepEqual([await titles(query('before')), await titles(query('after'))], [[], ['after']])
+      await session.call('DELETE', `/book/${book?.id}`)
+      assert.deepEqual(await titles(query('after')), [])
+    })
+
+    for (const query of MALFORMED) {
+      const shown = query.length > 40 ? `${query.slice(0, 40)}…` : query
+      it(`400 Invalid query parameter: ?${shown}`, async () => {
+        assertAnswer(await list(query), 400, 'Invalid query parameter', null)
+      })
+    }
+
+    it('400 Invalid query parameter: a cursor that was changed, or is of another order', async () => {
+      const author = newAuthor()
+      await create(author, ['a word', 'b word', 'c word'])
+      const filter = `author=${encodeURIComponent(author)}&limit=1`
+      const cursorOf = async (query: string) => {
+        const path = next(await list(`${filter}&${query}`)) ?? ''
+        return new URLSearchParams(path.split('?')[1]).get('after') ?? ''
+      }
+      const cursor = await cursorOf('sort=title')
+      assertAnswer(await list(`${filter}&sort=title&after=${cursor}`), 200, 'Books retrieved successfully')
+      for (const sort of [
+        'sort=-title',
+        'sort=title,year',
+        'sort=author',
+        'sort=id',
+        'q=word',
+        'count=true',
+      ]) {
+        assertAnswer(await list(`${filter}&${sort}&after=${cursor}`), 400, 'Invalid query parameter', null)
+      }
+      const found = await cursorOf('q=word')
+      assertAnswer(await list(`${filter}&q=word&after=${found}`), 200, 'Books retrieved successfully')
+      assertAnswer(await list(`${filter}&q=wor&after=${found}`), 400, 'Invalid query parameter', null)
+      for (let i = 0; i < cursor.length; i++) {
+        const changed = cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1)
+        assertAnswer(await list(`sort=title&after=${changed}`), 400, 'Invalid query parameter', null)
+      }
+      for (const changed of [
+        `${cursor}A`,
+        cursor.slice(0, -1),
+        `${cursor}=`,
+        `${cursor}%20`,
+        `%20${cursor}`,
+      ]) {
+        assertAnswer(await list(`sort=title&after=${changed}`), 400, 'Invalid query parameter', null)
+      }
+    })
+
+    it('the token is checked before the query', async () => {
+      assertAnswer(await session.call('GET', '/books?x', { token: 'x' }), 401, 'Invalid token', null)
+    })
+
+    it('other endpoints take no notice of a query', async () => {
+      const { id } = await session.create()
+      assertAnswer(await session.call('GET', `/book/${id}?limit=x`), 200, 'Book retrieved successfully')
+    })
+  })
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { BookQuery } from '../../src/book-query.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { searchedWords } from '../../src/words.ts'
+import { booksOf, listAll } from './pages.ts'
+import { newFile, openFile } from './sqlite-file.ts'
+
+/** A file that the release with that version of the schema has written. */
+const earlierFile = (version: number) => join(import.meta.dirname, `earlier-schemas/sqlite-${version}.db`)
+
+const PLENTY = { books: 1000, text: 2 ** 20 }
+const ALL_BY_TITLE: BookQuery = {
+  filter: {},
+  order: [
+    { name: 'title', descending: false },
+    { name: 'id', descending: false },
+  ],
+}
+
+async function search(store: Store, text: string): Promise<number[]> {
+  const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
+  return booksOf((await store.page(query, undefined, PLENTY)).json).map(({ id }) => id)
+}
+
+const sorted = async (store: Store) =>
+  booksOf((await store.page(ALL_BY_TITLE, undefined, PLENTY)).json).map(({ title }) => title)
+
+/** Waits until the index has all books, without a query that would see to it. */
+async function untilIndexed(path: string): Promise<void> {
+  using database = new DatabaseSync(path, { readOnly: true, timeout: 2000 })
+  const behind = database.prepare('SELECT count(*) AS books FROM unindexed')
+  while (behind.get()?.books !== 0) await setTimeout(20)
+}
+
+describe('a file of schema version 1', () => {
+  it('is brought up to date at start, and its books are found', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(1), file.path)
+    const store = await openFile(file.path)
+    const books = await listAll(store)
+    assert.deepEqual(
+      books.map(({ id }) => id),
+      [1, 3, 4, 5],
+    )
+    assert.deepEqual(await search(store, 'garcia soledad'), [1])
+    assert.deepEqual(await search(store, '孤独'), [3])
+    assert.deepEqual(await search(store, 'ιλιας'), [4])
+    assert.deepEqual(await sorted(store), ['', 'Cien años de soledad', 'Ἰλιάς', '百年孤独'])
+    assert.equal((await store.create({ title: 'New', author: 'A', year: 1 })).id, 7, 'an id was given again')
+    await store.close()
+  })
+
+  it('is brought up to date by several instances that start at once', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(1), file.path)
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openFile(file.path)))
+    for (const store of stores) assert.deepEqual(await search(store, 'marquez'), [1])
+    await Promise.all(stores.map((store) => store.close()))
+    using database = new DatabaseSync(file.path, { readOnly: true })
+    assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 2)
+  })
+})
+
+describe('the index of a SQLite file', () => {
+  it('follows the writes when there is time, and the file then has nothing noted', {
+    timeout: 20_000,
+  }, async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await Promise.all(
+      Array.from({ length: 1500 }, (_, i) => store.create({ title: `word${i}`, author: 'A', year: i })),
+    )
+    await untilIndexed(file.path)
+    assert.deepEqual(await search(store, 'word1499'), [1500])
+    await store.close()
+  })
+
+  it('has every book that other programs write, change and delete', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const { id } = await store.create({ title: 'Ours', author: 'A', year: 1 })
+    using other = new DatabaseSync(file.path)
+    other.exec("INSERT INTO books (title, author, year) VALUES ('Theirs', 'B', 2), ('Theirs too', 'C', 3)")
+    assert.deepEqual(await search(store, 'theirs'), [2, 3])
+    other.exec(`UPDATE books SET title = 'Changed' WHERE id = ${id}; DELETE FROM books WHERE id = 2`)
+    assert.deepEqual(await search(store, 'changed'), [id])
+    assert.deepEqual(await search(store, 'theirs'), [3])
+    assert.deepEqual(await sorted(store), ['Changed', 'Theirs too'])
+    await store.close()
+  })
+
+  it('is whole after many changes: what it has is what the books have', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    for (let i = 0; i < 40; i++) {
+      const { id } = await store.create({ title: `a${i}`, author: 'A', year: i })
+      if (i % 3 === 0) await search(store, `a${i}`)
+      await store.update(id, { title: `b${i}` })
+      if (i % 4 === 0) await search(store, `b${i}`)
+      if (i % 5 === 0) await store.delete(id)
+    }
+    assert.deepEqual(await search(store, 'a1'), [])
+    const books = await listAll(store)
+    await store.close()
+    using database = new DatabaseSync(file.path)
+    database.exec("INSERT INTO book_words (book_words) VALUES ('integrity-check')")
+    const keys = database.prepare(
+      'SELECT id, title_key AS title, author_key AS author, year_key AS year FROM book_keys',
+    )
+    assert.deepEqual(
+      keys.all().map((row) => ({ ...row })),
+      books,
+    )
+    const words = database.prepare("SELECT rowid AS id FROM book_words WHERE book_words MATCH 'a'").all()
+    assert.deepEqual(
+      words.map(({ id }) => id),
+      books.map(({ id }) => id),
+    )
+  })
+
+  it('cannot follow while another process holds the write lock: a query then fails, and works afterwards', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    await assert.rejects(search(store, 'kept'), StoreUnavailable)
+    const byId: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
+    assert.equal(
+      booksOf((await store.page(byId, undefined, PLENTY)).json).length,
+      1,
+      'this one needs no index',
+    )
+    other.exec('ROLLBACK')
+    assert.deepEqual(await search(store, 'kept'), [1])
+    await store.close()
+  })
+})
+
+describe('the thread that answers queries', () => {
+  it('is replaced when it has died; what it was asked fails, what waited is answered', async () => {
+    using file = newFile()
+    const threads: Worker[] = []
+    const note = (worker: Worker) => threads.push(worker)
+    process.on('worker', note)
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    assert.deepEqual(await search(store, 'kept'), [1])
+    const reader = threads.at(-1)
+    assert.ok(reader && threads.length === 2, `${threads.length} threads`)
+    const queries = Array.from({ length: 5 }, () => search(store, 'kept'))
+    await reader.terminate()
+    const results = await Promise.allSettled(queries)
+    for (const result of results) {
+      if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailable)
+      else assert.deepEqual(result.value, [1])
+    }
+    assert.equal(results.at(-1)?.status, 'fulfilled')
+    assert.deepEqual(await search(store, 'kept'), [1])
+    await store.close()
+    process.off('worker', note)
+  })
+
+  it('is asked no more than so many questions at a time', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const counts = await Promise.allSettled(Array.from({ length: 1500 }, () => store.count({})))
+    const refused = counts.filter(({ status }) => status === 'rejected')
+    assert.ok(refused.length > 0 && refused.length < 600, `${refused.length} refused`)
+    for (const each of refused)
+      assert.ok(each.status === 'rejected' && each.reason instanceof StoreUnavailable)
+    await store.close()
+  })
+})
