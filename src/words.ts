@@ -78,16 +78,18 @@ function wordsBetweenSpaces(text: string): string[][] {
 
 /** Makes equal what differs in case, in accents, and in what Unicode calls compatible only. */
 function fold(text: string): string {
-  return text
-    .normalize('NFKD')
-    // Both ways, because there is no single letter of the other case for some, such as ß.
-    .toLowerCase()
-    .toUpperCase()
-    .toLowerCase()
-    .normalize('NFKD')
-    .replace(IGNORED, '')
-    .replace(NOT_PLAIN, (letter) => PLAIN[letter] ?? letter)
-    .normalize('NFC')
+  return (
+    text
+      .normalize('NFKD')
+      // Both ways, because there is no single letter of the other case for some, such as ß.
+      .toLowerCase()
+      .toUpperCase()
+      .toLowerCase()
+      .normalize('NFKD')
+      .replace(IGNORED, '')
+      .replace(NOT_PLAIN, (letter) => PLAIN[letter] ?? letter)
+      .normalize('NFC')
+  )
 }
 
 function cut(word: string): string {

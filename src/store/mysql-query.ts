@@ -21,16 +21,21 @@ export const dialect = (hasKeys: boolean): Dialect => ({
   key: (name) => (hasKeys ? KEY_COLUMNS : KEYS)[name],
   equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
   hasWords(words, whole, bind) {
-    const matches = (word: string) =>
-      whole ? `word = ${bind(word)}` : `word >= ${bind(word)} AND word < CONCAT(${bind(word)}, 0xFF)`
     // The longest probably has the fewest books, which are then tested for the others. (Joins of as many tables as
     // there are words would take long to plan.)
     const [first = '', ...others] = words.toSorted((a, b) => b.length - a.length)
     return [
-      `id IN (SELECT book FROM book_words WHERE ${matches(first)})`,
-      ...others.map(
-        (word) => `(SELECT 1 FROM book_words WHERE book = books.id AND ${matches(word)} LIMIT 1) IS NOT NULL`,
-      ),
+      `id IN (SELECT book FROM book_words WHERE ${matches(first, whole, bind)})`,
+      ...others.map((word) => hasWord(word, whole, bind)),
     ].join(' AND ')
   },
+  lacksWords: (words, bind) => `NOT (${words.map((word) => hasWord(word, true, bind)).join(' AND ')})`,
 })
+
+type Bind = (value: string) => string
+
+const hasWord = (word: string, whole: boolean, bind: Bind) =>
+  `(SELECT 1 FROM book_words WHERE book = books.id AND ${matches(word, whole, bind)} LIMIT 1) IS NOT NULL`
+
+const matches = (word: string, whole: boolean, bind: Bind) =>
+  whole ? `word = ${bind(word)}` : `word >= ${bind(word)} AND word < CONCAT(${bind(word)}, 0xFF)`

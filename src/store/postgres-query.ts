@@ -23,8 +23,11 @@ export const dialect: Dialect = {
     name === 'id' || name === 'year' ? `$${number}::bigint` : `$${number}::text`,
   key: (name) => KEYS[name],
   equals: (name, placeholder) => `coalesce(${name}, '') COLLATE "C" = ${placeholder}`,
-  hasWords: (words, whole, bind) => `search_words @@ ${bind(searchExpression(words, whole))}::tsquery`,
+  hasWords: (words, whole, bind) => matches(bind(searchExpression(words, whole))),
+  lacksWords: (words, bind) => `NOT ${matches(bind(searchExpression(words, true)))}`,
 }
+
+const matches = (placeholder: string) => `(search_words @@ ${placeholder}::tsquery)`
 
 /** The words have only letters, digits and marks: nothing in them means anything between quotes. */
 const searchExpression = (words: readonly string[], whole: boolean) =>
