@@ -45,7 +45,7 @@ const WORD_ADDITIONS: AdditionGroup = {
       sql: 'ALTER TABLE books ADD COLUMN search_words_of VARBINARY(32)',
     },
     column('search_words_due', 'TINYINT', DUE),
-    index('books_words_due', 'search_words_due'),
+    index('books_words_due', 'search_words_due, id'),
   ],
 }
 

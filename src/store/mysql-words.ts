@@ -11,11 +11,12 @@ export const DUE = `IF(search_words_of <=> ${FINGERPRINT}, NULL, 1)`
 /** Words in one statement: at 128 bytes each, and twice that as they are written, far less than a server accepts. */
 const WORDS_AT_ONCE = 2000
 
-// In the order that the index gives, because for another the server might read the whole table.
+// Otherwise the server might read the whole table in the order of ids.
 const SELECT_DUE = `
   SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
     LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
-  FROM books WHERE search_words_due = 1 LIMIT ${STEP_BOOKS}`
+  FROM books FORCE INDEX (books_words_due)
+  WHERE search_words_due = 1 AND id > ? ORDER BY id LIMIT ${STEP_BOOKS}`
 
 const LOCK = `
   SELECT id, ${FINGERPRINT} AS fingerprint FROM books
@@ -29,16 +30,16 @@ export function mysqlWords(
   use: <Result>(work: (connection: Connection) => Promise<Result>) => Promise<Result>,
 ): WordIndex {
   return {
-    due: () =>
+    due: (after) =>
       use(async (connection) => {
-        const [rows] = await connection.query<(DueBook & RowDataPacket)[]>(SELECT_DUE)
+        const [rows] = await connection.query<(DueBook & RowDataPacket)[]>(SELECT_DUE, [after])
         return rows
       }),
     store: (books) => use((connection) => store(connection, books)),
   }
 }
 
-async function store(connection: Connection, books: readonly BookWords[]): Promise<void> {
+async function store(connection: Connection, books: readonly BookWords[]): Promise<number> {
   await connection.beginTransaction()
   const ids = books.map(({ id }) => id)
   const [locked] = await connection.query<(Pick<DueBook, 'id' | 'fingerprint'> & RowDataPacket)[]>(LOCK, [
@@ -55,4 +56,5 @@ async function store(connection: Connection, books: readonly BookWords[]): Promi
     await connection.query(MARK, [unchangedIds])
   }
   await connection.commit()
+  return unchanged.length
 }

@@ -40,7 +40,7 @@ export const vectorOf = (words: readonly string[]) => words.map((word) => `'${wo
 const SELECT_DUE = `
   SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
     left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
-  FROM books WHERE ${DUE} IS NOT NULL ORDER BY ${DUE} LIMIT ${STEP_BOOKS}`
+  FROM books WHERE ${DUE} IS NOT NULL AND ${DUE} > $1::bigint ORDER BY ${DUE} LIMIT ${STEP_BOOKS}`
 
 const STORE = `
   UPDATE books SET search_words = indexed.words::tsvector, search_words_of = indexed.fingerprint
@@ -52,14 +52,15 @@ export function postgresWords(
   use: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>,
 ): WordIndex {
   return {
-    due: () => use(async (client) => (await client.query<DueBook>(SELECT_DUE)).rows),
+    due: (after) => use(async (client) => (await client.query<DueBook>(SELECT_DUE, [after])).rows),
     async store(books) {
       const values = [
         books.map(({ id }) => id),
         books.map(({ words }) => vectorOf(words)),
         books.map(({ fingerprint }) => fingerprint),
       ]
-      await use((client) => client.query(STORE, values))
+      const { rowCount } = await use((client) => client.query(STORE, values))
+      return rowCount ?? 0
     },
   }
 }

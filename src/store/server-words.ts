@@ -10,7 +10,7 @@ const DELAY = 200
 const MAX_WRITES = 500
 
 /** How long a pass over the books may take before the operator is told of it, and how often then; milliseconds. */
-const REPORT_INTERVAL = 5000
+const REPORT_INTERVAL = 15_000
 
 /** A book whose words are not those in the index: it is new, or was changed, by whatever program. */
 export interface DueBook {
@@ -32,10 +32,13 @@ export interface BookWords {
 
 /** The words of all books in the database. */
 export interface WordIndex {
-  /** Some of the books that are due, at most STEP_BOOKS. */
-  due(): Promise<readonly DueBook[]>
-  /** Stores the words of books, except of those whose texts have changed meanwhile. */
-  store(books: readonly BookWords[]): Promise<void>
+  /** The first books that are due, by their ids, at most STEP_BOOKS; all of them have an id above `after`. */
+  due(after: number): Promise<readonly DueBook[]>
+  /**
+   * Stores the words of books, except of those whose texts have changed meanwhile.
+   * @returns of how many.
+   */
+  store(books: readonly BookWords[]): Promise<number>
 }
 
 /**
@@ -106,13 +109,17 @@ export class WordUpkeep {
 
   async #indexAll(): Promise<void> {
     let reported = Date.now()
-    let [books, reports] = [0, 0]
+    let [after, books, reports] = [0, 0, 0]
     while (!this.#isClosed) {
-      const due = await this.#index.due()
+      const due = await this.#index.due(after)
       const step = wordsOfSome(due)
-      if (step.length > 0) await this.#index.store(step)
-      books += step.length
-      if (step.length === due.length && due.length < STEP_BOOKS) break
+      const stored = step.length === 0 ? 0 : await this.#index.store(step)
+      books += stored
+      // What has changed meanwhile was perhaps due before: it has to be looked at again.
+      if (stored === step.length) {
+        if (step.length === due.length && due.length < STEP_BOOKS) break
+        after = step.at(-1)?.id ?? after
+      }
       if (Date.now() < reported + REPORT_INTERVAL) continue
       this.#report(`indexing the words of books, ${books} so far; searches wait for it`)
       reported = Date.now()
