@@ -103,11 +103,46 @@ describe('whatever is sent to whatever endpoint', () => {
         'PROPFIND',
         'TRACE',
       ),
-      path: fc.tuple(path, fc.constantFrom('', '?', '?limit=1', '?%')).map((parts) => parts.join('')),
+      path: fc
+        .oneof(
+          { weight: 3, arbitrary: fc.tuple(path, fc.constantFrom('', '?', '?limit=1', '?%')) },
+          fc.tuple(fc.constant('/books?'), queries()),
+        )
+        .map((parts) => parts.join('')),
       token: fc.oneof({ weight: 3, arbitrary: fc.constant('valid') }, header, fc.constant(undefined)),
       contentType: fc.oneof(fc.constantFrom(undefined, 'application/json', 'text/plain', ';'), header),
       body,
     })
+  }
+
+  /** Query strings of the list, of names and values that are good, or only look so. */
+  function queries(): fc.Arbitrary<string> {
+    const text = fc.string({ unit: 'grapheme', maxLength: 20 }).map(encodeURIComponent)
+    const raw = fc.string({ unit: 'binary-ascii' }).map((value) => value.replace(/[^\x21-\x7e]|#/g, '%'))
+    const fields = fc.array(fc.constantFrom('id', 'title', '-author', 'year', '-year', 'isbn', ''), {
+      maxLength: 4,
+    })
+    const value = fc.oneof(
+      text,
+      raw,
+      fc.integer().map(String),
+      fields.map((all) => all.join()),
+    )
+    const names = [
+      'limit',
+      'after',
+      'count',
+      'sort',
+      'q',
+      'title',
+      'author',
+      'year',
+      'year_min',
+      'year_max',
+      'x',
+    ]
+    const pair = fc.tuple(fc.constantFrom(...names), value).map((parts) => parts.join('='))
+    return fc.array(pair, { maxLength: 4 }).map((pairs) => pairs.join('&'))
   }
 
   function books() {

@@ -98,7 +98,7 @@ describe('the metrics', () => {
     assert.equal(rise('store_group_commit_writes_sum'), 5)
     assert.ok(rise('store_group_commit_writes_count') <= 5)
     const parts = later.filter(({ name }) => name === 'store_load').map(({ labels }) => labels.part)
-    assert.deepEqual(parts, ['writes_waiting', 'writes_committing'])
+    assert.deepEqual(parts, ['writes_waiting', 'writes_committing', 'queries_waiting'])
   })
 
   it('tell of the process: the delay of its event loop, its memory and files, and what it is', async () => {

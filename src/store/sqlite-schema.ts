@@ -73,9 +73,10 @@ export function schemaVersion(database: DatabaseSync): number {
 export function ensureSchema(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const version = schemaVersion(database)
-    for (const step of STEPS.slice(version)) database.exec(step)
-    database.exec(`PRAGMA user_version = ${STEPS.length}; COMMIT`)
+    const missing = STEPS.slice(schemaVersion(database))
+    for (const step of missing) database.exec(step)
+    if (missing.length > 0) database.exec(`PRAGMA user_version = ${STEPS.length}`)
+    database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
