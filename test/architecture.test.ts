@@ -198,7 +198,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/mysql-words',
     'store/server-additions',
   ],
-  'store/mysql-query': ['book-query', 'type store/query-sql'],
+  'store/mysql-query': ['book-query', 'type store/query-sql', 'type store/server-query'],
   'store/mysql-words': ['store/server-words', 'words'],
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
   'store/server-store': ['type book', 'store/connection-errors', 'store/connection-pool', 'store/store'],

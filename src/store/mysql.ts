@@ -4,7 +4,7 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
-import { dialect } from './mysql-query.ts'
+import { dialectOf, findRareWords } from './mysql-query.ts'
 import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { mysqlWords } from './mysql-words.ts'
@@ -30,6 +30,8 @@ const DELETE = `DELETE FROM books WHERE id = ${ID}`
 const DELETE_WITH_WORDS = `
   DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${ID}`
 const PAGE = selectListPage(ID)
+
+const NO_WORDS = { whole: undefined, beginning: undefined }
 
 /**
  * Connects to a MySQL or MariaDB server, or one that is compatible, waiting for it if it is not ready yet.
@@ -62,7 +64,8 @@ class MysqlStore implements Store {
         report,
       )
     this.#queries = new ServerQueries({
-      dialect: dialect(hasKeys),
+      dialect: async (words, query) =>
+        dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
       words: this.#words,
       use: (work, time) =>
         this.#use((connection) => work((sql, values) => query(connection, sql, values)), time),

@@ -14,10 +14,7 @@ const KEYS: AdditionGroup = {
   ],
 }
 
-/**
- * The words of a book, without its author's and title's places; of which texts they are; and which books are due: that
- * index is empty most of the time.
- */
+/** The words of a book; of which texts they are; and which books are due, an index that is empty most of the time. */
 const WORDS: AdditionGroup = {
   purpose: 'searches',
   additions: [

@@ -56,7 +56,7 @@ class PostgresStore implements Store {
         report,
       )
     this.#queries = new ServerQueries({
-      dialect,
+      dialect: () => dialect,
       words: this.#words,
       use: (work, time) =>
         this.#use(

@@ -13,7 +13,8 @@ export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]
 
 /** How an engine answers queries. */
 interface QueryEngine {
-  readonly dialect: Dialect
+  /** How conditions are written to find books with these words, or any. */
+  dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined where the server has none. */
   readonly words: WordUpkeep | undefined
   /** Does the work on a connection. @param time that it may take, in milliseconds. */
@@ -45,7 +46,10 @@ export class ServerQueries {
     const { dialect, words } = this.#engine
     const end = Date.now() + DEADLINE
     if (filter.words !== undefined) await words?.bringUpToDate(DEADLINE)
-    return this.#engine.use((query) => work(new ServerSource(dialect, query)), end - Date.now())
+    return this.#engine.use(
+      async (query) => work(new ServerSource(await dialect(filter.words, query), query)),
+      end - Date.now(),
+    )
   }
 }
 

@@ -67,6 +67,35 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.equal(await count(store, { words: ['d'] }), 1)
     })
 
+    it('a book that others change is where it was, if what it is sorted by has not changed', async (t) => {
+      const { open, run } = await prepare(t, () => [])
+      const store = await open()
+      const some = (i: number) => ({ title: `T${i}`, author: ['b', '', 'a'][i % 3] ?? '', year: i % 7 })
+      await Promise.all(Array.from({ length: 60 }, (_, i) => store.create(some(i))))
+      let stopped = false
+      const changing = (async () => {
+        while (!stopped) await run('UPDATE books SET search_words_of = MD5(CONCAT(search_words_of, id))')
+      })()
+      const order = [
+        { name: 'author', descending: false },
+        { name: 'year', descending: true },
+        { name: 'id', descending: true },
+      ] as const
+      await store.count({ words: ['t'] })
+      for (let walk = 0; walk < 100; walk++) {
+        let books = 0
+        let page = await store.page({ filter: {}, order }, undefined, { ...PLENTY, books: 7 })
+        books += booksOf(page.json).length
+        while (page.more) {
+          page = await store.page({ filter: {}, order }, page.last, { ...PLENTY, books: 7 })
+          books += booksOf(page.json).length
+        }
+        assert.equal(books, 60)
+      }
+      stopped = true
+      await changing
+    })
+
     it('texts with as many and as long words as there may be are indexed', async (t) => {
       const { open, run } = await prepare(t, () => [])
       const store = await open()
