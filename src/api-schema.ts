@@ -10,6 +10,20 @@ export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData]
 /** The data of an answer that has none. */
 export const NoData = Type.Null({ examples: [null] })
 
+/** The header fields that make a request conditional, for the document only: a malformed one is no error. */
+export const ConditionFields = Type.Object({
+  'If-Match': Type.Optional(
+    Type.String({ description: 'Entity tags: only if the book has one of them (RFC 9110 §13.1.1).' }),
+  ),
+  'If-None-Match': Type.Optional(
+    Type.String({ description: 'Entity tags: only if the book has none of them (RFC 9110 §13.1.2).' }),
+  ),
+})
+
+const tagged = {
+  headers: { ETag: Type.String({ description: 'The strong entity tag of the book (RFC 9110 §8.8.3).' }) },
+}
+
 export const Books = Type.Array(reference(Book), { examples: [[example(Book)]] })
 
 declare module 'fastify' {
@@ -31,6 +45,10 @@ interface Endpoint {
   readonly body?: Type.TSchema
   readonly success: Answer
   readonly data: Type.TSchema
+  /** Whether the entity tag of the book goes with its success. */
+  readonly tagged?: boolean
+  /** Whether it answers 304 to a client that has the book already. */
+  readonly revalidated?: boolean
   /** The failures of its own; those of every endpoint are added. */
   readonly failures: readonly Answer[]
 }
@@ -52,7 +70,11 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   ]
   const { data } = endpoint
   const response: Record<number, Type.TSchema> = {
-    [endpoint.success.status]: envelopeSchema([endpoint.success], reference(data), example(data)),
+    [endpoint.success.status]: {
+      ...envelopeSchema([endpoint.success], reference(data), example(data)),
+      ...(endpoint.tagged ? tagged : {}),
+    },
+    ...(endpoint.revalidated ? { 304: Type.Null({ description: 'Not modified', ...tagged }) } : {}),
   }
   for (const [status, answers] of Map.groupBy(failures, ({ status }) => status)) {
     const [first, ...others] = answers

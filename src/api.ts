@@ -9,8 +9,10 @@ import type {
 import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
+import { conditionalWrite } from './conditional-write.ts'
 import type { Cursors } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
+import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
 import { allPages, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
@@ -27,7 +29,7 @@ type OneBook = { Params: { id: string } }
 
 /**
  * The endpoints, in the order of the contract's table (§4). A request passes `onRequest` before its body is
- * read. PUT checks in the order authentication, existence, body (§4 rule 3).
+ * read. PUT checks in the order authentication, existence, body (§4 rule 3), and then the conditions of the request.
  */
 export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cursors }: Services): void {
   const authenticated = requireToken(auth)
@@ -74,11 +76,13 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       body: NewBook,
       success: success.bookCreated,
       data: Book,
+      tagged: true,
       failures: [failure.invalidInput],
     }),
     config: { unreadable: failure.invalidInput },
     onRequest: authenticated,
-    handler: async (request, reply) => answer(reply, success.bookCreated, await store.create(request.body)),
+    handler: async (request, reply) =>
+      answerBook(reply, success.bookCreated, await store.create(request.body)),
   })
 
   app.get('/books', {
@@ -122,12 +126,20 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       summary: 'Read a book',
       success: success.bookRetrieved,
       data: Book,
-      failures: [failure.bookNotFound],
+      tagged: true,
+      revalidated: true,
+      failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
-      const book = await store.find(bookId(request.params))
-      return answer(reply, success.bookRetrieved, found(book))
+      const book = found(await store.find(bookId(request.params)))
+      const tag = entityTag(book)
+      if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
+      if (!ifNoneMatch(request.headers, tag)) {
+        // To a HEAD request Fastify would add a Content-Length of 0, unless it cannot know it (RFC 9110 §8.6).
+        return reply.header('etag', tag).code(304).send(Readable.from([]))
+      }
+      return answerBook(reply, success.bookRetrieved, book, tag)
     },
   })
 
@@ -138,13 +150,17 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       body: BookChanges,
       success: success.bookUpdated,
       data: Book,
-      failures: [failure.bookNotFound, failure.invalidInput],
+      tagged: true,
+      failures: [failure.bookNotFound, failure.invalidInput, failure.preconditionFailed],
     }),
     config: { unreadable: failure.invalidInput },
     onRequest: authenticated,
     handler: async (request, reply) => {
-      const book = await store.update(bookId(request.params), request.body)
-      return answer(reply, success.bookUpdated, found(book))
+      const id = bookId(request.params)
+      const book = await conditionalWrite(store, id, request.headers, (expected) =>
+        store.update(id, request.body, expected),
+      )
+      return answerBook(reply, success.bookUpdated, found(book))
     },
     // The update itself tells whether there is such a book; only a body that never comes so far needs the question.
     errorHandler: async (error, request) => {
@@ -159,11 +175,15 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       summary: 'Delete a book',
       success: success.bookDeleted,
       data: NoData,
-      failures: [failure.bookNotFound],
+      failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
-      if (!(await store.delete(bookId(request.params)))) throw failure.bookNotFound
+      const id = bookId(request.params)
+      const isDeleted = await conditionalWrite(store, id, request.headers, (expected) =>
+        store.delete(id, expected),
+      )
+      if (!isDeleted) throw failure.bookNotFound
       return answer(reply, success.bookDeleted, null)
     },
   })
@@ -207,6 +227,11 @@ function bookId(params: { id: string }): number {
 function found<Value>(value: Value | undefined): Value {
   if (value === undefined) throw failure.bookNotFound
   return value
+}
+
+function answerBook(reply: FastifyReply, outcome: Answer, book: Book, tag = entityTag(book)): Envelope<Book> {
+  reply.header('etag', tag)
+  return answer(reply, outcome, book)
 }
 
 function answer<Data>(reply: FastifyReply, outcome: Answer, data: Data): Envelope<Data> {

@@ -52,6 +52,7 @@ export const failure = {
   notFound: new Failure(404, 'Not found'),
   methodNotAllowed: new Failure(405, 'Method not allowed'),
   requestTimeout: new Failure(408, 'Request timeout'),
+  preconditionFailed: new Failure(412, 'Precondition failed'),
   bodyTooLarge: new Failure(413, 'Request body too large'),
   tooManyRequests: new Failure(429, 'Too many requests'),
   headersTooLarge: new Failure(431, 'Request header fields too large'),

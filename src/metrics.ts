@@ -104,8 +104,8 @@ export class Metrics {
     return {
       create: (book) => timed('create', () => store.create(book)),
       find: (id) => timed('find', () => store.find(id)),
-      update: (id, changes) => timed('update', () => store.update(id, changes)),
-      delete: (id) => timed('delete', () => store.delete(id)),
+      update: (id, changes, expected) => timed('update', () => store.update(id, changes, expected)),
+      delete: (id, expected) => timed('delete', () => store.delete(id, expected)),
       list: () => store.list(),
       page: (query, after, bounds) => timed('page', () => store.page(query, after, bounds)),
       count: (filter) => timed('count', () => store.count(filter)),

@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import packageJson from '../package.json' with { type: 'json' }
-import { namedSchemas } from './api-schema.ts'
+import { ConditionFields, namedSchemas } from './api-schema.ts'
 import { BookId } from './book.ts'
 
 /** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
@@ -45,12 +45,12 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       security: [{ token: [] }],
     },
     refResolver: { buildLocalReference: ({ $id }, _baseUri, _fragment, i) => String($id ?? `schema-${i}`) },
-    // An id is checked by its endpoint (404), not by the route's schema (400), so it is described here only.
+    // Ids and conditions are checked by the endpoint (404, 412), not by the route's schema (400): described here only.
     transform: ({ schema: { describedOnly, ...schema }, url }) => ({
       schema: {
         ...schema,
         ...describedOnly,
-        ...(url.endsWith('/:id') && { params: Type.Object({ id: BookId }) }),
+        ...(url.endsWith('/:id') && { params: Type.Object({ id: BookId }), headers: ConditionFields }),
       },
       url,
     }),

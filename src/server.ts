@@ -167,8 +167,8 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
         preflight: headers['access-control-request-method'] !== undefined,
         strictPreflight: false,
         methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-        allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
-        exposedHeaders: ['Retry-After', 'X-Request-Id'],
+        allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Total-Count'],
         maxAge: CORS_CACHE_TIME,
       })
     },

@@ -41,6 +41,7 @@ describe('the table of statuses and messages (§4, §7)', () => {
       notFound: '404 Not found',
       methodNotAllowed: '405 Method not allowed',
       requestTimeout: '408 Request timeout',
+      preconditionFailed: '412 Precondition failed',
       bodyTooLarge: '413 Request body too large',
       tooManyRequests: '429 Too many requests',
       headersTooLarge: '431 Request header fields too large',

@@ -35,9 +35,9 @@ async function samples(): Promise<Sample[]> {
   return parseExposition(await response.text())
 }
 
-async function call(line: string, body?: string): Promise<number> {
+async function call(line: string, body?: string, conditions = {}): Promise<number> {
   const [method = '', path] = line.split(' ')
-  const headers = { authorization }
+  const headers = { authorization, ...conditions }
   const response = await fetch(service.url + path, { method, headers, ...(body !== undefined && { body }) })
   await response.arrayBuffer()
   return response.status
@@ -72,6 +72,21 @@ describe('the metrics', () => {
       assert.ok(sum > 0 && sum < 10, `${line}: ${sum} seconds`)
     }
     assert.equal(rise('http_requests_total', {}), calls.length)
+  })
+
+  it('change nothing of the writes that they time: of many with one If-Match, one is done', async () => {
+    for (let deletion = 0; deletion < 20; deletion++) {
+      const init = { method: 'POST', body: BOOK, headers: { authorization } }
+      const created = await fetch(`${service.url}/book`, init)
+      const { data } = (await created.json()) as { data: { id: number } }
+      const conditions = { 'if-match': created.headers.get('etag') ?? '' }
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          call(`${i === deletion ? 'DELETE' : 'PUT'} /book/${data.id}`, `{"year":${2 + i}}`, conditions),
+        ),
+      )
+      assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses))
+    }
   })
 
   it('time the operations of the store, and say what it has in use and how large its commits are', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import fc from 'fast-check'
 import type { Book, BookChanges, NewBook } from '../src/book.ts'
+import { entityTag } from '../src/etag.ts'
 import { logIn } from './support/client.ts'
 import { type Service, startService, temporaryDirectory } from './support/service.ts'
 
@@ -13,9 +14,17 @@ const TIME = 60_000 + RUNS * 2000
 /** What one client does. It names a book by a number that is reduced to one of the books there are or were. */
 type Action =
   | { readonly kind: 'create'; readonly book: NewBook }
-  | { readonly kind: 'update'; readonly which: number; readonly changes: BookChanges }
+  | {
+      readonly kind: 'update'
+      readonly which: number
+      readonly changes: BookChanges
+      readonly condition: Condition
+    }
   | { readonly kind: 'updateByThree'; readonly which: number; readonly changes: NewBook }
-  | { readonly kind: 'read' | 'delete'; readonly which: number }
+  | { readonly kind: 'read' | 'delete'; readonly which: number; readonly condition: Condition }
+
+/** A condition, with the entity tag of the book now or as it was before its last change. */
+type Condition = 'none' | 'If-Match now' | 'If-Match before' | 'If-None-Match now' | 'If-None-Match before'
 
 /** What is done at once, each action to another book; the whole list; or the service stopped and started again. */
 type Step = readonly Action[] | 'list' | 'SIGTERM' | 'SIGKILL'
@@ -30,11 +39,15 @@ const changes = fc.record(
   { requiredKeys: [] },
 ) as fc.Arbitrary<BookChanges>
 const which = fc.nat(99)
+const condition = fc.constantFrom<Condition>(
+  ...(['none', 'none', 'none', 'none'] as const),
+  ...(['If-Match now', 'If-Match before', 'If-None-Match now', 'If-None-Match before'] as const),
+)
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('create'), book: newBook }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('update'), which, changes }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('update'), which, changes, condition }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('updateByThree'), which, changes: newBook }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read', 'delete'), which }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read', 'delete'), which, condition }) },
 )
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 20, arbitrary: fc.array(action, { minLength: 1, maxLength: 8 }) },
@@ -47,6 +60,8 @@ let service: Service
 let token: string
 /** The model: the books that there are. */
 const model = new Map<number, Book>()
+/** The entity tags that the books had before their last change. */
+const tagsBefore = new Map<number, string>()
 /** Every id that was ever given, over all restarts. */
 const given = new Set<number>()
 
@@ -61,14 +76,31 @@ async function start(): Promise<void> {
   token = await logIn(service.url)
 }
 
-async function call(method: string, path: string, body?: object): Promise<unknown> {
+async function call(method: string, path: string, body?: object, conditions = {}): Promise<unknown> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) }
-  const response = await fetch(service.url + path, { method, headers: { authorization: token }, ...init })
+  const headers = { authorization: token, ...conditions }
+  const response = await fetch(service.url + path, { method, headers, ...init })
+  if (response.status === 304) return notModified(await response.text(), response.headers)
   const answer = (await response.json()) as { status: number }
   assert.equal(response.status, answer.status)
   return answer
 }
 
+function notModified(text: string, headers: Headers): unknown {
+  return { status: 304, text, tag: headers.get('etag') }
+}
+
+/** The header of a condition, and whether the request passes. */
+function evaluate(condition: Condition, id: number): { conditions: object; passes: boolean } {
+  const book = model.get(id)
+  const now = book === undefined ? '"none"' : entityTag(book)
+  const tag = condition.endsWith('now') ? now : (tagsBefore.get(id) ?? '"never"')
+  if (condition === 'none') return { conditions: {}, passes: true }
+  if (condition.startsWith('If-Match')) return { conditions: { 'if-match': tag }, passes: tag === now }
+  return { conditions: { 'if-none-match': tag }, passes: tag !== now }
+}
+
+const refused = { status: 412, message: 'Precondition failed', data: null }
 const notFound = { status: 404, message: 'Book not found', data: null }
 const updated = (data: Book) => ({ status: 200, message: 'Book updated successfully', data })
 
@@ -77,23 +109,33 @@ async function act(action: Action, id: number): Promise<void> {
   if (action.kind === 'create') return create(action.book)
   const path = `/book/${id}`
   const book = model.get(id)
+  const { conditions, passes } = evaluate('condition' in action ? action.condition : 'none', id)
   switch (action.kind) {
     case 'read': {
-      const expected = { status: 200, message: 'Book retrieved successfully', data: book }
-      return assert.deepEqual(await call('GET', path), book === undefined ? notFound : expected)
+      const answer = await call('GET', path, undefined, conditions)
+      if (book === undefined) return assert.deepEqual(answer, notFound)
+      if (passes) {
+        return assert.deepEqual(answer, { status: 200, message: 'Book retrieved successfully', data: book })
+      }
+      const isMatch = 'if-match' in conditions
+      return assert.deepEqual(answer, isMatch ? refused : { status: 304, text: '', tag: entityTag(book) })
     }
     case 'update': {
-      const answer = await call('PUT', path, action.changes)
+      const answer = await call('PUT', path, action.changes, conditions)
       if (book === undefined) return assert.deepEqual(answer, notFound)
+      if (!passes) return assert.deepEqual(answer, refused)
+      tagsBefore.set(id, entityTag(book))
       model.set(id, { ...book, ...action.changes })
       return assert.deepEqual(answer, updated({ ...book, ...action.changes }))
     }
     case 'updateByThree':
       return updateByThree(id, action.changes)
     case 'delete': {
-      const expected = { status: 200, message: 'Book deleted successfully', data: null }
+      const answer = await call('DELETE', path, undefined, conditions)
+      if (book === undefined) return assert.deepEqual(answer, notFound)
+      if (!passes) return assert.deepEqual(answer, refused)
       model.delete(id)
-      return assert.deepEqual(await call('DELETE', path), book === undefined ? notFound : expected)
+      return assert.deepEqual(answer, { status: 200, message: 'Book deleted successfully', data: null })
     }
   }
 }
@@ -122,7 +164,7 @@ async function updateByThree(id: number, changes: NewBook): Promise<void> {
       assert.ok(data[field] === book[field] || data[field] === after[field], `${field}: ${data[field]}`)
   }
   model.set(id, after)
-  await act({ kind: 'read', which: 0 }, id)
+  await act({ kind: 'read', which: 0, condition: 'none' }, id)
 }
 
 async function compareList(): Promise<void> {

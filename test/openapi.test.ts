@@ -7,9 +7,9 @@ import { useService } from './support/use-service.ts'
 interface Operation {
   security?: unknown
   summary?: string
-  parameters?: { name: string; schema: object }[]
+  parameters?: { name: string; in: string; required?: boolean; schema: object }[]
   requestBody?: { content: { 'application/json': { schema: { $ref?: string } } } }
-  responses: Record<string, { content: { 'application/json': Media } }>
+  responses: Record<string, { headers?: Record<string, unknown>; content?: { 'application/json': Media } }>
 }
 interface Media {
   schema: { properties: Properties }
@@ -55,12 +55,10 @@ describe('/openapi.json', () => {
 
   it('has every status and message of the table, under its own status', () => {
     const documented = new Set<string>()
-    for (const operation of operations()) {
-      for (const [status, { content }] of Object.entries(operation.responses)) {
-        const { properties } = content['application/json'].schema
-        assert.deepEqual(properties.status.enum, [Number(status)])
-        for (const message of properties.message.enum) documented.add(`${status} ${message}`)
-      }
+    for (const [status, { schema }] of envelopes()) {
+      const { properties } = schema
+      assert.deepEqual(properties.status.enum, [Number(status)])
+      for (const message of properties.message.enum) documented.add(`${status} ${message}`)
     }
     // What has no operation to be documented with: unknown paths and methods, and what supervisors ask.
     const { notFound, methodNotAllowed, ...failures } = failure
@@ -97,19 +95,15 @@ describe('/openapi.json', () => {
     assert.deepEqual(create?.requestBody?.content['application/json'].schema, {
       $ref: '#/components/schemas/NewBook',
     })
-    const created = create?.responses['201']?.content['application/json']
+    const created = create?.responses['201']?.content?.['application/json']
     assert.deepEqual(created?.schema.properties.data, { $ref: '#/components/schemas/Book' })
-    for (const operation of operations()) {
-      for (const [status, { content }] of Object.entries(operation.responses)) {
-        const { schema, example, examples } = content['application/json']
-        const all =
-          example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example]
-        assert.deepEqual(
-          all.map(({ message }) => message),
-          schema.properties.message.enum,
-        )
-        for (const { status: inBody } of all) assert.equal(inBody, Number(status))
-      }
+    for (const [status, { schema, example, examples }] of envelopes()) {
+      const all = example === undefined ? Object.values(examples ?? {}).map(({ value }) => value) : [example]
+      assert.deepEqual(
+        all.map(({ message }) => message),
+        schema.properties.message.enum,
+      )
+      for (const { status: inBody } of all) assert.equal(inBody, Number(status))
     }
   })
 
@@ -119,7 +113,50 @@ describe('/openapi.json', () => {
     assert.deepEqual(id?.schema, { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   })
 
+  it('says which answers have an entity tag, and that one has nothing else', () => {
+    const tagged = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        Object.entries(responses)
+          .filter(([, { headers }]) => headers?.ETag !== undefined)
+          .map(([status, { content }]) => `${method} ${path} ${status}${content ? '' : ' empty'}`),
+      ),
+    )
+    assert.deepEqual(tagged.sort(), [
+      'get /book/{id} 200',
+      'get /book/{id} 304 empty',
+      'post /book 201',
+      'put /book/{id} 200',
+    ])
+    const empty = operations().flatMap(({ responses }) =>
+      Object.keys(responses).filter((status) => responses[status]?.content === undefined),
+    )
+    assert.deepEqual(empty, ['304'])
+  })
+
+  it('has the conditions of RFC 9110 §13.1 as headers that may be left out, where a request names a book', () => {
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const { parameters = [], responses } of Object.values(operations)) {
+        const fields = parameters.filter((parameter) => parameter.in === 'header')
+        assert.deepEqual(
+          fields.map(({ name }) => name),
+          path === '/book/{id}' ? ['If-Match', 'If-None-Match'] : [],
+        )
+        for (const { required } of fields) assert.notEqual(required, true)
+        assert.equal(responses['412'] !== undefined, path === '/book/{id}')
+      }
+    }
+  })
+
   function operations(): Operation[] {
     return Object.values(document.paths).flatMap((path) => Object.values(path))
+  }
+
+  /** Every answer that has a body, by its status. */
+  function envelopes(): [status: string, Media][] {
+    return operations().flatMap(({ responses }) =>
+      Object.entries(responses).flatMap(([status, { content }]): [string, Media][] =>
+        content === undefined ? [] : [[status, content['application/json']]],
+      ),
+    )
   }
 })

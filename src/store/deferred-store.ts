@@ -1,4 +1,4 @@
-import type { BookChanges, NewBook } from '../book.ts'
+import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { type PageBounds, type Store, StoreUnavailable } from './store.ts'
 
@@ -34,12 +34,12 @@ export class DeferredStore implements Store {
     return this.#opened.count(filter)
   }
 
-  async update(id: number, changes: BookChanges) {
-    return this.#opened.update(id, changes)
+  async update(id: number, changes: BookChanges, expected?: Book) {
+    return this.#opened.update(id, changes, expected)
   }
 
-  async delete(id: number) {
-    return this.#opened.delete(id)
+  async delete(id: number, expected?: Book) {
+    return this.#opened.delete(id, expected)
   }
 
   load() {

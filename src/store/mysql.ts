@@ -12,26 +12,32 @@ import type { Value } from './query-sql.ts'
 import { BOOK, selectListPage } from './server-page.ts'
 import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, pages } from './server-store.ts'
+import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep } from './server-words.ts'
 import type { Page, PageBounds, Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
 /** A number is sent as a double, whatever it is compared with. */
-const ID = 'CAST(? AS SIGNED)'
+const INTEGER = 'CAST(? AS SIGNED)'
 
 const INSERT = 'INSERT INTO books (title, author, year) VALUES (?, ?, ?)'
-const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${ID}`
+const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${INTEGER}`
 const UPDATE = `
   UPDATE books SET title = COALESCE(?, title), author = COALESCE(?, author), year = COALESCE(?, year)
-  WHERE id = ${ID}`
-const DELETE = `DELETE FROM books WHERE id = ${ID}`
+  WHERE id = ${INTEGER}`
+const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
 const DELETE_WITH_WORDS = `
-  DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${ID}`
-const PAGE = selectListPage(ID)
+  DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${INTEGER}`
+const PAGE = selectListPage(INTEGER)
 
 const NO_WORDS = { whole: undefined, beginning: undefined }
+
+/** Compares texts byte for byte: every collation that all servers have would at least ignore spaces at the end. */
+const IS_EXPECTED = `
+  CAST(COALESCE(title, '') AS BINARY) = CAST(? AS BINARY)
+  AND CAST(COALESCE(author, '') AS BINARY) = CAST(? AS BINARY) AND COALESCE(year, 0) = ${INTEGER}`
+const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
 
 /**
  * Connects to a MySQL or MariaDB server, or one that is compatible, waiting for it if it is not ready yet.
@@ -100,11 +106,14 @@ class MysqlStore implements Store {
     return this.#queries.count(filter)
   }
 
-  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const updated = await this.#use(async (connection) => {
       await connection.beginTransaction()
       const values = [title ?? null, author ?? null, year ?? null, id]
-      const { affectedRows } = await write(connection, UPDATE, values)
+      const { affectedRows } =
+        expected === undefined
+          ? await write(connection, UPDATE, values)
+          : await write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
       // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
       // which might be a book that was created just now. (Rows found count as affected, changed or not.)
       const book = affectedRows === 0 ? undefined : await read(connection, id)
@@ -115,9 +124,14 @@ class MysqlStore implements Store {
     return updated
   }
 
-  async delete(id: number): Promise<boolean> {
+  async delete(id: number, expected?: Book): Promise<boolean> {
     const statement = this.#words ? DELETE_WITH_WORDS : DELETE
-    const { affectedRows } = await this.#use((connection) => write(connection, statement, [id]))
+    const { affectedRows } = await this.#use((connection) =>
+      expected === undefined
+        ? write(connection, statement, [id])
+        : write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)]),
+    )
+    // Those of its words count too.
     return affectedRows > 0
   }
 

@@ -10,7 +10,7 @@ import type { PostgresTarget } from './postgres-url.ts'
 import { BOOK, selectListPage } from './server-page.ts'
 import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, pages } from './server-store.ts'
+import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep, wordsInIndex } from './server-words.ts'
 import type { Page, PageBounds, Store } from './store.ts'
 
@@ -19,11 +19,19 @@ const INSERT_WITH_WORDS = `
   INSERT INTO books (title, author, year, search_words, search_words_of)
   VALUES ($1::text, $2::text, $3, $4::tsvector, ${fingerprint('$1::text', '$2::text')}) RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
-const UPDATE = `
+const SET = `
   UPDATE books SET title = coalesce($1, title), author = coalesce($2, author), year = coalesce($3, year)
-  WHERE id = $4::bigint RETURNING ${BOOK}`
+  WHERE id = $4::bigint`
+const UPDATE = `${SET} RETURNING ${BOOK}`
 const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
 const PAGE = selectListPage('$1::bigint')
+
+/** Compares texts byte for byte, whatever the collation of their columns. @param n the first of three placeholders. */
+const IS_EXPECTED = (n: number) => `
+  COALESCE(title, '') COLLATE "C" = $${n} AND COALESCE(author, '') COLLATE "C" = $${n + 1}
+  AND COALESCE(year, 0) = $${n + 2}`
+const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(5)} RETURNING ${BOOK}`
+const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
 
 /**
  * Connects to a PostgreSQL server, or one that is compatible, waiting for it if it is not ready yet.
@@ -91,14 +99,21 @@ class PostgresStore implements Store {
     return this.#queries.count(filter)
   }
 
-  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
-    const { rows } = await this.#query(UPDATE, [title, author, year, id])
+  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
+    const values = [title, author, year, id]
+    const { rows } =
+      expected === undefined
+        ? await this.#query(UPDATE, values)
+        : await this.#query(UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
     this.#words?.noteWrite()
     return rows[0]
   }
 
-  async delete(id: number): Promise<boolean> {
-    const { rowCount } = await this.#query(DELETE, [id])
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    const { rowCount } =
+      expected === undefined
+        ? await this.#query(DELETE, [id])
+        : await this.#query(DELETE_EXPECTED, [id, ...fieldsOf(expected)])
     return rowCount === 1
   }
 

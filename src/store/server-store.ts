@@ -1,7 +1,12 @@
-import type { Book } from '../book.ts'
+import type { Book, NewBook } from '../book.ts'
 import { describeError } from './connection-errors.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import { StoreUnavailable } from './store.ts'
+
+/** The fields as values for the placeholders of a statement. */
+export function fieldsOf({ title, author, year }: NewBook): [title: string, author: string, year: number] {
+  return [title, author, year]
+}
 
 /** Attempts at what the server rolls back for the sake of others. */
 const ATTEMPTS = 5

@@ -5,8 +5,13 @@ import { asFailed, type Failed } from './sqlite-failure.ts'
 /** A write, in a form that can be sent to another thread. */
 export type Write =
   | ({ readonly kind: 'create' } & NewBook)
-  | ({ readonly kind: 'update'; readonly id: number } & Nullable<NewBook>)
-  | { readonly kind: 'delete'; readonly id: number }
+  | ({ readonly kind: 'update'; readonly id: number } & Nullable<NewBook> & Expectation)
+  | ({ readonly kind: 'delete'; readonly id: number } & Expectation)
+
+type WriteOf<Kind extends Write['kind']> = Extract<Write, { readonly kind: Kind }>
+
+/** What the book has to be for the write to happen, if that is not all the same. */
+type Expectation = { readonly expected?: NewBook | undefined }
 
 /** A field that is null keeps its value. */
 type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
@@ -22,17 +27,24 @@ export class GroupCommit {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
+  readonly #updateExpected: StatementSync
   readonly #delete: StatementSync
+  readonly #deleteExpected: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#insert = database.prepare('INSERT INTO books (title, author, year) VALUES (?, ?, ?)')
-    this.#update = database.prepare(`
+    const set = `
       UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
-      WHERE id = ? RETURNING id, title, author, year`)
+      WHERE id = ?`
+    const book = 'id, title, author, year'
+    const isExpected = 'title = ? AND author = ? AND year = ?'
+    this.#update = database.prepare(`${set} RETURNING ${book}`)
+    this.#updateExpected = database.prepare(`${set} AND ${isExpected} RETURNING ${book}`)
     this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
+    this.#deleteExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${isExpected}`)
     // The last row id, which comes with the changes, may be one of FTS5's (sqlite-index.ts), too large for a number.
-    this.#delete.setReadBigInts(true)
+    for (const statement of [this.#delete, this.#deleteExpected]) statement.setReadBigInts(true)
   }
 
   /**
@@ -68,10 +80,26 @@ export class GroupCommit {
       case 'create':
         return { id: Number(this.#insert.run(write.title, write.author, write.year).lastInsertRowid) }
       case 'update':
-        // All rows, as `get` would not, so that no statement is left running when the transaction commits.
-        return this.#update.all(write.title, write.author, write.year, write.id)[0] as Row | undefined
+        return this.#applyUpdate(write)
       case 'delete':
-        return this.#delete.run(write.id).changes === 0n ? undefined : { id: write.id }
+        return this.#applyDelete(write)
     }
+  }
+
+  #applyUpdate({ id, title, author, year, expected }: WriteOf<'update'>): Row | undefined {
+    const rows =
+      expected === undefined
+        ? this.#update.all(title, author, year, id)
+        : this.#updateExpected.all(title, author, year, id, expected.title, expected.author, expected.year)
+    // All rows, as `get` would not, so that no statement is left running when the transaction commits.
+    return rows[0] as Row | undefined
+  }
+
+  #applyDelete({ id, expected }: WriteOf<'delete'>): Row | undefined {
+    const { changes } =
+      expected === undefined
+        ? this.#delete.run(id)
+        : this.#deleteExpected.run(id, expected.title, expected.author, expected.year)
+    return changes === 0n ? undefined : { id }
   }
 }

@@ -166,5 +166,16 @@ export class SqliteWriter {
 }
 
 function textLength(write: Write): number {
-  return write.kind === 'delete' ? 0 : (write.title?.length ?? 0) + (write.author?.length ?? 0)
+  const written = write.kind === 'delete' ? undefined : write
+  const expected = write.kind === 'create' ? undefined : write.expected
+  return (
+    lengthOf(written?.title) +
+    lengthOf(written?.author) +
+    lengthOf(expected?.title) +
+    lengthOf(expected?.author)
+  )
+}
+
+function lengthOf(text: string | null | undefined): number {
+  return text?.length ?? 0
 }

@@ -90,13 +90,13 @@ class SqliteStore implements Store {
     return (await this.#ask({ kind: 'count', filter }, Object.keys(filter).length === 0)) as number
   }
 
-  async update(id: number, { title, author, year }: BookChanges): Promise<Book | undefined> {
+  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
-    return (await this.#writer.write({ kind: 'update', id, ...changes })) as Book | undefined
+    return (await this.#writer.write({ kind: 'update', id, ...changes, expected })) as Book | undefined
   }
 
-  async delete(id: number): Promise<boolean> {
-    return (await this.#writer.write({ kind: 'delete', id })) !== undefined
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    return (await this.#writer.write({ kind: 'delete', id, expected })) !== undefined
   }
 
   load() {

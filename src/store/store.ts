@@ -35,12 +35,16 @@ export interface Store {
 
   /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
-   * @returns the book as stored, or undefined if there is none with that id.
+   * @param expected as `find` answered it: nothing is changed unless the book is exactly so when it is changed.
+   * @returns the book as stored, or undefined if there is none with that id, or none as expected.
    */
-  update(id: number, changes: BookChanges): Promise<Book | undefined>
+  update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
 
-  /** @returns whether there was a book with that id. */
-  delete(id: number): Promise<boolean>
+  /**
+   * @param expected as for `update`.
+   * @returns whether there was a book with that id, and as expected.
+   */
+  delete(id: number, expected?: Book): Promise<boolean>
 
   /** What is in use and what waits, each number with a name of the engine's own; for the metrics. */
   load(): Readonly<Record<string, number>>

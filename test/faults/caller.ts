@@ -23,7 +23,7 @@ export class Caller {
   }
 
   /** @param line such as `GET /books`. @throws if there is no whole answer in time. */
-  async call(line: string, body?: object): Promise<RawAnswer> {
+  async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawAnswer> {
     const [method = '', path = ''] = line.split(' ')
     const begin = Date.now()
     const abort = new AbortController()
@@ -31,7 +31,7 @@ export class Caller {
     try {
       const response = await fetch(this.#url + path, {
         method,
-        headers: { authorization: TOKEN },
+        headers: { authorization: TOKEN, ...headers },
         signal: abort.signal,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })

@@ -28,7 +28,12 @@ export async function exchange(target: Target, bytes: string | Uint8Array, optio
   return parse(await receive(target, bytes, options))
 }
 
-function receive(target: Target, bytes: string | Uint8Array, { time = 5000, drip }: ExchangeOptions) {
+/** Sends bytes as they are and reads all that comes until the service closes the connection. */
+export function receive(
+  target: Target,
+  bytes: string | Uint8Array,
+  { time = 5000, drip }: ExchangeOptions = {},
+): Promise<Buffer> {
   const url = new URL(target.url)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const isTls = url.protocol === 'https:'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NewBook } from '../../src/book.ts'
+import { expectedContract } from './contract-expected.ts'
 import { listContract } from './contract-list.ts'
 import { queryContract } from './contract-query.ts'
 import { textContract } from './contract-text.ts'
@@ -13,6 +14,7 @@ import { type TestStore, useStore } from './use-store.ts'
 export function storeContract(engine: string, open: () => Promise<TestStore>): void {
   describe(`the store on ${engine}: books`, () => booksContract(open))
   describe(`the store on ${engine}: text and years`, () => textContract(open))
+  describe(`the store on ${engine}: writes to a book that is expected`, () => expectedContract(open))
   describe(`the store on ${engine}: the list`, () => listContract(open))
   describe(`the store on ${engine}: queries`, () => queryContract(open))
 }

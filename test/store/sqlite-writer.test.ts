@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import type { Book } from '../../src/book.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { listAll } from './pages.ts'
 import {
@@ -147,6 +148,27 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
       assert.equal(refused.length, accepted)
       assert.deepEqual(titlesOf(await listAll(store)), stored.toSorted())
       await create('there is room again')
+    })
+  }
+
+  for (const [kind, write] of [
+    ['update', (id: number, expected: Book) => store.update(id, {}, expected)],
+    ['delete', (id: number, expected: Book) => store.delete(id, expected)],
+  ] as const) {
+    it(`are bounded in characters: those of the book that a ${kind} expects count too`, async () => {
+      const blocked = lock()
+      const first = create('first')
+      await handedOver()
+      const half = 'x'.repeat(MIB / 2)
+      const writes = Array.from({ length: MAX_WAITING_TEXT / MIB + 3 }, () =>
+        write(1, { id: 1, title: half, author: half, year: 1 }),
+      )
+      const results = Promise.allSettled(writes)
+      await setImmediate()
+      blocked[Symbol.dispose]()
+      await first
+      const refused = (await results).filter(({ status }) => status === 'rejected')
+      assert.equal(refused.length, 3)
     })
   }
 })

@@ -32,6 +32,10 @@ function create(kind: string, columns: Record<string, string>): string {
 const postgres: Tables = {
   suiting: {
     'as GORM makes it': postgresTable(),
+    'in a collation that takes letters for equal': [
+      "CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level1-ka-shifted', deterministic = false)",
+      postgresTable({ title: 'text COLLATE alike', author: 'varchar COLLATE alike' }),
+    ].join(';'),
     'with texts that are varchar without a limit, and small ids': postgresTable({
       id: 'serial PRIMARY KEY',
       title: 'varchar',

@@ -4,7 +4,7 @@ import type { Book } from '../../../src/book.ts'
 import { logIn } from '../client.ts'
 import type { Engine } from '../engines.ts'
 import { type ListQuery, nextOf, parameterOf, pathOf, placeOf, tamper } from './parameters.ts'
-import type { Body } from './steps.ts'
+import type { Body, Condition } from './steps.ts'
 
 /** What two engines have to answer alike. */
 export interface Answer {
@@ -17,6 +17,9 @@ export interface Answer {
 /** An id that no book has. */
 const NO_BOOK = 2 ** 50
 
+/** An entity tag that no book has. */
+const NO_TAG = '"none"'
+
 /** How long a token is used, of the 15 minutes that it lives; in milliseconds. */
 const TOKEN_USE = 5 * 60_000
 
@@ -27,6 +30,7 @@ const COMPARED_HEADERS = [
   'cache-control',
   'www-authenticate',
   'connection',
+  'etag',
 ]
 
 /** Requests at once: more than the service has connections to its database. */
@@ -43,6 +47,8 @@ export class EngineInUse {
   /** By the number of a creation, which is the same on all engines. */
   readonly #ids = new Map<number, number>()
   readonly #numbers = new Map<number, number>()
+  /** The entity tags that books had when they were created, by number. */
+  readonly #tags = new Map<number, string>()
   /** Above every id that was ever given. */
   #nextId = 1
   /** The highest id given in this step. */
@@ -75,6 +81,7 @@ export class EngineInUse {
     await Promise.all(data.map(({ id }) => this.#send('DELETE', `/book/${id}`)))
     this.#ids.clear()
     this.#numbers.clear()
+    this.#tags.clear()
   }
 
   /** Ends a step: what is created later has higher ids. */
@@ -95,15 +102,23 @@ export class EngineInUse {
       assert.ok(!this.#numbers.has(id), `${this.name} gave the id ${id} twice`)
       this.#ids.set(number, id)
       this.#numbers.set(id, number)
+      this.#tags.set(number, answer.headers.etag ?? NO_TAG)
       this.#highest = Math.max(this.#highest, id)
     }
     return this.#comparable(answer)
   }
 
-  /** @param target the number of a creation, or what stands in the place of an id. */
-  async call(method: string, target: number | string, body?: Body): Promise<Answer> {
+  /** @param call whose target is the number of a creation, or what stands in the place of an id. */
+  async call({ method, target, body, condition }: Call): Promise<Answer> {
     const id = typeof target === 'string' ? target : (this.#ids.get(target) ?? NO_BOOK)
-    return this.#comparable(await this.#send(method, `/book/${id}`, body))
+    const path = `/book/${id}`
+    const headers = condition && { [condition.field]: await this.#tag(condition, target, path) }
+    return this.#comparable(await this.#send(method, path, body, headers))
+  }
+
+  async #tag({ tag }: Condition, target: number | string, path: string): Promise<string> {
+    if (tag === 'now') return (await this.#send('GET', path)).headers.etag ?? NO_TAG
+    return (tag === 'created' && typeof target === 'number' && this.#tags.get(target)) || NO_TAG
   }
 
   async callPath(method: string, path: string): Promise<Answer> {
@@ -165,9 +180,10 @@ export class EngineInUse {
     return { status, headers, body }
   }
 
-  #send(method: string, path: string, body?: Body): Promise<Sent> {
+  #send(method: string, path: string, body?: Body, conditions?: Record<string, string>): Promise<Sent> {
     const headers = {
       authorization: this.#token,
+      ...conditions,
       ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
     }
     return new Promise((resolve, reject) => {
@@ -185,6 +201,13 @@ export class EngineInUse {
       sent.end(body)
     })
   }
+}
+
+interface Call {
+  readonly method: string
+  readonly target: number | string
+  readonly body?: Body
+  readonly condition?: Condition | undefined
 }
 
 interface Sent {

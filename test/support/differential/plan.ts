@@ -1,14 +1,22 @@
 import type { Answer, EngineInUse } from './engine.ts'
 import type { ListQuery } from './parameters.ts'
-import type { Body, Operation, Step, Target } from './steps.ts'
+import type { Body, Condition, Operation, Step, Target } from './steps.ts'
 
 /** A request to be made of every engine; books go by the number of their creation. */
 type Request =
   | { readonly kind: 'create'; readonly number: number; readonly body: Body }
-  | { readonly kind: 'call'; readonly method: string; readonly target: Target; readonly body?: Body }
+  | Call
   | { readonly kind: 'path'; readonly method: string; readonly path: string }
   | { readonly kind: 'list' }
   | { readonly kind: 'query'; readonly query: ListQuery }
+
+interface Call {
+  readonly kind: 'call'
+  readonly method: string
+  readonly target: Target
+  readonly body?: Body
+  readonly condition?: Condition | undefined
+}
 
 /** The requests of a step, made at once. */
 export interface Plan {
@@ -67,7 +75,9 @@ function planOperations(
       if (typeof target === 'string' ? mayHave(Number(target)) : taken.has(target)) continue
       if (typeof target === 'number') taken.add(target)
       const method = METHODS[operation.kind]
-      requests.push({ kind: 'call', method, target, ...('body' in operation && { body: operation.body }) })
+      const { condition } = operation
+      const body = 'body' in operation && { body: operation.body }
+      requests.push({ kind: 'call', method, target, condition, ...body })
     }
   }
   return requests
@@ -95,7 +105,7 @@ function make(request: Request, engine: EngineInUse): Promise<Answer> {
     case 'create':
       return engine.create(request.number, request.body)
     case 'call':
-      return engine.call(request.method, request.target, request.body)
+      return engine.call(request)
     case 'path':
       return engine.callPath(request.method, request.path)
     case 'list':

@@ -8,10 +8,19 @@ export type Body = string | Buffer
 /** A book by a number that is reduced to one of those there are or were, or what stands in the place of an id. */
 export type Target = number | string
 
+/** A header field, and whose entity tag it has: that of the book now, as it was created, or of another one. */
+export interface Condition {
+  readonly field: 'if-match' | 'if-none-match'
+  readonly tag: 'now' | 'created' | 'other'
+}
+
+/** Operations on a single book that may have a condition. */
+type Conditional = { readonly target: Target; readonly condition?: Condition | undefined }
+
 export type Operation =
   | { readonly kind: 'create'; readonly body: Body }
-  | { readonly kind: 'update'; readonly target: Target; readonly body: Body }
-  | { readonly kind: 'read' | 'delete' | 'head'; readonly target: Target }
+  | ({ readonly kind: 'update'; readonly body: Body } & Conditional)
+  | ({ readonly kind: 'read' | 'delete' | 'head' } & Conditional)
   | { readonly kind: 'list' }
   | { readonly kind: 'query'; readonly query: ListQuery }
   | { readonly kind: 'other'; readonly method: string; readonly path: string }
@@ -83,12 +92,19 @@ const other = fc.record({
   path: fc.constantFrom('/books', '/book/1/', '/book/', '/Books', '/book/1/2', '/'),
 })
 const create = fc.record({ kind: kind('create'), body: createBody })
+const condition: fc.Arbitrary<Condition | undefined> = fc.option(
+  fc.record({
+    field: fc.constantFrom('if-match', 'if-none-match'),
+    tag: fc.constantFrom('now', 'created', 'other'),
+  }),
+  { freq: 2, nil: undefined },
+)
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 6, arbitrary: create },
-  { weight: 6, arbitrary: fc.record({ kind: kind('update'), target, body: updateBody }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind('read'), target }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('delete'), target }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('head'), target }) },
+  { weight: 6, arbitrary: fc.record({ kind: kind('update'), target, body: updateBody, condition }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('read'), target, condition }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('delete'), target, condition }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('head'), target, condition }) },
   { weight: 1, arbitrary: other },
 )
 const several = { minLength: 2, maxLength: 8 }
