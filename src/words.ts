@@ -38,6 +38,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 }
 const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gv')
 
+const ASCII = /^[\0-\x7F]*$/
+
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gv
 
 /** Scripts that put no space between words: there a word may begin with every letter. */
@@ -52,6 +54,7 @@ export function wordsOf(text: string): string[] {
     if (parts.length > 1) words.add(cut(parts.join('')))
     for (const part of parts) {
       words.add(cut(part))
+      if (ASCII.test(part)) continue
       for (const { index } of part.matchAll(UNSPACED)) words.add(cut(part.slice(index)))
     }
   }
