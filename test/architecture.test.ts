@@ -10,7 +10,16 @@ const SRC = join(import.meta.dirname, '../src')
  * a file that is new has to be placed here.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  main: [
+  main: ['command-line'],
+  'command-line': [
+    'command',
+    'commands/backup',
+    'commands/check',
+    'commands/export',
+    'commands/serve',
+    'commands/token',
+  ],
+  'commands/serve': [
     'auth',
     'command',
     'config',
@@ -26,7 +35,22 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/open',
     'store/store',
   ],
-  backup: ['command', 'type config', 'store/sqlite-backup'],
+  'commands/export': [
+    'command',
+    'command-store',
+    'type config',
+    'new-file',
+    'progress',
+    'type store/store',
+    'transfer/formats',
+    'transfer/write-books',
+  ],
+  'commands/backup': ['command', 'type config', 'progress', 'store/sqlite-backup'],
+  'commands/token': ['auth', 'command'],
+  'commands/check': ['command', 'command-store', 'config'],
+  'command-store': ['command', 'type store/db-url', 'store/open', 'store/store'],
+  'new-file': ['command', 'store/files'],
+  progress: [],
   command: ['config'],
   'first-steps': ['type config'],
   listen: ['command'],
@@ -267,7 +291,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 /** The files that may know of the web framework. */
 const KNOW_FASTIFY = [
-  'main',
+  'commands/serve',
   'stop',
   'metrics',
   'server',

@@ -10,7 +10,7 @@ import { logIn } from './support/client.ts'
 import { startService } from './support/service.ts'
 import { useService } from './support/use-service.ts'
 
-const BACKUP = resolve(import.meta.dirname, '../src/backup.ts')
+const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 
 describe('backup of a database in use', () => {
   const service = useService()
@@ -19,7 +19,8 @@ describe('backup of a database in use', () => {
     cwd: service.directory,
     env: { PATH: process.env.PATH, DB_URL: dbUrl },
   })
-  const backUp = (...args: string[]) => promisify(execFile)(process.execPath, [BACKUP, ...args], options())
+  const backUp = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [MAIN, 'backup', ...args], options())
 
   const create = () => service.createBook({ title: 'x'.repeat(2000), author: 'A', year: 1 })
 
@@ -81,17 +82,17 @@ describe('backup of a database in use', () => {
   })
 
   it('says what is wrong in one line: no database, no directory, no argument', async () => {
-    const missing = promisify(execFile)(process.execPath, [BACKUP, 'a.db'], options('sqlite:none.db'))
+    const missing = promisify(execFile)(process.execPath, [MAIN, 'backup', 'a.db'], options('sqlite:none.db'))
     await assert.rejects(missing, { code: 1, stderr: 'Cannot back up: there is no database none.db\n' })
     await assert.rejects(backUp('none/a.db'), {
       code: 1,
       stderr: /^Cannot back up: there is no directory \S+\n$/,
     })
-    await assert.rejects(backUp(), { code: 1, stderr: /npm run backup -- FILE/ })
+    await assert.rejects(backUp(), { code: 2, stderr: /book-catalogue backup --help/ })
   })
 
   it('leaves nothing behind when it is interrupted', async () => {
-    const child = spawn(process.execPath, [BACKUP, 'interrupted.db'], { ...options(), stdio: 'pipe' })
+    const child = spawn(process.execPath, [MAIN, 'backup', 'interrupted.db'], { ...options(), stdio: 'pipe' })
     const part = () => readdirSync(service.directory).some((name) => name.endsWith('.part'))
     while (!part() && child.exitCode === null) await new Promise((next) => setImmediate(next))
     child.kill('SIGINT')

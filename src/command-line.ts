@@ -1,0 +1,85 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { type Command, UsageError } from './command.ts'
+
+const NAME = 'book-catalogue'
+
+/** What each command is for; it is loaded only when it is run, so that the service starts as fast as it can. */
+const COMMANDS: Record<
+  string,
+  readonly [summary: string, load: () => Promise<{ readonly command: Command }>]
+> = {
+  serve: ['start the service (this is what happens without a command)', () => import('./commands/serve.ts')],
+  export: ['write all books to a file, as CSV or NDJSON', () => import('./commands/export.ts')],
+  backup: ['copy the SQLite database into a new file', () => import('./commands/backup.ts')],
+  token: ['print a token for scripts', () => import('./commands/token.ts')],
+  check: ['check the settings and the store, and end', () => import('./commands/check.ts')],
+}
+
+const HELP: ParseArgsOptionsConfig = { help: { type: 'boolean', short: 'h' } }
+
+/**
+ * Runs a command with its arguments. The exit code is 0, or 1 for what the operator can do something about, or 2 for
+ * wrong usage; there is one line on standard error for each of these.
+ */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  const [name = 'serve', ...rest] = args
+  if (name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(overview())
+    return
+  }
+  try {
+    const [, load] = (Object.hasOwn(COMMANDS, name) && COMMANDS[name]) || []
+    if (load === undefined) {
+      throw new UsageError(`there is no command ${JSON.stringify(name)}`)
+    }
+    await run(name, (await load()).command, rest)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    const help = Object.hasOwn(COMMANDS, name) ? `${NAME} ${name} --help` : `${NAME} --help`
+    process.stderr.write(`${NAME}: ${error.message}\nSee: ${help}\n`)
+    process.exitCode = 2
+  }
+}
+
+async function run(name: string, command: Command, args: string[]): Promise<void> {
+  const { values, positionals } = parse(command, args)
+  if (values.help === true) {
+    process.stdout.write(help(command))
+    return
+  }
+  if (positionals.length !== command.operands) {
+    const expected = command.operands === 0 ? 'takes no argument' : 'takes one argument'
+    throw new UsageError(`${name} ${expected}, and got ${positionals.length}`)
+  }
+  await command.run({ values, operand: positionals[0] ?? '' })
+}
+
+function parse(
+  { options }: Command,
+  args: string[],
+): { values: Readonly<Record<string, unknown>>; positionals: string[] } {
+  try {
+    const described = Object.entries(options).map(([name, { description: _, ...option }]) => [name, option])
+    return parseArgs({ args, options: { ...Object.fromEntries(described), ...HELP }, allowPositionals: true })
+  } catch (error) {
+    // Node's own messages are for users; some have advice in a second sentence.
+    throw new UsageError((error as Error).message.split('. ')[0] ?? '', { cause: error })
+  }
+}
+
+function overview(): string {
+  const commands = Object.entries(COMMANDS).map(([name, [summary]]) => `  ${name.padEnd(8)} ${summary}\n`)
+  return `Usage: ${NAME} [COMMAND]
+
+${commands.join('')}
+${NAME} COMMAND --help tells more of one. The settings come from the environment and a .env file.
+`
+}
+
+function help({ usage, description, options }: Command): string {
+  const lines = Object.entries(options).map(
+    ([name, { type, description }]) =>
+      `  ${`--${name}${type === 'string' ? ' VALUE' : ''}`.padEnd(18)} ${description}\n`,
+  )
+  return `Usage: ${NAME} ${usage}\n\n${description}\n${lines.length > 0 ? `\n${lines.join('')}` : ''}`
+}

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+export const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
+
+/** What a command said, and how it ended. */
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a command of the command line in a directory, with exactly these settings. */
+export async function runCommand(
+  cwd: string,
+  settings: Record<string, string>,
+  ...args: string[]
+): Promise<Ended> {
+  const options = { cwd, env: { PATH: process.env.PATH, ...settings }, maxBuffer: 2 ** 28 }
+  try {
+    return { code: 0, ...(await promisify(execFile)(process.execPath, [MAIN, ...args], options)) }
+  } catch (error) {
+    return error as Ended
+  }
+}
