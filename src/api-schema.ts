@@ -3,10 +3,11 @@ import Type from 'typebox'
 import { Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
+import { ImportResult } from './import-result.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 
 /** The schemas that the OpenAPI document names; endpoints refer to them by their `$id`. */
-export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData]
+export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData, ImportResult]
 
 /** The data of an answer that has none. */
 export const NoData = Type.Null({ examples: [null] })
@@ -30,7 +31,7 @@ export const Books = Type.Array(reference(Book), { examples: [[example(Book)]] }
 declare module 'fastify' {
   interface FastifySchema {
     /** What of a request the endpoint itself checks, and the OpenAPI document only describes. */
-    describedOnly?: { querystring: Type.TObject }
+    describedOnly?: { querystring?: Type.TObject; body?: object; consumes?: readonly string[] }
   }
 }
 
@@ -48,8 +49,8 @@ interface Endpoint {
   readonly data: Type.TSchema
   /** Whether the entity tag of the book goes with its success. */
   readonly tagged?: boolean
-  /** Whether the books can also be had as a file. */
-  readonly files?: boolean
+  /** Whether the books can also be had as a file, or are read from one. */
+  readonly files?: 'read' | 'written'
   /** Whether it answers 304 to a client that has the book already. */
   readonly revalidated?: boolean
   /** The failures of its own; those of every endpoint are added. */
@@ -74,7 +75,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   const { data } = endpoint
   const response: Record<number, Type.TSchema> = {
     [endpoint.success.status]: {
-      ...(endpoint.files ? withFiles : asItIs)(
+      ...(endpoint.files === 'written' ? withFiles : asItIs)(
         envelopeSchema([endpoint.success], reference(data), example(data)),
       ),
       ...(endpoint.tagged ? tagged : {}),
@@ -91,17 +92,25 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
     summary: endpoint.summary,
     ...(endpoint.public ? { security: [] } : {}),
     ...(endpoint.body ? { body: reference(endpoint.body) } : {}),
-    ...(endpoint.query ? { describedOnly: { querystring: endpoint.query } } : {}),
+    ...(described(endpoint) ?? {}),
     response,
   }
 }
+
+function described({ query, files }: Endpoint): Pick<FastifySchema, 'describedOnly'> | undefined {
+  if (query === undefined) return undefined
+  if (files !== 'read') return { describedOnly: { querystring: query } }
+  const body = { content: Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], FILE])) }
+  return { describedOnly: { querystring: query, body } }
+}
+
+const FILE = { schema: Type.String() }
 
 const asItIs = (schema: Type.TSchema) => schema
 
 /** The same answer as a file, for clients that prefer one. */
 function withFiles(schema: Type.TSchema): Type.TSchema {
-  const file = { schema: Type.String() }
-  const files = Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], file]))
+  const files = Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], FILE]))
   return { ...schema, content: { 'application/json': { schema, example: example(schema) }, ...files } }
 }
 

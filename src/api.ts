@@ -14,6 +14,7 @@ import { conditionalWrite } from './conditional-write.ts'
 import type { Cursors } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
+import { registerImport } from './import-endpoint.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
 import { allPages, enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
@@ -26,6 +27,8 @@ export interface Services {
   readonly auth: Auth
   readonly loginLimit: LoginLimit
   readonly cursors: Cursors
+  /** Bytes that a file of books may have. */
+  readonly importLimit: number
 }
 
 type OneBook = { Params: { id: string } }
@@ -34,7 +37,10 @@ type OneBook = { Params: { id: string } }
  * The endpoints, in the order of the contract's table (§4). A request passes `onRequest` before its body is
  * read. PUT checks in the order authentication, existence, body (§4 rule 3), and then the conditions of the request.
  */
-export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cursors }: Services): void {
+export function registerApi(
+  app: FastifyInstance,
+  { store, auth, loginLimit, cursors, importLimit }: Services,
+): void {
   const authenticated = requireToken(auth)
 
   app.post<{ Body: Login }>('/token', {
@@ -95,7 +101,7 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
-      files: true,
+      files: 'written',
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
@@ -134,6 +140,8 @@ export function registerApi(app: FastifyInstance, { store, auth, loginLimit, cur
       return list
     },
   })
+
+  registerImport(app, store, importLimit, authenticated)
 
   app.get<OneBook>('/book/:id', {
     schema: describeEndpoint({

@@ -22,11 +22,15 @@ export interface Config {
   readonly trustProxy: TrustProxy
   /** Origins whose pages may call the service, '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
+  /** Bytes that a file of books may have that is sent to the service. */
+  readonly importLimit: number
   /** TCP port of the metrics; undefined for none. */
   readonly metricsPort: number | undefined
   /** The settings that were absent and hold a random value made for this run. */
   readonly generated: ReadonlySet<'SECRET_TOKEN' | 'PASSWORD'>
 }
+
+const MIB = 1024 * 1024
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -108,6 +112,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       'origins such as https://books.example,http://localhost:3000, or *',
       () => [],
       parseOrigins,
+    ),
+    importLimit: read(
+      'IMPORT_LIMIT',
+      'a whole number of MiB from 1 to 100000',
+      () => 256 * MIB,
+      (text) => wholeNumber(1, 100_000)(text) * MIB,
     ),
     metricsPort: read(
       'METRICS_PORT',

@@ -5,9 +5,11 @@ import { envelope, type Failure, failure } from './envelope.ts'
 /** How long a refused client may go on sending, so that it reads the refusal, before it is cut; milliseconds. */
 const LINGER = 2000
 
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 const FAILURES = new Map<string | undefined, Failure>([
   ['HPE_HEADER_OVERFLOW', failure.headersTooLarge],
-  ['ERR_HTTP_REQUEST_TIMEOUT', failure.requestTimeout],
+  [TIMEOUT, failure.requestTimeout],
 ])
 
 /** A host and a port as a URI has them, without the comma that joins the values of several headers. */
@@ -17,6 +19,14 @@ const refused = new WeakSet<Socket>()
 
 /** The newest request of each connection. */
 const newest = new WeakMap<Socket, IncomingMessage>()
+
+/** Requests whose bodies may take longer than others. */
+const unhurried = new WeakSet<IncomingMessage>()
+
+/** Lets the body of a request take as long as it likes, as long as it goes on: the limit of the server is for small ones. */
+export function awaitBody(request: IncomingMessage): void {
+  unhurried.add(request)
+}
 
 /** Notes a request, so that a later refusal knows whether it would be a second answer to it. */
 export function noteRequest(request: IncomingMessage): void {
@@ -29,9 +39,14 @@ export function noteRequest(request: IncomingMessage): void {
  * connection is closed, because what follows on it cannot be told apart from the rest of the bad request.
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (refused.has(socket)) return
+  if (refused.has(socket) || (error.code === TIMEOUT && isUnhurried(newest.get(socket)))) return
   refused.add(socket)
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
+}
+
+/** Node tells of a request that is late only once. */
+function isUnhurried(request: IncomingMessage | undefined): boolean {
+  return request !== undefined && !request.complete && unhurried.has(request)
 }
 
 /**

@@ -19,6 +19,7 @@ export const success = {
   bookRetrieved: { status: 200, message: 'Book retrieved successfully' },
   bookUpdated: { status: 200, message: 'Book updated successfully' },
   bookDeleted: { status: 200, message: 'Book deleted successfully' },
+  booksImported: { status: 200, message: 'Books imported successfully' },
   alive: { status: 200, message: 'Alive' },
   ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, Answer>
@@ -48,12 +49,15 @@ export const failure = {
   tokenNotGenerated: new Failure(500, 'Could not generate token'),
   // Where the contract is silent (docs/decisions.md).
   badRequest: new Failure(400, 'Bad request'),
+  /** What is answered goes on with a colon and the reason. */
+  importRefused: new Failure(400, 'Import refused'),
   invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
   notFound: new Failure(404, 'Not found'),
   methodNotAllowed: new Failure(405, 'Method not allowed'),
   requestTimeout: new Failure(408, 'Request timeout'),
   preconditionFailed: new Failure(412, 'Precondition failed'),
   bodyTooLarge: new Failure(413, 'Request body too large'),
+  unsupportedMediaType: new Failure(415, 'Unsupported media type'),
   tooManyRequests: new Failure(429, 'Too many requests'),
   headersTooLarge: new Failure(431, 'Request header fields too large'),
   internalError: new Failure(500, 'Internal server error'),

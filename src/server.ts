@@ -60,6 +60,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What answers a body that cannot be read as the route's schema says; a route without one has no body. */
     unreadable?: Failure
+    /** Whether the handler reads the body itself, of whatever type and size. */
+    streamed?: boolean
   }
 }
 
@@ -108,6 +110,7 @@ export async function createServer(
   const refuseOtherMethods = collectPaths(app)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, stream, done) => {
+    if (request.routeOptions.config.streamed) return done(null, stream)
     if (Number(request.headers['content-length']) > LIMITS.body) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
     readBody(stream, LIMITS.body, (error, body) => {
       if (error !== null) return done(unreadable(request))
@@ -121,7 +124,7 @@ export async function createServer(
     // The router takes /book/ for /book/:id with an empty id.
     if (request.is404 || (request.params as { id?: string }).id === '') return done(failure.notFound)
     // The body is JSON whatever the header says, or if there is none.
-    request.headers['content-type'] = undefined
+    if (!request.routeOptions.config.streamed) request.headers['content-type'] = undefined
     done()
   })
   app.addHook('onSend', (request, reply, _payload, done) => {

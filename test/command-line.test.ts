@@ -103,6 +103,30 @@ describe('commands beside the running service', () => {
     assert.match(stderr, /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/)
   })
 
+  it('import adds a file beside the running service, all or nothing', async () => {
+    const write = (name: string, text: string) => writeFileSync(join(service.directory, name), text)
+    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n')
+    const dry = await run('import', 'new.csv', '--dry-run')
+    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0\n'])
+    const { code, stdout } = await run('import', 'new.csv')
+    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0\n'])
+    assert.equal((await run('import', 'new.csv', '--skip-existing')).stdout, 'added 0 books, skipped 2\n')
+    write('bad.csv', 'title,author,year\nT,imported,3\nT,imported,x\nT\n')
+    const bad = await run('import', 'bad.csv')
+    assert.equal(bad.code, 1)
+    assert.equal(
+      bad.stderr,
+      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: is no whole number within ' +
+        '±9007199254740991\n  line 4: has 1 fields, and the first line has 3\n',
+    )
+    const none = await run('import', 'none.csv')
+    assert.equal(none.code, 1)
+    assert.match(none.stderr, /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=imported`, { headers })).json()
+    assert.equal((list as { data: unknown[] }).data.length, 2)
+  })
+
   it('token prints a token that the service accepts, if it knows the secret', async () => {
     const { stdout } = await run('token')
     const headers = { authorization: stdout.trimEnd() }
@@ -114,7 +138,7 @@ describe('commands beside the running service', () => {
 
   it('check tells that the store answers, and what is wrong with it, and makes no file', async () => {
     const { code, stdout } = await run('check')
-    assert.deepEqual([code, stdout], [0, 'The settings are good, and the store (sqlite) answers: 5 books.\n'])
+    assert.deepEqual([code, stdout], [0, 'The settings are good, and the store (sqlite) answers: 7 books.\n'])
     const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
     assert.equal(none.code, 0)
     assert.ok(!existsSync(join(service.directory, 'none.db')))

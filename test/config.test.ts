@@ -31,6 +31,7 @@ describe('settings that are absent', () => {
       loginFailureLimit: 100,
       trustProxy: false,
       corsOrigins: [],
+      importLimit: 256 * 1024 * 1024,
       metricsPort: undefined,
       generated: new Set(['SECRET_TOKEN', 'PASSWORD']),
     })
@@ -66,6 +67,7 @@ describe('settings that are given', () => {
       LOGIN_FAILURE_LIMIT: '0',
       TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
       CORS_ORIGIN: 'https://books.example, http://localhost:3000',
+      IMPORT_LIMIT: '100000',
       METRICS_PORT: '65534',
       UNKNOWN: '',
     })
@@ -81,6 +83,7 @@ describe('settings that are given', () => {
       loginFailureLimit: 0,
       trustProxy: ['127.0.0.1', '10.0.0.0/8'],
       corsOrigins: ['https://books.example', 'http://localhost:3000'],
+      importLimit: 100_000 * 1024 * 1024,
       metricsPort: 65534,
       generated: new Set(),
     })

@@ -16,6 +16,7 @@ describe('the table of statuses and messages (§4, §7)', () => {
       bookRetrieved: '200 Book retrieved successfully',
       bookUpdated: '200 Book updated successfully',
       bookDeleted: '200 Book deleted successfully',
+      booksImported: '200 Books imported successfully',
       alive: '200 Alive',
       ready: '200 Ready',
     })
@@ -38,6 +39,8 @@ describe('the table of statuses and messages (§4, §7)', () => {
   it('has our own where the contract is silent', () => {
     const own = {
       badRequest: '400 Bad request',
+      importRefused: '400 Import refused',
+      unsupportedMediaType: '415 Unsupported media type',
       notFound: '404 Not found',
       methodNotAllowed: '405 Method not allowed',
       requestTimeout: '408 Request timeout',

@@ -39,7 +39,7 @@ describe('/openapi.json', () => {
     assert.match(document.openapi, /^3\.1\./)
   })
 
-  it('describes the six endpoints of §4 and no others', () => {
+  it('describes the six endpoints of §4, the import, and no others', () => {
     const endpoints = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -48,6 +48,7 @@ describe('/openapi.json', () => {
       'GET /book/{id}',
       'GET /books',
       'POST /book',
+      'POST /books/import',
       'POST /token',
       'PUT /book/{id}',
     ])
@@ -86,7 +87,14 @@ describe('/openapi.json', () => {
 
   it('names its schemas and gives an example of each', () => {
     const { schemas } = document.components
-    assert.deepEqual(Object.keys(schemas).sort(), ['Book', 'BookChanges', 'Login', 'NewBook', 'Token'])
+    assert.deepEqual(Object.keys(schemas).sort(), [
+      'Book',
+      'BookChanges',
+      'ImportResult',
+      'Login',
+      'NewBook',
+      'Token',
+    ])
     for (const [name, { examples }] of Object.entries(schemas)) assert.equal(examples?.length, 1, name)
   })
 

@@ -34,7 +34,7 @@ describe('a service whose event loop is late', () => {
     const auth = new Auth(ACCOUNT, SECRET)
     authorization = await auth.issue()
     app = await createServer(
-      { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET) },
+      { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
       SETTINGS,
     )
     app.addHook('onClose', () => store.close())

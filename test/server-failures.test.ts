@@ -188,6 +188,7 @@ describe('when a token cannot be signed', () => {
         auth: new RsaAuth(ACCOUNT, SECRET),
         loginLimit: new LoginLimit(0),
         cursors: new Cursors(SECRET),
+        importLimit: 1e6,
       },
       SETTINGS,
     )

@@ -64,6 +64,9 @@ class SlowStore implements Store {
   async count() {
     return 0
   }
+  async import() {
+    return { added: 0, skipped: 0 }
+  }
   async update() {
     return undefined
   }
@@ -84,7 +87,7 @@ before(async () => {
   const auth = new Auth(ACCOUNT, SECRET)
   token = await auth.issue()
   app = await createServer(
-    { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET) },
+    { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
     SETTINGS,
   )
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -1,11 +1,12 @@
-import { type Command, interruption, type OperatorError, UsageError, withSettings } from '../command.ts'
+import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
 import { requireDatabase, withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
-import { FORMATS, type Format, formatOfName } from '../transfer/formats.ts'
+import type { Format } from '../transfer/formats.ts'
 import { framings } from '../transfer/write-books.ts'
+import { chosenFormat } from './format-option.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
@@ -23,25 +24,6 @@ run meanwhile. The file appears when it is complete.`,
     const format = chosenFormat(values.format, operand)
     return withSettings('export', (config) => exportBooks(config, operand, format))
   },
-}
-
-/**
- * @param option as it was given.
- * @throws UsageError if it is no format, or there is none and the name of the file tells none.
- */
-export function chosenFormat(option: unknown, path: string): Format {
-  if (option === undefined) {
-    const format = path === '-' ? 'csv' : formatOfName(path)
-    if (format === undefined) {
-      throw new UsageError(
-        `the name of ${path} does not end with .csv or .ndjson; add --format csv or ndjson`,
-      )
-    }
-    return format
-  }
-  const format = FORMATS.find((each) => each === option)
-  if (format === undefined) throw new UsageError(`--format is ${FORMATS.join(' or ')}`)
-  return format
 }
 
 async function exportBooks({ dbUrl }: Config, path: string, format: Format): Promise<void> {

@@ -30,7 +30,11 @@ async function start(config: Config): Promise<void> {
   const cursors = new Cursors(config.secretToken)
   const loginLimit = new LoginLimit(config.loginFailureLimit)
   const metrics = await makeMetrics(config)
-  const app = await createServer({ store, auth, loginLimit, cursors }, config, metrics)
+  const app = await createServer(
+    { store, auth, loginLimit, cursors, importLimit: config.importLimit },
+    config,
+    metrics,
+  )
   try {
     // Before anything says that the service is there: whoever reads that may stop it at once.
     stopOnSignal(app, async () => {

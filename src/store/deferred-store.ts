@@ -1,6 +1,12 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
-import { type PageBounds, type Store, StoreUnavailable } from './store.ts'
+import {
+  type ImportedBook,
+  type ImportOptions,
+  type PageBounds,
+  type Store,
+  StoreUnavailable,
+} from './store.ts'
 
 /** Stands for a store that is still being opened: until then every use of it is StoreUnavailable. */
 export class DeferredStore implements Store {
@@ -40,6 +46,10 @@ export class DeferredStore implements Store {
 
   async delete(id: number, expected?: Book) {
     return this.#opened.delete(id, expected)
+  }
+
+  async import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions) {
+    return this.#opened.import(groups, options)
   }
 
   load() {

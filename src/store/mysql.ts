@@ -4,17 +4,19 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
+import { mysqlImport } from './mysql-import.ts'
 import { dialectOf, findRareWords } from './mysql-query.ts'
 import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { mysqlWords } from './mysql-words.ts'
 import type { Value } from './query-sql.ts'
+import { importIntoServer } from './server-import.ts'
 import { BOOK, selectListPage } from './server-page.ts'
 import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep } from './server-words.ts'
-import type { Page, PageBounds, Store } from './store.ts'
+import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
@@ -54,6 +56,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
 /** Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
 class MysqlStore implements Store {
   readonly #pool: ConnectionPool<Connection>
+  readonly #hasKeys: boolean
   readonly #words: WordUpkeep | undefined
   readonly #queries: ServerQueries
 
@@ -63,6 +66,7 @@ class MysqlStore implements Store {
    */
   constructor(pool: ConnectionPool<Connection>, hasKeys: boolean, report: OpenOptions['report'] | undefined) {
     this.#pool = pool
+    this.#hasKeys = hasKeys
     this.#words =
       report &&
       new WordUpkeep(
@@ -133,6 +137,17 @@ class MysqlStore implements Store {
     )
     // Those of its words count too.
     return affectedRows > 0
+  }
+
+  async import(
+    groups: AsyncIterable<readonly ImportedBook[]>,
+    options: ImportOptions = {},
+  ): Promise<Imported> {
+    const transactionOn = (connection: Connection) => mysqlImport(connection, this.#hasKeys)
+    const faults = { isUnavailable, isRolledBack }
+    const imported = await importIntoServer(this.#pool, faults, transactionOn, groups, options)
+    this.#words?.noteWrite()
+    return imported
   }
 
   load() {

@@ -4,15 +4,17 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { ensurePostgresAdditions } from './postgres-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
+import { postgresImport } from './postgres-import.ts'
 import { dialect, fingerprint, postgresWords, vectorOf } from './postgres-query.ts'
 import { ensureSchema } from './postgres-schema.ts'
 import type { PostgresTarget } from './postgres-url.ts'
+import { importIntoServer } from './server-import.ts'
 import { BOOK, selectListPage } from './server-page.ts'
 import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep, wordsInIndex } from './server-words.ts'
-import type { Page, PageBounds, Store } from './store.ts'
+import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
 const INSERT_WITH_WORDS = `
@@ -115,6 +117,16 @@ class PostgresStore implements Store {
         ? await this.#query(DELETE, [id])
         : await this.#query(DELETE_EXPECTED, [id, ...fieldsOf(expected)])
     return rowCount === 1
+  }
+
+  async import(
+    groups: AsyncIterable<readonly ImportedBook[]>,
+    options: ImportOptions = {},
+  ): Promise<Imported> {
+    const faults = { isUnavailable, isRolledBack }
+    const imported = await importIntoServer(this.#pool, faults, postgresImport, groups, options)
+    this.#words?.noteWrite()
+    return imported
   }
 
   load() {

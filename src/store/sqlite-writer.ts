@@ -38,6 +38,9 @@ export class SqliteWriter {
   #scheduled = false
   /** Those that wait for the index, in the order of their calls. */
   #indexing: PromiseWithResolvers<void>[] = []
+  /** Those for whose sake nothing is committed, and what to call when nothing is being committed any more. */
+  #holders = 0
+  #idle: (() => void)[] = []
   /** Writes that have not been answered yet, and what to call when there are none. */
   #unanswered = 0
   #drained = () => {}
@@ -80,6 +83,19 @@ export class SqliteWriter {
     return indexed.promise
   }
 
+  /**
+   * Lets all writes wait, so that somebody else can write to the file without keeping the thread busy.
+   * @returns what ends it, when nothing is being committed any more.
+   */
+  async hold(): Promise<() => void> {
+    this.#holders++
+    if (this.#committing.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+    return () => {
+      this.#holders--
+      this.#commit()
+    }
+  }
+
   load() {
     return { writes_waiting: this.#waiting.length, writes_committing: this.#committing.length }
   }
@@ -108,7 +124,7 @@ export class SqliteWriter {
   }
 
   #commit(): void {
-    if (this.#waiting.length === 0 || this.#committing.length > 0) return
+    if (this.#waiting.length === 0 || this.#committing.length > 0 || this.#holders > 0) return
     this.#committing = this.#waiting
     this.#waiting = []
     this.#waitingText = 0
@@ -130,6 +146,7 @@ export class SqliteWriter {
   async #settle(outcomes: readonly Outcome[]): Promise<void> {
     const committed = this.#committing
     this.#committing = []
+    for (const resolve of this.#idle.splice(0)) resolve()
     // First the next batch, so that the disk works while the answers are written.
     this.#commit()
     for (const [i, { resolve, reject }] of committed.entries()) {
@@ -155,6 +172,7 @@ export class SqliteWriter {
       this.#thread = undefined
       const lost = this.#committing
       this.#committing = []
+      for (const resolve of this.#idle.splice(0)) resolve()
       const reason = cause instanceof Error ? cause.message : String(cause)
       const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
       for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))

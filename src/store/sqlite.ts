@@ -5,12 +5,22 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
+import { importIntoSqlite } from './sqlite-import.ts'
 import { needsIndex } from './sqlite-query.ts'
 import { SqliteReader } from './sqlite-reader.ts'
 import type { Question } from './sqlite-reader-thread.ts'
 import { ensureSchema, schemaVersion } from './sqlite-schema.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
-import { type Page, type PageBounds, type Store, StoreNotOpened, StoreUnavailable } from './store.ts'
+import {
+  type Imported,
+  type ImportedBook,
+  type ImportOptions,
+  type Page,
+  type PageBounds,
+  type Store,
+  StoreNotOpened,
+  StoreUnavailable,
+} from './store.ts'
 
 /** A page of the list ends with the book that makes its JSON text as long as this. */
 const PAGE_LENGTH = 64 * 1024
@@ -50,12 +60,15 @@ class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #reader: SqliteReader
+  readonly #path: string
+  readonly #imports = new Set<Promise<unknown>>()
   readonly #select: StatementSync
   readonly #selectJson: StatementSync
 
   /** @param path of the database's file, for the writer, which starts when nothing can fail any more. */
   constructor(database: DatabaseSync, path: string) {
     this.#database = database
+    this.#path = path
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
     // SQLite writes the JSON, and rows come as arrays: a third of the time and of the memory of an object per book.
     this.#selectJson = database.prepare(`
@@ -99,12 +112,29 @@ class SqliteStore implements Store {
     return (await this.#writer.write({ kind: 'delete', id, expected })) !== undefined
   }
 
+  async import(
+    groups: AsyncIterable<readonly ImportedBook[]>,
+    options: ImportOptions = {},
+  ): Promise<Imported> {
+    const importing = importIntoSqlite(this.#path, groups, options, () => this.#writer.hold())
+    this.#imports.add(importing)
+    try {
+      const imported = await importing
+      // So that the next query need not wait for it. What fails here fails again for that query.
+      if (!options.dryRun) this.#writer.index().catch(() => {})
+      return imported
+    } finally {
+      this.#imports.delete(importing)
+    }
+  }
+
   load() {
     return { ...this.#writer.load(), ...this.#reader.load() }
   }
 
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
+    await Promise.allSettled(this.#imports)
     await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#database.close()
   }

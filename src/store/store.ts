@@ -46,6 +46,14 @@ export interface Store {
    */
   delete(id: number, expected?: Book): Promise<boolean>
 
+  /**
+   * Stores many books: all of them, or none if anything fails. Other writes go on meanwhile, and wait for no more
+   * than the last moment. The ids are in the order of the books.
+   * @param groups each of a size that fits into memory several times. What they throw is thrown on.
+   * @throws StoreNotEmpty
+   */
+  import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions): Promise<Imported>
+
   /** What is in use and what waits, each number with a name of the engine's own; for the metrics. */
   load(): Readonly<Record<string, number>>
 
@@ -67,6 +75,36 @@ export interface Page {
   readonly last: Position | undefined
   /** Whether books follow; after a single book that is too long, whether they may. */
   readonly more: boolean
+}
+
+/** The id matters only where ids are kept. */
+export type ImportedBook = NewBook & { readonly id?: number }
+
+export interface ImportOptions {
+  /**
+   * Passes over books that were there before, with the same title, author and year. Those of the import itself are
+   * not compared with each other, nor with what others write while it is read.
+   */
+  readonly skipExisting?: boolean
+  /** Counts what would be stored, and stores nothing. */
+  readonly dryRun?: boolean
+  /** Stores the books with their own ids, which rise, in a store that has no book. New books get higher ones. */
+  readonly keepIds?: boolean
+}
+
+/** How many books were stored and passed over; or would have been. */
+export interface Imported {
+  readonly added: number
+  readonly skipped: number
+}
+
+/** Ids cannot be kept, because there are books already. */
+export class StoreNotEmpty extends Error {
+  override readonly name = 'StoreNotEmpty'
+
+  constructor() {
+    super('there are books already')
+  }
 }
 
 /** The store cannot serve the request now; a later attempt may succeed. `cause` is the engine's error. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { NewBook } from '../../src/book.ts'
 import { expectedContract } from './contract-expected.ts'
+import { importContract } from './contract-import.ts'
 import { listContract } from './contract-list.ts'
 import { queryContract } from './contract-query.ts'
 import { textContract } from './contract-text.ts'
@@ -17,6 +18,7 @@ export function storeContract(engine: string, open: () => Promise<TestStore>): v
   describe(`the store on ${engine}: writes to a book that is expected`, () => expectedContract(open))
   describe(`the store on ${engine}: the list`, () => listContract(open))
   describe(`the store on ${engine}: queries`, () => queryContract(open))
+  describe(`the store on ${engine}: imports`, () => importContract(open))
 }
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }

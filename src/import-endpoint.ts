@@ -1,0 +1,156 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import Type from 'typebox'
+import { describeEndpoint } from './api-schema.ts'
+import { awaitBody, dropRest } from './connection.ts'
+import { envelope, Failure, failure, success } from './envelope.ts'
+import { ImportResult } from './import-result.ts'
+import type { Imported, Store } from './store/store.ts'
+import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
+import { ImportRefused, ImportReport } from './transfer/import-report.ts'
+
+const ImportParameters = Type.Partial(
+  Type.Object({
+    dry_run: Type.Boolean({
+      description: 'Whether the file is only checked: the answer is 200 with all that is found.',
+    }),
+    skip_existing: Type.Boolean({
+      description: 'Whether to pass over books that are there already, with the same title, author and year.',
+    }),
+  }),
+)
+
+const NONE: Imported = { added: 0, skipped: 0 }
+
+/**
+ * POST /books/import. One file at a time: each holds a connection, or a part of the disk, as long as its client takes.
+ * @param limit bytes that a file may have.
+ */
+export function registerImport(
+  app: FastifyInstance,
+  store: Store,
+  limit: number,
+  authenticated: onRequestHookHandler,
+): void {
+  let isBusy = false
+
+  app.post('/books/import', {
+    schema: describeEndpoint({
+      id: 'importBooks',
+      summary: 'Add the books of a CSV or NDJSON file, all of them or none',
+      query: ImportParameters,
+      files: 'read',
+      success: success.booksImported,
+      data: ImportResult,
+      failures: [
+        failure.invalidQueryParameter,
+        failure.importRefused,
+        failure.bodyTooLarge,
+        failure.unsupportedMediaType,
+      ],
+    }),
+    config: { unreadable: failure.unsupportedMediaType, streamed: true },
+    onRequest: [
+      authenticated,
+      (request, _reply, done) =>
+        done(formatOf(request) === undefined ? failure.unsupportedMediaType : undefined),
+    ],
+    handler: async (request) => {
+      const { raw } = request
+      try {
+        const format = formatOf(request)
+        if (format === undefined) throw failure.unsupportedMediaType
+        const options = parseOptions(request)
+        if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
+        if (isBusy) throw failure.unavailable
+        isBusy = true
+        try {
+          awaitBody(raw)
+          return envelope(
+            success.booksImported,
+            await importFile(store, bytesOf(raw, limit), format, options),
+          )
+        } finally {
+          isBusy = false
+        }
+      } catch (error) {
+        // A client that is still sending reads the answer first.
+        dropRest(raw)
+        raw.resume()
+        throw error instanceof ImportRefused ? refusal(error) : error
+      }
+    },
+  })
+}
+
+interface Options {
+  readonly dryRun: boolean
+  readonly skipExisting: boolean
+}
+
+async function importFile(
+  store: Store,
+  bytes: AsyncIterable<Uint8Array>,
+  format: Format,
+  options: Options,
+): Promise<ImportResult> {
+  const report = new ImportReport()
+  // Loaded only where it is used, for a quick start.
+  const { readBooks } = await import('./transfer/read-books.ts')
+  const books = readBooks(bytes, format, report)
+  const importing = store.import(books, options)
+  // A dry run answers with the faults; what cannot be read at all has none.
+  const counts = await importing.catch((error: unknown) => {
+    if (error instanceof ImportRefused && options.dryRun && report.faulty > 0) return NONE
+    throw error
+  })
+  const { source, rows, withoutYear, faulty, faults } = report
+  return {
+    source,
+    rows,
+    ...counts,
+    without_year: withoutYear,
+    faulty,
+    faults: faults.map((fault) => ({ ...fault })),
+  }
+}
+
+/** @throws Failure when there are too many, or the client goes away. */
+async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
+  let size = 0
+  try {
+    // The answer needs the connection when the rest is not read any more.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      size += (chunk as Uint8Array).length
+      if (size > limit) throw failure.bodyTooLarge
+      yield chunk as Uint8Array
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : failure.badRequest
+  }
+}
+
+function formatOf({ headers }: FastifyRequest): Format | undefined {
+  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  return FORMATS.find((format) => MEDIA_TYPES[format] === type)
+}
+
+/** @throws failure.invalidQueryParameter */
+function parseOptions({ originalUrl }: FastifyRequest): Options {
+  const start = originalUrl.indexOf('?')
+  const parameters = new URLSearchParams(start === -1 ? '' : originalUrl.slice(start + 1))
+  for (const [name, value] of parameters) {
+    const isKnown = name === 'dry_run' || name === 'skip_existing'
+    if (!isKnown || !/^(?:true|false)$/.test(value) || parameters.getAll(name).length > 1) {
+      throw failure.invalidQueryParameter
+    }
+  }
+  return {
+    dryRun: parameters.get('dry_run') === 'true',
+    skipExisting: parameters.get('skip_existing') === 'true',
+  }
+}
+
+function refusal({ message }: ImportRefused): Failure {
+  return new Failure(failure.importRefused.status, `${failure.importRefused.message}: ${message}`)
+}

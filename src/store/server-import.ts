@@ -1,0 +1,105 @@
+import { describeError } from './connection-errors.ts'
+import type { ConnectionPool } from './connection-pool.ts'
+import type { Faults } from './server-store.ts'
+import {
+  type Imported,
+  type ImportedBook,
+  type ImportOptions,
+  StoreNotEmpty,
+  StoreUnavailable,
+} from './store.ts'
+
+/** How long one statement of an import may take, and all of it; milliseconds. */
+const STATEMENT_TIME = 60_000
+const IMPORT_TIME = 24 * 60 * 60 * 1000
+
+/** What an engine does in the transaction of an import. */
+export interface ImportTransaction {
+  begin(): Promise<unknown>
+  /** @returns the highest id that a book has; 0 if there is none. */
+  highestId(): Promise<number>
+  /**
+   * @param above undefined to store all of them; else not those that a book equals that has this id or a lower one.
+   * @returns how many were stored.
+   */
+  insert(books: readonly ImportedBook[], above: number | undefined): Promise<number>
+  /** Stores the books with their ids. */
+  insertWithIds(books: readonly ImportedBook[]): Promise<number>
+  count(): Promise<number>
+  /** Lets the ids of new books be higher than those that were stored. */
+  continueIds(): Promise<unknown>
+  commit(): Promise<unknown>
+  rollback(): Promise<unknown>
+}
+
+/**
+ * Imports books as Store.import promises it, in one transaction. Other connections see nothing of it before its end,
+ * nor do they wait for it.
+ */
+export async function importIntoServer<Connection>(
+  pool: ConnectionPool<Connection>,
+  faults: Faults,
+  transactionOn: (connection: Connection) => ImportTransaction,
+  groups: AsyncIterable<readonly ImportedBook[]>,
+  options: ImportOptions,
+): Promise<Imported> {
+  let result: { readonly imported: Imported } | { readonly refused: unknown }
+  try {
+    result = await pool.use(
+      (connection) => importWithin(transactionOn(connection), groups, options),
+      IMPORT_TIME,
+    )
+  } catch (error) {
+    const isUnavailable = faults.isUnavailable(error) || faults.isRolledBack(error)
+    if (error instanceof StoreUnavailable || !isUnavailable) throw error
+    throw new StoreUnavailable(describeError(error), { cause: error })
+  }
+  if ('refused' in result) throw result.refused
+  return result.imported
+}
+
+/** What is wrong with the books rather than with the connection is returned: then that can be used again. */
+async function importWithin(
+  transaction: ImportTransaction,
+  groups: AsyncIterable<readonly ImportedBook[]>,
+  { skipExisting, dryRun, keepIds }: ImportOptions,
+): Promise<{ readonly imported: Imported } | { readonly refused: unknown }> {
+  const refuse = async (refused: unknown) => {
+    await inTime(transaction.rollback())
+    return { refused }
+  }
+  await inTime(transaction.begin())
+  if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
+  const above = skipExisting ? await inTime(transaction.highestId()) : undefined
+  const iterator = groups[Symbol.asyncIterator]()
+  let [added, all] = [0, 0]
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
+      if ('refused' in next) return refuse(next.refused)
+      if (next.done) break
+      added += await inTime(
+        keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, above),
+      )
+      all += next.value.length
+    }
+  } finally {
+    await iterator.return?.()
+  }
+  if (keepIds) {
+    // Somebody else may have created one meanwhile.
+    if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
+    if (added > 0) await inTime(transaction.continueIds())
+  }
+  await inTime(dryRun ? transaction.rollback() : transaction.commit())
+  return { imported: { added, skipped: all - added } }
+}
+
+async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const late = new StoreUnavailable(
+    `the database server did not answer within ${STATEMENT_TIME / 1000} seconds`,
+  )
+  const timer = setTimeout(() => reject(late), STATEMENT_TIME)
+  return await Promise.race([work, promise]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertAnswer, type Book, type Reply, type Target, targets } from './client.ts'
+import { useSession } from './session.ts'
+
+interface Result {
+  readonly source: string
+  readonly rows: number
+  readonly added: number
+  readonly skipped: number
+  readonly without_year: number
+  readonly faulty: number
+  readonly faults: readonly { line: number; field: string | null; reason: string }[]
+}
+
+const CSV = 'text/csv'
+const NDJSON = 'application/x-ndjson'
+const YEAR = 'is no whole number within ±9007199254740991'
+
+for (const target of targets()) testImports(target)
+
+function testImports(target: Target): void {
+  describe(`decisions on imports (${target.name})`, () => {
+    const session = useSession(target)
+    const author = `Imported ${Math.random()}`
+
+    const send = (text: string, type = CSV, query = ''): Promise<Reply<Result>> =>
+      session.call<Result>('POST', `/books/import${query}`, { text, headers: { 'content-type': type } })
+
+    async function stored(): Promise<Book[]> {
+      const reply = await session.call<Book[]>('GET', `/books?author=${encodeURIComponent(author)}`)
+      assertAnswer(reply, 200, 'Books retrieved successfully')
+      return reply.body.data
+    }
+    async function removeAll(): Promise<void> {
+      for (const { id } of await stored()) await session.call('DELETE', `/book/${id}`)
+    }
+    after(removeAll)
+
+    it('decision: POST /books/import stores the books of a CSV file in their order', async () => {
+      await removeAll()
+      const reply = await send(
+        `id,title,author,year\r\n7,=1+1,${author},-5\r\n7,"a ""b""\n, c",${author},2000\r\n`,
+      )
+      assertAnswer(reply, 200, 'Books imported successfully', {
+        source: 'this service',
+        rows: 2,
+        added: 2,
+        skipped: 0,
+        without_year: 0,
+        faulty: 0,
+        faults: [],
+      })
+      assert.deepEqual(
+        (await stored()).map(({ title, year }) => [title, year]),
+        [
+          ['=1+1', -5],
+          ['a "b"\n, c', 2000],
+        ],
+      )
+    })
+
+    it('decision: an export that is imported is the same export', async () => {
+      await removeAll()
+      for (const type of [CSV, NDJSON]) {
+        await send(`title,author,year\n" ",${author},0\n"x\r\n""y""",${author},-9007199254740991\n`)
+        const path = `/books?author=${encodeURIComponent(author)}`
+        const read = async () => {
+          const headers = { authorization: session.token, accept: type }
+          return (await fetch(target.url + path, { headers })).text()
+        }
+        const withoutIds = (text: string) => text.replace(/^(\{"id":)?\d+,/gm, '')
+        const first = await read()
+        await removeAll()
+        assert.equal((await send(first, `${type}; charset=utf-8`)).status, 200)
+        assert.equal(withoutIds(await read()), withoutIds(first))
+        await removeAll()
+      }
+    })
+
+    it('decision: with a bad row nothing is stored; the message has their number and the first', async () => {
+      await removeAll()
+      const csv = await send(`title,author,year\n"a\nb",${author},1\nT,${author},x\nT\n`)
+      assertAnswer(csv, 400, `Import refused: 2 of 3 rows cannot be stored; line 4: year: ${YEAR}`, null)
+      const ndjson = await send(
+        `{"title":"T","author":${JSON.stringify(author)},"year":1}\n{"title":1}\n`,
+        NDJSON,
+      )
+      assertAnswer(
+        ndjson,
+        400,
+        'Import refused: 1 of 2 rows cannot be stored; line 2: title: is no text',
+        null,
+      )
+      assert.deepEqual(await stored(), [])
+    })
+
+    it('decision: a file that cannot be read is 400 with the reason', async () => {
+      const header = await send('name,year\nT,1\n')
+      assert.equal(header.status, 400)
+      assert.match(
+        header.body.message,
+        /^Import refused: the columns found are "name", "year"; needed are title, author, year/,
+      )
+      assert.match((await send('')).body.message, /^Import refused: the file is empty/)
+    })
+
+    it('decision: dry_run answers 200 with all faults, and stores nothing', async () => {
+      await removeAll()
+      const text = `title,author,year\nT,${author},1\nT,${author},x\nT\n`
+      const reply = await send(text, CSV, '?dry_run=true')
+      assertAnswer(reply, 200, 'Books imported successfully', {
+        source: 'this service',
+        rows: 3,
+        added: 0,
+        skipped: 0,
+        without_year: 0,
+        faulty: 2,
+        faults: [
+          { line: 3, field: 'year', reason: YEAR },
+          { line: 4, field: null, reason: 'has 1 fields, and the first line has 3' },
+        ],
+      })
+      const good = await send(`title,author,year\nT,${author},1\n`, CSV, '?dry_run=true')
+      assert.equal(good.body.data.added, 1)
+      assert.deepEqual(await stored(), [])
+    })
+
+    it('decision: skip_existing makes a second attempt harmless', async () => {
+      await removeAll()
+      const text = `title,author,year\nT,${author},1\nT,${author},1\nU,${author},1\n`
+      const first = await send(text, CSV, '?skip_existing=true')
+      assert.deepEqual([first.body.data.added, first.body.data.skipped], [3, 0])
+      const second = await send(`${text}V,${author},1\n`, CSV, '?skip_existing=true&dry_run=false')
+      assert.deepEqual([second.body.data.added, second.body.data.skipped], [1, 3])
+      assert.equal((await stored()).length, 4)
+    })
+
+    it('decision: another Content-Type is 415, and another parameter 400', async () => {
+      for (const type of ['application/json', 'text/plain', 'csv', 'text/csv2']) {
+        assertAnswer(await send('title,author,year\n', type), 415, 'Unsupported media type', null)
+      }
+      for (const query of ['?dry_run=1', '?dry_run=', '?limit=1', '?dry_run=true&dry_run=true']) {
+        assertAnswer(await send('title,author,year\n', CSV, query), 400, 'Invalid query parameter', null)
+      }
+    })
+
+    it('§5.5: an import needs a token', async () => {
+      const headers = { 'content-type': CSV }
+      const reply = await session.call('POST', '/books/import', {
+        text: 'title,author,year\n',
+        headers,
+        token: 'x',
+      })
+      assertAnswer(reply, 401, 'Invalid token', null)
+    })
+  })
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import fc from 'fast-check'
+import type { NewBook } from '../../src/book.ts'
+import { type ImportedBook, StoreNotEmpty } from '../../src/store/store.ts'
+import { hostileBooks } from '../transfer/hostile-books.ts'
+import { listAll } from './pages.ts'
+import { type TestStore, useStore } from './use-store.ts'
+
+const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
+
+/** More than one group has, and than one page. */
+const MANY = 2500
+
+/** Imports: all or nothing, in order, and beside other writes. */
+export function importContract(open: () => Promise<TestStore>): void {
+  const opened = useStore(open)
+
+  async function* groups(books: readonly ImportedBook[], size = 1000): AsyncGenerator<ImportedBook[]> {
+    for (let i = 0; i < books.length; i += size) yield books.slice(i, i + size)
+  }
+
+  const fields = async () =>
+    (await listAll(opened.store)).map(({ title, author, year }) => ({ title, author, year }))
+
+  it('stores all books under rising ids, in their order', async () => {
+    const first = await opened.store.create(BOOK)
+    const books = Array.from({ length: MANY }, (_, i) => ({ ...BOOK, title: `T ${i % 7}`, year: i }))
+    assert.deepEqual(await opened.store.import(groups(books)), { added: MANY, skipped: 0 })
+    assert.deepEqual(await fields(), [BOOK, ...books])
+    const ids = (await listAll(opened.store)).map(({ id }) => id)
+    assert.equal(ids[0], first.id)
+    assert.equal(new Set(ids).size, ids.length)
+    const next = await opened.store.create(BOOK)
+    assert.ok(next.id > Math.max(...ids))
+    await opened.reopen()
+    assert.equal((await fields()).length, MANY + 2)
+  })
+
+  it('stores any text as it is', async () => {
+    const property = fc.asyncProperty(hostileBooks, async (books) => {
+      for (const { id } of await listAll(opened.store)) await opened.store.delete(id)
+      await opened.store.import(groups(books))
+      assert.deepEqual(await fields(), books)
+    })
+    await fc.assert(property, { numRuns: 20 })
+    const long = { title: '\\\'"\n'.repeat(200_000), author: '🂡', year: Number.MIN_SAFE_INTEGER }
+    await opened.store.import(groups([long]))
+    assert.deepEqual((await fields()).at(-1), long)
+  })
+
+  it('finds what was imported in queries', async () => {
+    await opened.store.import(groups([BOOK, { ...BOOK, title: 'Dune Messiah', year: 1969 }]))
+    const bounds = { books: 10, text: 1e6 }
+    const query = { filter: { words: ['mess'] }, order: 'relevance' } as const
+    assert.match((await opened.store.page(query, undefined, bounds)).json, /"Dune Messiah"/)
+    assert.equal(await opened.store.count({ author: BOOK.author }), 2)
+  })
+
+  it('stores nothing when the books end with an error, which is thrown on; and goes on afterwards', async () => {
+    await opened.store.create(BOOK)
+    const error = new Error('no more')
+    async function* failing(): AsyncGenerator<NewBook[]> {
+      yield [BOOK, BOOK]
+      yield [BOOK]
+      throw error
+    }
+    await assert.rejects(opened.store.import(failing()), error)
+    assert.deepEqual(await fields(), [BOOK])
+    assert.deepEqual(await opened.store.import(groups([BOOK])), { added: 1, skipped: 0 })
+    await opened.store.create(BOOK)
+    assert.equal((await fields()).length, 3)
+  })
+
+  it('is not seen by others before its end, and lets them write meanwhile', async () => {
+    const seen: number[] = []
+    async function* watched(): AsyncGenerator<NewBook[]> {
+      for (let i = 0; i < 5; i++) {
+        yield [{ ...BOOK, year: i }]
+        await opened.store.create({ ...BOOK, title: 'meanwhile' })
+        seen.push((await fields()).length)
+      }
+    }
+    await opened.store.import(watched())
+    assert.deepEqual(seen, [1, 2, 3, 4, 5])
+    assert.equal((await fields()).length, 10)
+  })
+
+  it('passes over what is there already, to the byte, if it is asked to', async () => {
+    const there = [
+      BOOK,
+      { ...BOOK, title: '' },
+      { title: 'é'.repeat(600), author: '文字', year: -1 },
+      { title: 'x'.repeat(100_000), author: '', year: 0 },
+    ]
+    await opened.store.import(groups(there))
+    const others = [
+      { ...BOOK, title: 'dune' },
+      { ...BOOK, author: 'Frank Herbert ' },
+      { ...BOOK, year: 1966 },
+      { title: `${'é'.repeat(599)}e`, author: '文字', year: -1 },
+      { ...BOOK, title: 'twice' },
+      { ...BOOK, title: 'twice' },
+    ]
+    const both = others.flatMap((book, i) => [book, there[i] ?? BOOK])
+    const dryRun = await opened.store.import(groups(both, 3), { skipExisting: true, dryRun: true })
+    assert.deepEqual(dryRun, { added: 6, skipped: 6 })
+    assert.deepEqual(await fields(), there)
+    assert.deepEqual(await opened.store.import(groups(both, 3), { skipExisting: true }), dryRun)
+    assert.deepEqual(await fields(), [...there, ...others])
+    const again = await opened.store.import(groups(both, 3), { skipExisting: true })
+    assert.deepEqual(again, { added: 0, skipped: 12 })
+    assert.equal((await fields()).length, there.length + others.length)
+  })
+
+  it('stores nothing in a dry run', async () => {
+    const counts = await opened.store.import(groups([BOOK, BOOK]), { dryRun: true })
+    assert.deepEqual(counts, { added: 2, skipped: 0 })
+    assert.deepEqual(await fields(), [])
+  })
+
+  it('keeps ids in a store without books, and goes on above the highest', async () => {
+    const books = [3, 4, 1_000_000, 2 ** 40].map((id) => ({ id, ...BOOK, year: id }))
+    assert.deepEqual(await opened.store.import(groups(books, 2), { keepIds: true }), { added: 4, skipped: 0 })
+    assert.deepEqual(
+      (await listAll(opened.store)).map((book) => ({ ...book })),
+      books,
+    )
+    const next = await opened.store.create(BOOK)
+    assert.ok(next.id > 2 ** 40)
+    await opened.store.delete(next.id)
+    await opened.reopen()
+    assert.ok((await opened.store.create(BOOK)).id > next.id)
+  })
+
+  it('refuses to keep ids where there are books', async () => {
+    await opened.store.create(BOOK)
+    const books = [{ id: 77, ...BOOK }]
+    await assert.rejects(opened.store.import(groups(books), { keepIds: true }), StoreNotEmpty)
+    assert.deepEqual(await fields(), [BOOK])
+  })
+
+  it('takes no books at all', async () => {
+    for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }]) {
+      assert.deepEqual(await opened.store.import(groups([]), options), { added: 0, skipped: 0 })
+    }
+  })
+}
