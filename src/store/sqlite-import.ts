@@ -9,6 +9,9 @@ import {
   StoreUnavailable,
 } from './store.ts'
 
+/** MiB for objects that are young in the thread, which makes many and keeps none. */
+const YOUNG_GENERATION = 8
+
 type Answer = Exclude<ImportAnswer, Failed>
 
 /**
@@ -58,7 +61,10 @@ class ImportThread {
   #hasEnded = false
 
   constructor(path: string) {
-    this.#thread = new Worker(new URL('./sqlite-import-thread.ts', import.meta.url), { workerData: path })
+    this.#thread = new Worker(new URL('./sqlite-import-thread.ts', import.meta.url), {
+      workerData: path,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
+    })
     let cause: unknown = new Error('it was terminated')
     this.#thread.on('message', (answer: ImportAnswer) => this.#answered(answer))
     this.#thread.on('error', (error) => {

@@ -25,6 +25,9 @@ import {
 /** A page of the list ends with the book that makes its JSON text as long as this. */
 const PAGE_LENGTH = 64 * 1024
 
+/** The index follows an import after so long, in milliseconds: a command has ended by then. */
+const INDEX_DELAY = 200
+
 /** How long a query waits for the index, in milliseconds. */
 const INDEX_TIME = 4000
 
@@ -62,6 +65,7 @@ class SqliteStore implements Store {
   readonly #reader: SqliteReader
   readonly #path: string
   readonly #imports = new Set<Promise<unknown>>()
+  #indexing: NodeJS.Timeout | undefined
   readonly #select: StatementSync
   readonly #selectJson: StatementSync
 
@@ -120,8 +124,7 @@ class SqliteStore implements Store {
     this.#imports.add(importing)
     try {
       const imported = await importing
-      // So that the next query need not wait for it. What fails here fails again for that query.
-      if (!options.dryRun) this.#writer.index().catch(() => {})
+      if (!options.dryRun) this.#indexing = setTimeout(() => this.#index(), INDEX_DELAY)
       return imported
     } finally {
       this.#imports.delete(importing)
@@ -135,6 +138,7 @@ class SqliteStore implements Store {
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
+    clearTimeout(this.#indexing)
     await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#database.close()
   }
@@ -147,6 +151,11 @@ class SqliteStore implements Store {
     }
     if (answer === 'behind') throw new Error('a question was not answered')
     return answer.result
+  }
+
+  /** So that the next query need not wait for it. What fails here fails again for that query. */
+  #index(): void {
+    this.#writer.index().catch(() => {})
   }
 
   /** The next page of the list, or undefined at its end. */
