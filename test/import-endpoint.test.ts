@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { type ClientRequest, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { useService } from './support/use-service.ts'
+
+/** Longer than the body of another request may take, in milliseconds. */
+const LONG = 34_000
+
+const MIB = 1024 * 1024
+
+describe('POST /books/import', { concurrency: true }, () => {
+  const slow = useService()
+  const small = useService(undefined, { IMPORT_LIMIT: '1' })
+
+  function begin(
+    service: typeof slow,
+    headers: Record<string, string> = {},
+  ): { sending: ClientRequest; answer: Promise<unknown> } {
+    const answer = Promise.withResolvers<unknown>()
+    const options = {
+      method: 'POST',
+      headers: { authorization: service.token, 'content-type': 'text/csv', ...headers },
+    }
+    const sending = request(`${service.url}/books/import`, options, (response) => {
+      json(response).then(answer.resolve, answer.reject)
+    })
+    sending.on('error', answer.reject)
+    sending.write('title,author,year\n')
+    return { sending, answer: answer.promise }
+  }
+
+  it('takes as long as its client takes, and keeps a second one waiting', async () => {
+    const { sending, answer } = begin(slow)
+    await setTimeout(500)
+    const second = begin(slow)
+    assert.deepEqual(await second.answer, { status: 503, message: 'Service unavailable', data: null })
+    second.sending.destroy()
+    for (let sent = 0; sent < 2; sent++) {
+      await setTimeout(LONG / 2)
+      sending.write('T,A,1\n')
+    }
+    sending.end()
+    const { data } = (await answer) as { data: { added: number } }
+    assert.equal(data.added, 2)
+  })
+
+  it('refuses a file over the limit, said before or found out, and then takes another', async () => {
+    const tooLarge = { status: 413, message: 'Request body too large', data: null }
+    const said = begin(small, { 'content-length': String(MIB + 1) })
+    assert.deepEqual(await said.answer, tooLarge)
+    said.sending.destroy()
+    const found = begin(small)
+    found.sending.write('T,A,1\n'.repeat(MIB / 6))
+    found.sending.end('T,A,1\n')
+    assert.deepEqual(await found.answer, tooLarge)
+    const good = begin(small)
+    good.sending.end('T,A,1\n')
+    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
+  })
+})
