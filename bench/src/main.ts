@@ -30,6 +30,8 @@ async function bench(options: Options, args: readonly string[]): Promise<void> {
   const begun = new Date()
   // On the disk that the system has for temporary files, which has to be one: writes are to reach it.
   const directory = mkdtempSync(join(tmpdir(), 'book-bench-'))
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
   const servers = await startServers(new Set(options.contenders.map(({ store }) => store)))
   try {
     const names = await serverVersions(servers)
@@ -49,11 +51,11 @@ async function bench(options: Options, args: readonly string[]): Promise<void> {
       await runSession(session, options, servers, directory, results)
       results.duration = (Date.now() - begun.getTime()) / 1000
       say(session, `${i + 1}/${sessions.length}`, results, before)
+      // After each round, so that little is lost if something goes wrong.
+      if (sessions[i + 1]?.round !== session.round) await writeReport(results, options.output)
     }
-    await writeReport(results, options.output)
   } finally {
     await removeServers(servers)
-    rmSync(directory, { recursive: true, force: true })
   }
 }
 

@@ -20,7 +20,7 @@ export interface Options {
   readonly output: string
 }
 
-const DEFAULTS = { rounds: '3', seconds: '2', 'warm-up': '0.5', connections: '1,64,256' }
+const DEFAULTS = { rounds: '3', seconds: '1.5', 'warm-up': '0.5', connections: '1,64,256' }
 const QUICK = { rounds: '2', seconds: '0.7', 'warm-up': '0.3', connections: '64' }
 const GROWTH = '1000,100000,1000000'
 const QUICK_GROWTH = '1000,100000'

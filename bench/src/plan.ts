@@ -43,8 +43,8 @@ export function plan(options: Options): SessionPlan[] {
         options.contenders.map((contender) => lists(options, contender, round, books)),
       ),
       // Large catalogues take long to make, so they have one round.
-      ...(round === 1 ? options.growth : []).flatMap((books) =>
-        options.contenders.map((contender) => growth(options, contender, round, books)),
+      ...(round === 1 ? options.contenders : []).flatMap((contender) =>
+        options.growth.map((books) => growth(options, contender, round, books)),
       ),
     ])
     .filter(({ cells }) => cells.length > 0)

@@ -15,8 +15,9 @@ const IDLE_TIME = 1000
 /** Lists larger than this are not compared book by book before they are measured. */
 const LARGEST_CHECKED = 10_000
 
-/** To have enough to delete, books are created for so many times as long. */
-const SUPPLY = 2
+/** To have enough to delete, books are created for so many times as long, by so many clients at least. */
+const SUPPLY = 1.5
+const SUPPLIERS = 64
 
 /** Starts a contender on a filled catalogue, checks its answers, and measures all cells of the plan. */
 export async function runSession(
@@ -75,12 +76,13 @@ async function measureCell(
   }
   if (workload !== 'delete') return generate(job)
   const first = (await createOne(port)) + 1
-  const { allAnswers } = await generate({
-    ...job,
+  const supply = {
     workload: 'post',
+    connections: Math.max(connections, SUPPLIERS),
     warmUp: 0.1,
     seconds: SUPPLY * (warmUp + seconds),
-  })
+  } as const
+  const { allAnswers } = await generate({ ...job, ...supply })
   const last = first + allAnswers - 1
   const next = await createOne(port)
   // What keeps nothing has no ids of its own.

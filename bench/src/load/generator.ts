@@ -2,6 +2,9 @@
 import type { Job } from './job.ts'
 import { measure } from './measurement.ts'
 
+// Not without whoever waits for it.
+process.once('disconnect', () => process.exit())
+
 process.once('message', async (job: Job) => {
   const load = await measure(job)
   process.send?.(load, () => process.disconnect?.())

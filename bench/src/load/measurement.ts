@@ -4,11 +4,11 @@ import { Connection } from './connection.ts'
 import type { Job, Load } from './job.ts'
 import { requestSource } from './requests.ts'
 
-/** A measurement that gets too few answers goes on for so many times its duration at most. */
-const PATIENCE = 10
+/** How much longer a measurement and what is sent before it may take for want of answers, in seconds. */
+export const LONGEST = 120
 
-/** How long requests that are under way at the end may take, in milliseconds. */
-const DRAIN_TIME = 60_000
+/** How long requests that are under way at the end may take, in seconds. */
+export const DRAIN_TIME = 60
 
 /** Keeps all connections busy, and measures once they are warm. */
 export function measure(job: Job): Promise<Load> {
@@ -23,6 +23,7 @@ class Measurement {
   #phase: 'warm-up' | 'measuring' | 'draining' | 'done' = 'warm-up'
   #allAnswers = 0
   readonly #latencies: number[] = []
+  readonly #warmAt: number
   #begin = 0
   #cpu = { server: 0, database: 0, generator: 0 }
   #load: Omit<Load, 'errors' | 'allAnswers'> | undefined
@@ -49,13 +50,15 @@ class Measurement {
           failed: (reason) => this.#failed(reason),
         }),
     )
-    setTimeout(() => this.#start(), job.warmUp * 1000)
-    setTimeout(() => this.#finish(performance.now()), (job.warmUp + job.seconds * PATIENCE) * 1000).unref()
+    this.#warmAt = performance.now() + job.warmUp * 1000
+    setTimeout(() => this.#finish(performance.now()), (LONGEST + job.warmUp + job.seconds) * 1000).unref()
   }
 
   #answered(time: number, latency: number): void {
     this.#allAnswers++
-    if (this.#phase === 'measuring') {
+    // It begins with the end of an answer: with one client and long answers, all that is counted is then whole.
+    if (this.#phase === 'warm-up' && time >= this.#warmAt) this.#start()
+    else if (this.#phase === 'measuring') {
       this.#latencies.push(latency)
       const { seconds, answers } = this.#job
       if (time - this.#begin >= seconds * 1000 && this.#latencies.length >= answers) this.#finish(time)
@@ -63,13 +66,14 @@ class Measurement {
     if (this.#phase === 'draining') this.#endWhenDrained()
   }
 
+  /** What has errors does not count, so there is no more to measure. */
   #failed(reason: string): void {
     this.#errors[reason] = (this.#errors[reason] ?? 0) + 1
+    this.#finish(performance.now())
     if (this.#phase === 'draining') this.#endWhenDrained()
   }
 
   #start(): void {
-    if (this.#phase !== 'warm-up') return
     this.#cpu = this.#readCpu()
     this.#begin = performance.now()
     this.#phase = 'measuring'
@@ -77,7 +81,9 @@ class Measurement {
 
   #finish(time: number): void {
     if (this.#phase !== 'measuring' && this.#phase !== 'warm-up') return
-    if (this.#phase === 'warm-up') this.#failed('nothing was left to measure after the warm-up')
+    if (this.#phase === 'warm-up' && Object.keys(this.#errors).length === 0) {
+      this.#errors['nothing left to measure, or not answered in time'] = 1
+    }
     this.#phase = 'draining'
     const cpu = this.#readCpu()
     const ascending = this.#latencies.sort((a, b) => a - b)
@@ -93,7 +99,7 @@ class Measurement {
         generator: cpu.generator - this.#cpu.generator,
       },
     }
-    setTimeout(() => this.#end(), DRAIN_TIME).unref()
+    setTimeout(() => this.#end(), DRAIN_TIME * 1000).unref()
     // Called from within `next`, a connection is about to learn that it has nothing to send.
     setImmediate(() => this.#endWhenDrained())
   }

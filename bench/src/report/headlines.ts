@@ -10,6 +10,9 @@ export type Headline = readonly [what: string, aim: string, figure: string]
 
 const SERVICE = 'service-sqlite'
 
+/** Those on the same runtime that do the work. */
+const ON_NODE = CONTENDERS_TABLE.filter(({ runtime, does }) => runtime === 'Node.js' && does !== 'nothing')
+
 /** Those for which enough was measured. */
 export function headlines(results: Results): Headline[] {
   const get = caseOf(results, 'get')
@@ -38,7 +41,7 @@ export function headlines(results: Results): Headline[] {
     ['… with that of the database server', '', postgres(results, wholeCpuOf, true)],
     ['GET one book, requests per second: of 1,000 books ÷ of the most', '≤ 1.2', growth(results)],
     ['List of 10,000, books per second: this service ÷ the fastest other on Node.js', '≥ 1', list(results)],
-    ['… peak memory: the smallest other ÷ this service', '≥ 1', listMemory(results)],
+    ['… peak memory: the smallest other on Node.js ÷ this service', '≥ 1', listMemory(results)],
     ['Start to the first answer on an existing database of 10,000 books, ms', '≤ 500', startUp(results)],
   ]
   return all.flatMap(([what, aim, figure]) => (figure === undefined ? [] : [[what, aim, figure] as const]))
@@ -74,9 +77,8 @@ function list(results: Results): string | undefined {
   const cases = casesOf(results).filter(({ workload, purpose, books }) => {
     return workload === 'list' && purpose === 'list' && books === 10_000
   })
-  const others = CONTENDERS_TABLE.filter(({ runtime, does }) => runtime === 'Node.js' && does !== 'nothing')
   const figures = cases.flatMap((wanted) => {
-    const figure = nearest(others, (id) => ratioOf(results, SERVICE, id, wanted, rateOf))
+    const figure = nearest(ON_NODE, (id) => ratioOf(results, SERVICE, id, wanted, rateOf))
     return figure ? [`${figure} at ${connections(wanted)}`] : []
   })
   return figures.length > 0 ? figures.join('; ') : undefined
@@ -87,8 +89,7 @@ function listMemory(results: Results): string | undefined {
     results.sessions.filter(({ contender, purpose, books }) => {
       return contender === id && purpose === 'list' && books === 10_000
     })
-  const others = CONTENDERS_TABLE.filter(({ does }) => does !== 'nothing')
-  return nearest(others, (id) =>
+  return nearest(ON_NODE, (id) =>
     spread(
       peak(id).flatMap(({ round, peakMemory }) => {
         const beside = peak(SERVICE).find((session) => session.round === round)
@@ -120,7 +121,9 @@ function growth(results: Results): string | undefined {
   if (small === undefined || large === undefined || small === large) return undefined
   const [few] = runsOf(results, SERVICE, small)
   const [many] = runsOf(results, SERVICE, large)
-  return few && many && `${number(rateOf(few) / rateOf(many))}, of ${number(large.books)}`
+  if (few === undefined || many === undefined) return undefined
+  const [rate, cpu] = [rateOf(few) / rateOf(many), cpuOf(many) / cpuOf(few)]
+  return `${number(rate)}, of ${number(large.books)}; ${number(cpu)} times the CPU per request`
 }
 
 function startUp(results: Results): string | undefined {
