@@ -71,13 +71,13 @@ export const CONTENDERS_TABLE: readonly Contender[] = [
   fastify({ id: 'fastify', title: 'Fastify + better-sqlite3' }),
   fastify({
     id: 'fastify-normal',
-    title: 'Fastify + better-sqlite3, synchronous=NORMAL',
+    title: 'Fastify, synchronous=NORMAL',
     durable: false,
     environment: { SYNCHRONOUS: 'NORMAL' },
   }),
   fastify({
     id: 'fastify-no-auth',
-    title: 'Fastify + better-sqlite3, no token check',
+    title: 'Fastify, no token check',
     environment: { AUTH: 'none' },
     does: 'reads without token',
   }),
@@ -118,7 +118,7 @@ export const CONTENDERS_TABLE: readonly Contender[] = [
   },
   {
     id: 'floor',
-    title: 'node:http answering fixed bytes',
+    title: 'node:http, fixed bytes',
     store: 'none',
     durable: false,
     runtime: 'Node.js',

@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, statfsSync, writeSync } from 'node:fs'
-import { arch, cpus, release, totalmem } from 'node:os'
+import { arch, cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { percentile } from './statistics.ts'
 
@@ -13,6 +13,8 @@ export interface Machine {
   readonly fileSystem: string
   /** How long the disk takes to write 4 KiB for good, in milliseconds; the median. */
   readonly syncTime: number
+  /** How many processes were running or waiting for the disk in the minute before, on average. */
+  readonly load: number
 }
 
 /** Magic numbers of statfs(2). */
@@ -34,6 +36,7 @@ export function describeMachine(directory: string): Machine {
     system: `${distribution()}, Linux ${release()}, ${arch()}`,
     fileSystem: fileSystem(directory),
     syncTime: syncTime(directory),
+    load: loadavg()[0] ?? 0,
   }
 }
 

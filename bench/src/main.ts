@@ -32,11 +32,12 @@ async function bench(options: Options, args: readonly string[]): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'book-bench-'))
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+  const machine = describeMachine(directory)
   const servers = await startServers(new Set(options.contenders.map(({ store }) => store)))
   try {
     const names = await serverVersions(servers)
     const results: Results = {
-      machine: describeMachine(directory),
+      machine,
       command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
       begun: begun.toISOString(),
       duration: 0,

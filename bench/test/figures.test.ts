@@ -12,7 +12,7 @@ function run(contender: string, round: number, answers: number, changes: Partial
 }
 
 function results(...runs: Run[]): Results {
-  const machine = { cpu: '', cores: 2, memory: 0, system: '', fileSystem: '', syncTime: 0 }
+  const machine = { cpu: '', cores: 2, memory: 0, system: '', fileSystem: '', syncTime: 0, load: 0 }
   return { machine, command: '', begun: '', duration: 0, versions: {}, runs, sessions: [], failed: [] }
 }
 

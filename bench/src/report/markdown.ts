@@ -1,7 +1,7 @@
 import type { Results } from '../results.ts'
 import { number, table } from './format.ts'
 import { headlines } from './headlines.ts'
-import type { Plot } from './plots.ts'
+import type { Plot } from './plot-style.ts'
 import { contenderTable, growthTable, loadTables, processTable } from './tables.ts'
 
 /** RESULTS.md. @param plots those that were drawn. */
@@ -12,7 +12,7 @@ export function markdown(results: Results, plots: readonly Plot[]): string {
 
 Written by \`${command}\` on ${begun.slice(0, 10)}, in ${number(duration / 60)} minutes. [README.md](README.md) says what is measured and how; \`results.json\` has every figure of every round.
 
-${table(
+${isBusy(results) ? `**The machine had other work**: its load was ${number(machine.load)} before the run. Take these figures as a first look only.\n\n` : ''}${table(
   ['machine', ''],
   [
     ['processor', `${machine.cores} × ${machine.cpu}`],
@@ -54,6 +54,11 @@ ${processTable(results)}`,
     failures(results),
   ]
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`
+}
+
+/** Whether other work is likely to have disturbed the figures. */
+function isBusy({ machine }: Results): boolean {
+  return machine.load > machine.cores / 2
 }
 
 function section(title: string, text: string): string {

@@ -1,6 +1,13 @@
 import type { TopLevelSpec } from 'vega-lite'
 import type { Contender } from '../contenders.ts'
 
+/** An image of the report. */
+export interface Plot {
+  readonly file: string
+  readonly title: string
+  readonly spec: TopLevelSpec
+}
+
 type Layers = Extract<TopLevelSpec, { layer: unknown }>['layer']
 
 /** What tells contenders apart at a glance, and its colour. */
@@ -13,16 +20,21 @@ export const KINDS = {
 
 type Kind = keyof typeof KINDS
 
+/** Longer names are cut, in pixels. */
+const LABEL_LIMIT = 400
+
 /** How all plots look. */
 export const CONFIG: NonNullable<TopLevelSpec['config']> = {
+  // The image as a whole has a title; the figures are in the tables.
+  aria: false,
   background: 'white',
   font: 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif',
   view: { stroke: null },
   axis: { domain: false, ticks: false, labelColor: '#333', titleColor: '#555', titleFontWeight: 'normal' },
   axisX: { grid: true, gridColor: '#eee', tickCount: 4 },
-  axisY: { grid: false, labelLimit: 320 },
+  axisY: { grid: false },
   header: { labelFontSize: 13, labelFontWeight: 'bold', labelAnchor: 'start', title: null },
-  legend: { orient: 'bottom', title: null, labelColor: '#333' },
+  legend: { orient: 'bottom', title: null, labelColor: '#333', labelLimit: LABEL_LIMIT },
   title: { anchor: 'start', fontSize: 15, subtitleColor: '#555', subtitleFontSize: 12, offset: 12 },
 }
 
@@ -52,7 +64,7 @@ export function barLayers(
   const y = {
     field: 'name',
     type: 'nominal',
-    axis: { title: null },
+    axis: { title: null, labelLimit: LABEL_LIMIT },
     sort: { field, op: 'max', order },
   } as const
   const x = { field, type: 'quantitative', axis: { title, format: '~s' } } as const

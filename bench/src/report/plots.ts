@@ -1,14 +1,10 @@
 import type { TopLevelSpec } from 'vega-lite'
 import { CONTENDERS_TABLE } from '../contenders.ts'
 import type { Results } from '../results.ts'
+import { spread } from '../statistics.ts'
 import { casesOf, figuresOf } from './figures.ts'
-import { barLayers, CONFIG, KINDS, labels } from './plot-style.ts'
-
-export interface Plot {
-  readonly file: string
-  readonly title: string
-  readonly spec: TopLevelSpec
-}
+import { growth } from './growth-plot.ts'
+import { barLayers, CONFIG, labels, type Plot } from './plot-style.ts'
 
 /** Those for which there are figures. */
 export function plots(results: Results): Plot[] {
@@ -82,71 +78,13 @@ function cpu(results: Results): Plot | undefined {
   return { file: 'cpu.svg', title, spec }
 }
 
-function growth(results: Results): Plot | undefined {
-  const values = casesOf(results)
-    .filter(({ purpose, workload }) => purpose === 'growth' && workload === 'get')
-    .flatMap((wanted) =>
-      figuresOf(results, wanted).map(({ contender, rate }) => ({
-        ...labels(contender),
-        books: wanted.books,
-        rate: rate.median,
-      })),
-    )
-  if (values.length === 0) return undefined
-  const title = 'Reading one book, by the size of the catalogue'
-  const spec: TopLevelSpec = {
-    config: { ...CONFIG, legend: { orient: 'right', title: null, labelLimit: 320 } },
-    title: { text: title, subtitle: 'Requests per second, 64 connections.' },
-    data: { values },
-    width: 420,
-    height: 300,
-    mark: { type: 'line', point: { size: 45 }, strokeWidth: 2 },
-    encoding: {
-      x: {
-        field: 'books',
-        type: 'quantitative',
-        scale: { type: 'log' },
-        axis: {
-          title: 'books',
-          format: '~s',
-          grid: false,
-          values: [...new Set(values.map(({ books }) => books))],
-        },
-      },
-      y: {
-        field: 'rate',
-        type: 'quantitative',
-        scale: { type: 'log' },
-        axis: { title: 'requests per second', grid: true, gridColor: '#eee' },
-      },
-      color: { field: 'name', type: 'nominal', sort: null, scale: { scheme: 'tableau20' } },
-      strokeDash: {
-        field: 'kind',
-        type: 'nominal',
-        scale: {
-          domain: Object.keys(KINDS),
-          range: [
-            [1, 0],
-            [6, 3],
-            [2, 3],
-            [1, 0],
-          ],
-        },
-        legend: null,
-      },
-    },
-  }
-  return { file: 'growth.svg', title, spec }
-}
-
 function listMemory(results: Results): Plot | undefined {
   const values = CONTENDERS_TABLE.flatMap((contender) => {
     const sessions = results.sessions.filter((session) => {
       return session.contender === contender.id && session.purpose === 'list' && session.books === 10_000
     })
-    const peaks = sessions.map(({ peakMemory }) => peakMemory / 1e6).toSorted((a, b) => a - b)
-    const [median, min, max] = [peaks[Math.floor(peaks.length / 2)], peaks[0], peaks.at(-1)]
-    return median && min && max ? [{ ...labels(contender), median, min, max }] : []
+    const peak = spread(sessions.map(({ peakMemory }) => peakMemory / 1e6))
+    return peak ? [{ ...labels(contender), ...peak }] : []
   })
   if (values.length === 0) return undefined
   const title = 'Peak memory while lists of 10,000 books are read'

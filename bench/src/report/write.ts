@@ -9,7 +9,8 @@ import { svg } from './svg.ts'
 export async function writeReport(results: Results, output: string): Promise<void> {
   const drawn = plots(results)
   await mkdir(join(output, 'plots'), { recursive: true })
-  for (const { file, spec } of drawn) await writeFile(join(output, 'plots', file), await svg(spec))
+  for (const { file, spec, title } of drawn)
+    await writeFile(join(output, 'plots', file), await svg(spec, title))
   await writeFile(join(output, 'results.json'), `${JSON.stringify(results, undefined, 1)}\n`)
   await writeFile(join(output, 'RESULTS.md'), markdown(results, drawn))
 }
