@@ -1,88 +1,23 @@
-// The command: measures all contenders, round by round, and writes what it finds.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { describeMachine } from './machine.ts'
+// The command: reads its options, prepares what is to be measured, and measures it.
+import { resolve } from 'node:path'
 import { type Options, readOptions, USAGE } from './options.ts'
-import { plan, type SessionPlan } from './plan.ts'
 import { prepare } from './prepare.ts'
-import { writeReport } from './report/write.ts'
-import type { Results } from './results.ts'
-import { removeServers, serverVersions, startServers } from './servers.ts'
-import { runSession } from './session.ts'
-import { versionsOf } from './versions.ts'
 
 const args = process.argv.slice(2)
 if (args.includes('--help')) process.stdout.write(USAGE)
-else await bench(options(), args)
+else {
+  const options = chosenOptions()
+  prepare()
+  // Only now are the packages of the service there for certain, which start the database servers.
+  const { bench } = await import('./bench.ts')
+  await bench(options, ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '))
+}
 
-function options(): Options {
+function chosenOptions(): Options {
   try {
     return readOptions(args, resolve(import.meta.dirname, '..'))
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${USAGE}`)
     process.exit(2)
-  }
-}
-
-async function bench(options: Options, args: readonly string[]): Promise<void> {
-  prepare()
-  const begun = new Date()
-  // On the disk that the system has for temporary files, which has to be one: writes are to reach it.
-  const directory = mkdtempSync(join(tmpdir(), 'book-bench-'))
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
-  const machine = describeMachine(directory)
-  const servers = await startServers(new Set(options.contenders.map(({ store }) => store)))
-  try {
-    const names = await serverVersions(servers)
-    const results: Results = {
-      machine,
-      command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
-      begun: begun.toISOString(),
-      duration: 0,
-      versions: Object.fromEntries(options.contenders.map((one) => [one.id, versionsOf(one, names)])),
-      runs: [],
-      sessions: [],
-      failed: [],
-    }
-    const sessions = plan(options)
-    for (const [i, session] of sessions.entries()) {
-      const before = results.runs.length
-      await runSession(session, options, servers, directory, results)
-      results.duration = (Date.now() - begun.getTime()) / 1000
-      say(session, `${i + 1}/${sessions.length}`, results, before)
-      // After each round, so that little is lost if something goes wrong.
-      if (sessions[i + 1]?.round !== session.round) await writeReport(results, options.output)
-    }
-  } finally {
-    await removeServers(servers)
-  }
-}
-
-/** One line for each measurement, for whoever waits. */
-function say(
-  { contender, round, purpose, books }: SessionPlan,
-  step: string,
-  results: Results,
-  from: number,
-): void {
-  const write = (text: string) => process.stdout.write(`${text}\n`)
-  write(
-    `${step}  round ${round}  ${purpose}, ${books} books  ${contender.title}  ${Math.round(results.duration)} s`,
-  )
-  for (const { workload, connections, answers, seconds, cpu, failure } of results.runs.slice(from)) {
-    const perRequest = Math.round((1e6 * cpu.server) / answers)
-    const what = failure ?? `${Math.round(answers / seconds)}/s  ${perRequest} µs`
-    write(`    ${workload} × ${connections}: ${what}`)
-  }
-  const last = results.failed.at(-1)
-  if (
-    last?.contender === contender.id &&
-    last.round === round &&
-    last.purpose === purpose &&
-    last.books === books
-  ) {
-    write(`    failed: ${last.reason}`)
   }
 }
