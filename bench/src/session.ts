@@ -15,6 +15,9 @@ const IDLE_TIME = 1000
 /** Lists larger than this are not compared book by book before they are measured. */
 const LARGEST_CHECKED = 10_000
 
+/** How long a new process is kept busy before the first measurement, in seconds. */
+const COMPILE_TIME = 1
+
 /** To have enough to delete, books are created for so many times as long, by so many clients at least. */
 const SUPPLY = 1.5
 const SUPPLIERS = 64
@@ -41,6 +44,7 @@ export async function runSession(
     await setTimeout(IDLE_TIME)
     const idleMemory = memory(running.pid, 'VmRSS')
     if (books <= LARGEST_CHECKED) await checkAnswers(contender, running.port, books)
+    await warmUp(plan, options, running, store)
     for (const cell of plan.cells) {
       const load = await measureCell(plan, cell, options, running, store)
       results.runs.push({ ...about, ...cell, ...load, ...failureOf(load) })
@@ -55,14 +59,29 @@ export async function runSession(
   }
 }
 
-async function measureCell(
-  { contender, books, purpose }: SessionPlan,
+/** Lets the process compile what it is going to run; each measurement then has a short warm-up of its own. */
+async function warmUp(
+  plan: SessionPlan,
+  options: Options,
+  running: Running,
+  store: BookStore,
+): Promise<void> {
+  const { contender, purpose, cells } = plan
+  const canWrite = purpose === 'requests' && contender.does !== 'reads without token'
+  const workload = canWrite ? 'mix' : cells[0]?.workload
+  if (workload === undefined) return
+  const job = jobOf(plan, { workload, connections: 8 }, options, running, store)
+  await generate({ ...job, warmUp: 0, seconds: COMPILE_TIME })
+}
+
+function jobOf(
+  { books, purpose }: SessionPlan,
   { workload, connections }: Cell,
   { seconds, warmUp }: Options,
   { port, pid }: Running,
   { serverPid }: BookStore,
-): Promise<Load> {
-  const job: Job = {
+): Job {
+  return {
     workload,
     port,
     connections,
@@ -74,6 +93,18 @@ async function measureCell(
     server: pid,
     database: serverPid,
   }
+}
+
+async function measureCell(
+  plan: SessionPlan,
+  cell: Cell,
+  options: Options,
+  running: Running,
+  store: BookStore,
+): Promise<Load> {
+  const job = jobOf(plan, cell, options, running, store)
+  const { contender } = plan
+  const { port, workload, connections, warmUp, seconds } = job
   if (workload !== 'delete') return generate(job)
   const first = (await createOne(port)) + 1
   const supply = {
