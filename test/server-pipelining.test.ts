@@ -58,6 +58,12 @@ class SlowStore implements Store {
   async *list() {
     for (let i = 0; i < 20; i++) yield `{"id":1,"title":"${'x'.repeat(1024 * 1024)}","author":"A","year":1}`
   }
+  async page() {
+    return { json: '', last: undefined, more: false }
+  }
+  async count() {
+    return 0
+  }
   async update() {
     return undefined
   }

@@ -33,11 +33,11 @@ const NOT_READY = new Set([1040, 1047, 1053, 1129, 1203])
 /**
  * Nothing is truncated or replaced silently, not even an id of 0; every statement that is not in a transaction is one
  * of its own. A wait for a lock ends, in seconds, before the service gives up: the server would go on waiting when
- * nobody waits for it.
+ * nobody waits for it. Sort keys count in full, which may have 2,000 bytes.
  */
 const SESSION = `
   SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,
-    innodb_lock_wait_timeout = 3, lock_wait_timeout = 3`
+    innodb_lock_wait_timeout = 3, lock_wait_timeout = 3, max_sort_length = 4096`
 /** No gap between ids is locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 

@@ -1,5 +1,5 @@
 import type { Book } from '../book.ts'
-import { type BookQuery, type Position, positionOf, type SortField } from '../book-query.ts'
+import { type BookQuery, type Order, type Position, positionOf, type SortField } from '../book-query.ts'
 import { type Condition, type Dialect, type Run, runs, type Value } from './query-sql.ts'
 import type { Page, PageBounds } from './store.ts'
 
@@ -29,25 +29,55 @@ export async function readPage(
   after: Position | undefined,
   bounds: PageBounds,
 ): Promise<Page> {
-  const found: (Found & Pick<Run, 'whole'>)[] = []
-  let text = bounds.text
-  // One more than is asked for, to know whether there are more.
-  const wanted = () => bounds.books + 1 - found.length
-  const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, wanted())
+  const found = new Collection(bounds)
+  const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
   for await (const run of runs(query, after, source.dialect, keyAhead)) {
-    for (const { book, key } of await source.read(run, wanted(), text)) {
-      found.push({ book, key, whole: run.whole })
-      text -= Buffer.byteLength(book.title) + Buffer.byteLength(book.author)
-    }
-    if (wanted() === 0 || text <= 0) break
+    for (const each of await source.read(run, found.wanted, found.room)) found.add(each, run.whole)
+    if (found.isComplete) break
   }
-  const more = wanted() === 0 || text <= 0
-  // The one that is too many; a single book always has room.
-  if (more && found.length > 1) found.pop()
-  const last = found.at(-1)
-  return {
-    json: JSON.stringify(found.map(({ book }) => book)).slice(1, -1),
-    last: last && positionOf(last.key, query.order, last.whole),
-    more,
+  return found.page(query.order)
+}
+
+/** The books of a page while they are found. */
+export class Collection {
+  readonly #found: (Found & Pick<Run, 'whole'>)[] = []
+  readonly #books: number
+  #room: number
+
+  constructor({ books, text }: PageBounds) {
+    this.#books = books
+    this.#room = text
+  }
+
+  /** Books still wanted: one more than the page may have, to know whether there are more. */
+  get wanted(): number {
+    return this.#books + 1 - this.#found.length
+  }
+
+  /** Bytes of text still wanted. */
+  get room(): number {
+    return this.#room
+  }
+
+  get isComplete(): boolean {
+    return this.wanted === 0 || this.#room <= 0
+  }
+
+  /** @param whole by relevance: whether it has every word as a whole one. */
+  add({ book, key }: Found, whole: boolean): void {
+    this.#found.push({ book, key, whole })
+    this.#room -= Buffer.byteLength(book.title) + Buffer.byteLength(book.author)
+  }
+
+  page(order: Order): Page {
+    const more = this.isComplete
+    // The one that is too many; a single book always has room.
+    if (more && this.#found.length > 1) this.#found.pop()
+    const last = this.#found.at(-1)
+    return {
+      json: JSON.stringify(this.#found.map(({ book }) => book)).slice(1, -1),
+      last: last && positionOf(last.key, order, last.whole),
+      more,
+    }
   }
 }

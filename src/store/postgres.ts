@@ -1,21 +1,30 @@
 import type pg from 'pg'
 import type { Book, BookChanges, NewBook } from '../book.ts'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import type { ConnectionPool } from './connection-pool.ts'
+import { ensurePostgresAdditions } from './postgres-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
+import { dialect, fingerprint, postgresWords, vectorOf } from './postgres-query.ts'
 import { ensureSchema } from './postgres-schema.ts'
 import type { PostgresTarget } from './postgres-url.ts'
+import { BOOK, selectListPage } from './server-page.ts'
+import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, BOOK, fieldsOf, pages, SELECT_PAGE } from './server-store.ts'
-import type { Store } from './store.ts'
+import { attempt, fieldsOf, pages } from './server-store.ts'
+import { WordUpkeep, wordsInIndex } from './server-words.ts'
+import type { Page, PageBounds, Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
+const INSERT_WITH_WORDS = `
+  INSERT INTO books (title, author, year, search_words, search_words_of)
+  VALUES ($1::text, $2::text, $3, $4::tsvector, ${fingerprint('$1::text', '$2::text')}) RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SET = `
   UPDATE books SET title = coalesce($1, title), author = coalesce($2, author), year = coalesce($3, year)
   WHERE id = $4::bigint`
 const UPDATE = `${SET} RETURNING ${BOOK}`
 const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
-const PAGE = SELECT_PAGE('$1::bigint')
+const PAGE = selectListPage('$1::bigint')
 
 /** Compares texts byte for byte, whatever the collation of their columns. @param n the first of three placeholders. */
 const IS_EXPECTED = (n: number) => `
@@ -31,7 +40,9 @@ const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
 export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
   const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
   const server = { name, driver: new PostgresDriver(target), ensureSchema, isNotReady }
-  return new PostgresStore(await openPool(server, options))
+  const pool = await openPool(server, options)
+  const { words } = await ensurePostgresAdditions(pool, options.report)
+  return new PostgresStore(pool, words ? options.report : undefined)
 }
 
 /**
@@ -40,13 +51,33 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
  */
 class PostgresStore implements Store {
   readonly #pool: ConnectionPool<pg.Client>
+  readonly #words: WordUpkeep | undefined
+  readonly #queries: ServerQueries
 
-  constructor(pool: ConnectionPool<pg.Client>) {
+  /** @param report what keeps the index of words tells the operator; undefined if there is no such index. */
+  constructor(pool: ConnectionPool<pg.Client>, report: OpenOptions['report'] | undefined) {
     this.#pool = pool
+    this.#words =
+      report &&
+      new WordUpkeep(
+        postgresWords((work) => this.#use(work)),
+        report,
+      )
+    this.#queries = new ServerQueries({
+      dialect: () => dialect,
+      words: this.#words,
+      use: (work, time) =>
+        this.#use(
+          (client) => work(async (sql, values) => (await client.query(sql, values.slice())).rows),
+          time,
+        ),
+    })
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
-    const { rows } = await this.#query(INSERT, [title, author, year])
+    const { rows } = this.#words
+      ? await this.#query(INSERT_WITH_WORDS, [title, author, year, vectorOf(wordsInIndex({ title, author }))])
+      : await this.#query(INSERT, [title, author, year])
     if (rows[0] === undefined) throw new Error('INSERT returned no row')
     return rows[0]
   }
@@ -60,12 +91,21 @@ class PostgresStore implements Store {
     return pages(async (after, time) => (await this.#query(PAGE, [after], time)).rows)
   }
 
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+    return this.#queries.page(query, after, bounds)
+  }
+
+  count(filter: BookFilter): Promise<number> {
+    return this.#queries.count(filter)
+  }
+
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const values = [title, author, year, id]
     const { rows } =
       expected === undefined
         ? await this.#query(UPDATE, values)
         : await this.#query(UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
+    this.#words?.noteWrite()
     return rows[0]
   }
 
@@ -81,8 +121,9 @@ class PostgresStore implements Store {
     return this.#pool.load()
   }
 
-  close(): Promise<void> {
-    return this.#pool.close()
+  async close(): Promise<void> {
+    await this.#words?.close()
+    await this.#pool.close()
   }
 
   #query(
@@ -90,7 +131,10 @@ class PostgresStore implements Store {
     values: readonly (string | number | undefined)[],
     time?: number,
   ): Promise<pg.QueryResult<Book>> {
-    const faults = { isUnavailable, isRolledBack }
-    return attempt(this.#pool, faults, (client) => client.query<Book>(text, values.slice()), time)
+    return this.#use((client) => client.query<Book>(text, values.slice()), time)
+  }
+
+  #use<Result>(work: (client: pg.Client) => Promise<Result>, time?: number): Promise<Result> {
+    return attempt(this.#pool, { isUnavailable, isRolledBack }, work, time)
   }
 }

@@ -25,6 +25,8 @@ export interface Condition {
 
 /** Books that follow one another in an order, as an index can give them. */
 export interface Run extends Condition {
+  /** What decides on their order, and the same in SQL. */
+  readonly fields: readonly SortField[]
   readonly orderBy: string
   /** By relevance: whether they have every word as a whole one. */
   readonly whole: boolean
@@ -57,6 +59,7 @@ export async function* runs(
   const run = (conditions: Condition, fields: readonly SortField[], whole = false): Run => ({
     where: conditions.where,
     values: conditions.values,
+    fields,
     orderBy: orderBy(fields, dialect),
     whole,
   })
@@ -96,7 +99,7 @@ export async function* runs(
 
 const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
-export function orderBy(fields: readonly SortField[], dialect: Dialect): string {
+export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')
 }
 

@@ -3,14 +3,6 @@ import { describeError } from './connection-errors.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import { StoreUnavailable } from './store.ts'
 
-/** Bounds of a page of the list: books, and bytes of text before its last book. */
-const PAGE_BOOKS = 1000
-const PAGE_TEXT = 64 * 1024
-
-/** The columns of a book. A table that was there before the service may have NULL in any of them but the id. */
-export const BOOK =
-  "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
-
 /** The fields as values for the placeholders of a statement. */
 export function fieldsOf({ title, author, year }: NewBook): [title: string, author: string, year: number] {
   return [title, author, year]
@@ -50,22 +42,6 @@ export async function attempt<Connection, Result>(
     }
   }
 }
-
-/**
- * The statement that reads a page of the list, in the SQL that all servers share: `after` is the placeholder
- * of an id. It reads the sizes first, so that a page of long texts is never in memory whole; and it limits them
- * before it adds them up, because MariaDB would add up those of all books to the end of the table.
- */
-export const SELECT_PAGE = (after: string) => `
-  SELECT ${BOOK}
-  FROM books JOIN (
-    SELECT id, SUM(size) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before
-    FROM (
-      SELECT id, OCTET_LENGTH(COALESCE(title, '')) + OCTET_LENGTH(COALESCE(author, '')) AS size
-      FROM books WHERE id > ${after} ORDER BY id LIMIT ${PAGE_BOOKS}
-    ) candidates
-  ) sizes USING (id)
-  WHERE COALESCE(text_before, 0) < ${PAGE_TEXT} ORDER BY id`
 
 /**
  * All books as pages of JSON text, each read when it is asked for. The first two have the time of one together,

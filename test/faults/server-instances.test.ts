@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Book } from '../../src/book.ts'
+import { earlierTable } from '../store/earlier-schemas.ts'
 import type { Databases } from '../support/database-server.ts'
+import { nameIn } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { Caller, failuresIn } from './caller.ts'
 import { readRows, SERVER_ENGINES, serve } from './engine-servers.ts'
 import { Network } from './network.ts'
 
 const INSTANCES = 8
+
+/** Books that are there before the upgrade: more than are indexed in one step. */
+const OLD_BOOKS = 500
 const STARTS = Number(process.env.INSTANCE_STARTS ?? 3)
 
 /** Changes of each field, which there are three of. */
@@ -22,6 +27,18 @@ for (const engine of SERVER_ENGINES) {
         await startAtOnce(t, await databases())
       })
     }
+
+    it(`${INSTANCES} that start at once on a table of the earlier release all work, and find its books`, async (t) => {
+      const prepare = (name: string) => earlierTable(engine, name, OLD_BOOKS)
+      const callers = await startAtOnce(t, await databases(), prepare)
+      for (const caller of callers) {
+        const found = await caller.ok<Book[]>('GET /books?q=earlier&sort=-year&limit=2')
+        assert.deepEqual(
+          found.map(({ id }) => id),
+          [OLD_BOOKS, OLD_BOOKS - 1],
+        )
+      }
+    })
 
     it(`${3 * CHANGES} changes of different fields at once: none is lost`, async (t) => {
       const on = await databases()
@@ -56,10 +73,17 @@ for (const engine of SERVER_ENGINES) {
   })
 }
 
-async function startAtOnce(t: TestContext, on: Databases): Promise<void> {
-  await using network = await Network.open(on)
+/** @param prepare what is done in the database before, by its name. */
+async function startAtOnce(
+  t: TestContext,
+  on: Databases,
+  prepare: (name: string) => readonly string[] = () => [],
+): Promise<Caller[]> {
+  const network = await Network.open(on)
+  t.after(() => network[Symbol.asyncDispose]())
   network.gather(INSTANCES)
   const url = await on.createDatabase()
+  for (const statement of prepare(nameIn(url))) await on.query(statement, url)
   // Without it each would first try to encrypt, on a connection of its own.
   const through = `${network.url(url)}?sslmode=disable`
   const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
@@ -70,11 +94,12 @@ async function startAtOnce(t: TestContext, on: Databases): Promise<void> {
   const ids = await Promise.all(callers.map((caller) => caller.create()))
   const rows = await readRows(on, url)
   assert.deepEqual(
-    rows.map((row) => row.id),
+    rows.map((row) => row.id).slice(-INSTANCES),
     ids.toSorted((a, b) => a - b),
   )
   for (const caller of callers) assert.deepEqual(await caller.ok('GET /books'), rows)
   for (const service of services) assert.deepEqual(failuresIn(service), [])
+  return callers
 }
 
 /** The fields as numbers, which count the changes. */

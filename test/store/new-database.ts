@@ -1,15 +1,19 @@
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Databases } from '../support/database-server.ts'
+import { nameIn } from '../support/database-url.ts'
 import type { TestStore } from './use-store.ts'
 
 /**
  * A store in a new database of its own.
- * @param table the statement that makes the table of books before the service does.
+ * @param prepare what the administrator does there before; the name is that of the database and of its user.
  */
-export async function openNewDatabase(databases: Databases, table?: string): Promise<TestStore> {
+export async function openNewDatabase(
+  databases: Databases,
+  prepare: (name: string) => readonly string[] = () => [],
+): Promise<TestStore> {
   const url = await databases.createDatabase()
-  if (table !== undefined) await databases.query(table, url)
+  for (const statement of prepare(nameIn(url))) await databases.query(statement, url)
   const open = () => openStore(parseDbUrl(url))
   let store = await open()
   return {

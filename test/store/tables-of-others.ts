@@ -151,3 +151,16 @@ const mysql: Tables = {
 }
 
 export const TABLES: Readonly<Record<ServerEngine, Tables>> = { postgres, mysql }
+
+/** What lets the user of a database change the table. */
+export const give = (engine: ServerEngine, name: string): string[] =>
+  engine === 'postgres' ? [`ALTER TABLE books OWNER TO ${name}`] : []
+
+/** What leaves the user nothing but to read and write the rows. */
+export const restrict = (engine: ServerEngine, name: string): string[] =>
+  engine === 'postgres'
+    ? ['ALTER TABLE books OWNER TO CURRENT_USER']
+    : [
+        `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${name}'@'%'`,
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON \`${name}\`.* TO '${name}'@'%'`,
+      ]

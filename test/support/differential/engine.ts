@@ -3,6 +3,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import type { Book } from '../../../src/book.ts'
 import { logIn } from '../client.ts'
 import type { Engine } from '../engines.ts'
+import { type ListQuery, nextOf, parameterOf, pathOf, placeOf, tamper } from './parameters.ts'
 import type { Body, Condition } from './steps.ts'
 
 /** What two engines have to answer alike. */
@@ -139,6 +140,34 @@ export class EngineInUse {
     return { status, headers, body: { ...rest, data: entries } }
   }
 
+  /**
+   * The books of a query, from page to page if there is a limit. Those that are equal in what they are sorted by may
+   * have ids in any order: so what is compared is which books there are, and what they are sorted by.
+   */
+  async query(query: ListQuery): Promise<Answer> {
+    const first = await this.#send('GET', pathOf(query))
+    const books: Book[] = []
+    for (let answer = first; ; ) {
+      const { data, ...rest } = JSON.parse(answer.text) as { data: Book[] | null }
+      if (data === null) return this.#comparable(answer)
+      assert.ok(
+        data.length <= Number(parameterOf(query, 'limit') ?? data.length),
+        `${this.name}: over the limit`,
+      )
+      books.push(...data)
+      const next = nextOf(answer.link)
+      if (next === undefined) {
+        const total = first.total === undefined ? undefined : Number(first.total)
+        if (total !== undefined) assert.equal(total, books.length, `${this.name} counts wrongly`)
+        const numbers = books.map(({ id }) => this.#number(id)).toSorted((a, b) => a - b)
+        const places = books.map((book) => placeOf(query, book))
+        const { status, headers } = answer
+        return { status, headers, body: { ...rest, total, numbers, places } }
+      }
+      answer = await this.#send('GET', query.tampered ? tamper(next) : next)
+    }
+  }
+
   #number(id: number): number {
     const number = this.#numbers.get(id)
     assert.ok(number !== undefined, `${this.name} answers with the id ${id}, which it has not given`)
@@ -163,7 +192,8 @@ export class EngineInUse {
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          resolve({ status: response.statusCode, headers: pick(response.headers), text })
+          const { link, 'x-total-count': total } = response.headers
+          resolve({ status: response.statusCode, headers: pick(response.headers), link, total, text })
         })
         response.on('error', reject)
       })
@@ -183,6 +213,8 @@ interface Call {
 interface Sent {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
+  readonly link: string | string[] | undefined
+  readonly total: string | string[] | undefined
   readonly text: string
 }
 

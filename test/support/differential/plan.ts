@@ -1,4 +1,5 @@
 import type { Answer, EngineInUse } from './engine.ts'
+import type { ListQuery } from './parameters.ts'
 import type { Body, Condition, Operation, Step, Target } from './steps.ts'
 
 /** A request to be made of every engine; books go by the number of their creation. */
@@ -7,6 +8,7 @@ type Request =
   | Call
   | { readonly kind: 'path'; readonly method: string; readonly path: string }
   | { readonly kind: 'list' }
+  | { readonly kind: 'query'; readonly query: ListQuery }
 
 interface Call {
   readonly kind: 'call'
@@ -66,7 +68,7 @@ function planOperations(
   let number = created
   for (const operation of operations) {
     if (operation.kind === 'create') requests.push({ ...operation, number: number++ })
-    else if (operation.kind === 'list') requests.push(operation)
+    else if (operation.kind === 'list' || operation.kind === 'query') requests.push(operation)
     else if (operation.kind === 'other') requests.push({ ...operation, kind: 'path' })
     else {
       const target = typeof operation.target === 'string' ? operation.target : which(operation.target)
@@ -108,6 +110,8 @@ function make(request: Request, engine: EngineInUse): Promise<Answer> {
       return engine.callPath(request.method, request.path)
     case 'list':
       return engine.list()
+    case 'query':
+      return engine.query(request.query)
   }
 }
 

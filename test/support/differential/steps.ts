@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { numberFragment, oddBody, oddId, refusedFragment, textFragment } from './fragments.ts'
+import { type ListQuery, listQuery } from './parameters.ts'
 import type { Fragment } from './values.ts'
 
 export type Body = string | Buffer
@@ -21,6 +22,7 @@ export type Operation =
   | ({ readonly kind: 'update'; readonly body: Body } & Conditional)
   | ({ readonly kind: 'read' | 'delete' | 'head' } & Conditional)
   | { readonly kind: 'list' }
+  | { readonly kind: 'query'; readonly query: ListQuery }
   | { readonly kind: 'other'; readonly method: string; readonly path: string }
 
 /** Operations that one follows the other, or that are done at once. */
@@ -113,6 +115,10 @@ const partialUpdates = fc
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: kind('one'), operation }) },
   { weight: 2, arbitrary: fc.constant<Step>({ kind: 'one', operation: { kind: 'list' } }) },
+  {
+    weight: 6,
+    arbitrary: listQuery.map((query): Step => ({ kind: 'one', operation: { kind: 'query', query } })),
+  },
   { weight: 4, arbitrary: fc.record({ kind: kind('together'), operations: fc.array(operation, several) }) },
   {
     weight: 1,

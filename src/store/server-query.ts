@@ -1,0 +1,87 @@
+import type { Book } from '../book.ts'
+import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
+import { DEADLINE } from './connection-pool.ts'
+import { type Found, readPage, type Source } from './page.ts'
+import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
+import { selectPage } from './server-page.ts'
+import { countByScan, pageByScan } from './server-scan.ts'
+import type { WordUpkeep } from './server-words.ts'
+import type { Page, PageBounds } from './store.ts'
+
+/** Runs a statement on a connection. */
+export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
+
+/** How an engine answers queries. */
+interface QueryEngine {
+  /** How conditions are written to find books with these words, or any. */
+  dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
+  /** Keeps the index of words; undefined where the server has none. */
+  readonly words: WordUpkeep | undefined
+  /** Does the work on a connection. @param time that it may take, in milliseconds. */
+  use<Result>(work: (query: Query) => Promise<Result>, time: number): Promise<Result>
+}
+
+/** Answers the queries of a store on a server. */
+export class ServerQueries {
+  readonly #engine: QueryEngine
+
+  constructor(engine: QueryEngine) {
+    this.#engine = engine
+  }
+
+  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+    const read = (query: BookQuery, after: Position | undefined, bounds: PageBounds) =>
+      this.#use((source) => readPage(source, query, after, bounds), query.filter)
+    const isScan = query.filter.words !== undefined && this.#engine.words === undefined
+    return isScan ? pageByScan(read, query, after, bounds) : read(query, after, bounds)
+  }
+
+  async count(filter: BookFilter): Promise<number> {
+    if (filter.words === undefined || this.#engine.words !== undefined)
+      return this.#use((source) => source.count(filter), filter)
+    return countByScan((query, after, bounds) => this.page(query, after, bounds), filter)
+  }
+
+  async #use<Result>(work: (source: ServerSource) => Promise<Result>, filter: BookFilter): Promise<Result> {
+    const { dialect, words } = this.#engine
+    const end = Date.now() + DEADLINE
+    if (filter.words !== undefined) await words?.bringUpToDate(DEADLINE)
+    return this.#engine.use(
+      async (query) => work(new ServerSource(await dialect(filter.words, query), query)),
+      end - Date.now(),
+    )
+  }
+}
+
+/** Reads books on one connection. */
+class ServerSource implements Source {
+  readonly dialect: Dialect
+  readonly #query: Query
+
+  constructor(dialect: Dialect, query: Query) {
+    this.dialect = dialect
+    this.#query = query
+  }
+
+  async read(run: Run, books: number, text: number): Promise<Found[]> {
+    const rows = await this.#query(selectPage(run, this.dialect, { books, text }), run.values)
+    return (rows as Book[]).map((book) => ({ book, key: book }))
+  }
+
+  async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
+    const key = this.dialect.key(field.name)
+    const order = orderBy([field], this.dialect)
+    const sql = `SELECT ${key} AS sort_key FROM books WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${number - 1}`
+    const [row] = (await this.#query(sql, values)) as { sort_key: Value | Buffer }[]
+    // MySQL compares texts as bytes.
+    return Buffer.isBuffer(row?.sort_key) ? row.sort_key.toString() : row?.sort_key
+  }
+
+  async count(filter: BookFilter): Promise<number> {
+    const { where, values } = conditionOf(filter, this.dialect)
+    const [row] = (await this.#query(`SELECT count(*) AS books FROM books WHERE ${where}`, values)) as [
+      { books: number },
+    ]
+    return row.books
+  }
+}
