@@ -28,9 +28,13 @@ interface Maker<Connection> {
 const MAKING_TIME = 3600_000
 const SILENT_TIME = 2000
 
-/** How long to go on when others are at it, and to wait before the next attempt; milliseconds. */
+/**
+ * How long to go on when others are at it, and to wait before the next attempt, twice as long each time; milliseconds.
+ * Who waits for the lock of the table keeps all from reading it.
+ */
 const RACING_TIME = 300_000
 const INTERVAL = 50
+const LONGEST_INTERVAL = 5000
 
 /**
  * Adds what is missing, in steps that are each complete. Safe when many instances start at once. What the server or
@@ -71,7 +75,8 @@ async function ensureAll<Connection>(
     SILENT_TIME,
   )
   try {
-    while (!(await attemptAll(connection, maker, additions, end))) await setTimeout(Math.random() * INTERVAL)
+    for (let interval = INTERVAL; !(await attemptAll(connection, maker, additions, end)); interval *= 2)
+      await setTimeout(Math.random() * Math.min(interval, LONGEST_INTERVAL))
   } finally {
     clearTimeout(notice)
   }

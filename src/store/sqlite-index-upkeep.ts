@@ -1,9 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import type { BookIndex } from './sqlite-index.ts'
 
-/** The index is brought up to date when there was no write for so long, in milliseconds, or with so many. */
+/**
+ * The index is brought up to date when there was no write for so long, in milliseconds; with so many, writes have to
+ * wait for it, so that a query never has to wait for more than a second or two.
+ */
 const DELAY = 200
-const MAX_WRITES = 10_000
+const MAX_WRITES = 100_000
 
 /** Decides when the index follows the writes: at once for a query, else when there is time. */
 export class IndexUpkeep {

@@ -3,8 +3,11 @@ import type { Book } from '../book.ts'
 import { SORT_KEY_LENGTH } from '../book-query.ts'
 import { SEARCHED_LENGTH, wordsOf } from '../words.ts'
 
-/** Books in one transaction; writes wait as long as one takes, some milliseconds. */
-const STEP = 500
+/**
+ * Books in one transaction at most: the more, the more of them share a page of the index. Writes wait meanwhile, for
+ * so many some 60 ms; when so many were written at once.
+ */
+const STEP = 5000
 
 /** A book that was changed, or one that was deleted. */
 type Noted = Book | { readonly id: number; readonly year: null }
@@ -59,15 +62,17 @@ export class BookIndex {
     // Not worth a wait for the disk: what a power cut takes is noted again with it.
     this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
     try {
-      const books = this.#noted.all() as unknown as Noted[]
-      for (const book of books) {
+      let [books, last] = [0, 0]
+      for (const row of this.#noted.iterate()) {
+        const book = row as unknown as Noted
         if (book.year === null) this.#remove(book.id)
         else this.#insert(book)
+        books++
+        last = book.id
       }
-      const last = books.at(-1)?.id ?? 0
       this.#forget.run(last)
       this.#database.exec('COMMIT')
-      return { books: books.length, last: books.length < STEP ? Number.POSITIVE_INFINITY : last }
+      return { books, last: books < STEP ? Number.POSITIVE_INFINITY : last }
     } finally {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       this.#database.exec('PRAGMA synchronous = FULL')

@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+const BENCH = resolve(import.meta.dirname, '..')
+const SERVICE = resolve(BENCH, '..')
+
+/** Installs this service's packages, if that is still to be done, and builds what needs to be built. */
+export function prepare(): void {
+  if (!existsSync(resolve(SERVICE, 'node_modules/fastify'))) run('npm', ['ci'], SERVICE)
+  run(process.execPath, [typescriptCompiler(), '-p', 'contenders/nestjs-typeorm'], BENCH)
+}
+
+function typescriptCompiler(): string {
+  return resolve(BENCH, 'node_modules/typescript/bin/tsc')
+}
+
+function run(file: string, args: readonly string[], cwd: string): void {
+  const { status, error } = spawnSync(file, args, { cwd, stdio: 'inherit', timeout: 600_000 })
+  if (status !== 0)
+    throw new Error(`${file} ${args.join(' ')} failed: ${error?.message ?? `exit code ${status}`}`)
+}

@@ -1,0 +1,14 @@
+/** What the load generator can send. */
+export const WORKLOADS = ['login', 'get', 'post', 'put', 'delete', 'mix', 'list'] as const
+export type Workload = (typeof WORKLOADS)[number]
+
+/** What each is called in the results. */
+export const WORKLOAD_TITLES: Record<Workload, string> = {
+  login: 'Log in',
+  get: 'GET one book, random ids',
+  post: 'POST',
+  put: 'PUT of one field, random ids',
+  delete: 'DELETE',
+  mix: '90 % GET, 5 % POST, 5 % PUT',
+  list: 'GET all books',
+}

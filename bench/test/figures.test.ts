@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Case, figuresOf, rateOf, ratioOf } from '../src/report/figures.ts'
+import type { Results, Run } from '../src/results.ts'
+
+const CASE: Case = { purpose: 'requests', books: 10_000, workload: 'get', connections: 64 }
+
+function run(contender: string, round: number, answers: number, changes: Partial<Run> = {}): Run {
+  const load = { seconds: 2, p50: 1, p99: 2, max: 3, errors: {}, allAnswers: answers }
+  const cpu = { server: 1, database: 0.5, generator: 0.4 }
+  return { contender, round, ...CASE, ...load, answers, cpu, ...changes }
+}
+
+function results(...runs: Run[]): Results {
+  const machine = { cpu: '', cores: 2, memory: 0, system: '', fileSystem: '', syncTime: 0, load: 0 }
+  return { machine, command: '', begun: '', duration: 0, versions: {}, runs, sessions: [], failed: [] }
+}
+
+describe('the figures of a case', () => {
+  it('compares contenders within a round', () => {
+    const all = results(
+      ...[run('service-sqlite', 1, 1000), run('fastify', 1, 500)],
+      ...[run('service-sqlite', 2, 100), run('fastify', 2, 80)],
+    )
+    const ratio = ratioOf(all, 'fastify', 'service-sqlite', CASE, rateOf)
+    assert.deepEqual([ratio?.min, ratio?.max], [0.5, 0.8])
+  })
+
+  it('leaves out what failed, and the rounds in which nothing is there to compare with', () => {
+    const all = results(
+      ...[run('service-sqlite', 1, 1000), run('fastify', 1, 900, { failure: '1 × status 500' })],
+      ...[run('service-sqlite', 2, 100, { failure: 'no answer in time' }), run('fastify', 2, 80)],
+      ...[run('service-sqlite', 3, 100), run('fastify', 3, 30)],
+    )
+    const [, fastify] = figuresOf(all, CASE)
+    assert.deepEqual(fastify?.rate, { median: 27.5, min: 15, max: 40 })
+    assert.deepEqual(fastify?.rateRatio, { median: 0.3, min: 0.3, max: 0.3 })
+  })
+
+  it('gives CPU time per request in microseconds', () => {
+    const [service] = figuresOf(results(run('service-sqlite', 1, 20_000)), CASE)
+    assert.deepEqual([service?.cpu.median, service?.databaseCpu.median], [50, 25])
+    assert.equal(service?.generator.median, 0.2)
+  })
+
+  it('compares those on a server with this service on that server', () => {
+    const all = results(
+      ...[run('service-sqlite', 1, 1000), run('service-postgres', 1, 400), run('nestjs-postgres', 1, 100)],
+    )
+    const nest = figuresOf(all, CASE).find(({ contender }) => contender.id === 'nestjs-postgres')
+    assert.equal(nest?.rateRatio?.median, 0.25)
+  })
+
+  it('does not mix cases', () => {
+    const other = run('service-sqlite', 1, 1000, { connections: 1 })
+    assert.deepEqual(figuresOf(results(other, run('service-sqlite', 1, 10, { books: 100 })), CASE), [])
+  })
+})
