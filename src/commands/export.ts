@@ -1,12 +1,12 @@
 import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
 import { requireDatabase, withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
+import { chosenFormat } from '../format-option.ts'
 import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
 import type { Format } from '../transfer/formats.ts'
 import { framings } from '../transfer/write-books.ts'
-import { chosenFormat } from './format-option.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {

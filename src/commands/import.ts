@@ -2,11 +2,11 @@ import { createReadStream, statSync } from 'node:fs'
 import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
 import { withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
+import { chosenFormat } from '../format-option.ts'
 import { Progress } from '../progress.ts'
 import type { Format } from '../transfer/formats.ts'
 import { ImportRefused, ImportReport } from '../transfer/import-report.ts'
 import { readBooks } from '../transfer/read-books.ts'
-import { chosenFormat } from './format-option.ts'
 
 /** Adds the books of a file. */
 export const command: Command = {

@@ -1,5 +1,5 @@
-import { UsageError } from '../command.ts'
-import { FORMATS, type Format, formatOfName } from '../transfer/formats.ts'
+import { UsageError } from './command.ts'
+import { FORMATS, type Format, formatOfName } from './transfer/formats.ts'
 
 /**
  * @param option as it was given.
