@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BookIndex } from './sqlite-index.ts'
 
 /**
@@ -7,6 +7,12 @@ import type { BookIndex } from './sqlite-index.ts'
  */
 const DELAY = 200
 const MAX_WRITES = 100_000
+
+/**
+ * Between two steps, in milliseconds: other processes try to get the write lock now and then only, and would hardly
+ * ever meet the moment in which it is free.
+ */
+const PAUSE = 10
 
 /** Decides when the index follows the writes: at once for a query, else when there is time. */
 export class IndexUpkeep {
@@ -34,7 +40,7 @@ export class IndexUpkeep {
    */
   async bringUpToDate(): Promise<void> {
     const { last } = this.#index
-    while (this.#index.step().last < last) await setImmediate()
+    while (this.#index.step().last < last) await pause(PAUSE)
   }
 
   stop(): void {

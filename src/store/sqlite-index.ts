@@ -5,9 +5,9 @@ import { SEARCHED_LENGTH, wordsOf } from '../words.ts'
 
 /**
  * Books in one transaction at most: the more, the more of them share a page of the index. Writes wait meanwhile, for
- * so many some 60 ms; when so many were written at once.
+ * so many some 30 ms; when so many were written at once.
  */
-const STEP = 5000
+const STEP = 2000
 
 /** A book that was changed, or one that was deleted. */
 type Noted = Book | { readonly id: number; readonly year: null }
