@@ -87,7 +87,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'routing',
     'type setting-values',
     'store/store',
+    'web-page',
   ],
+  'web-page': ['accept', 'envelope', 'etag', 'web-files'],
+  'web-files': [],
   'log-stream': ['output'],
   health: ['envelope', 'store/store'],
   overload: ['envelope'],
@@ -357,6 +360,7 @@ const KNOW_FASTIFY = [
   'api',
   'api-schema',
   'import-endpoint',
+  'web-page',
 ]
 
 interface Import {
