@@ -45,6 +45,9 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
   return parameters.toString()
 }
 
+/** Those of GET /books/statistics. @param {View} view */
+export const filterOf = (view) => queryOf({ ...view, sort: '' })
+
 /** @param {string} text @returns the text if the service takes it for a year, or nothing. */
 function year(text) {
   return /^(?:0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) ? text : ''

@@ -1,6 +1,7 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { queryOf, readAddress, writeAddress } from './address.js'
+import { filterOf, queryOf, readAddress, writeAddress } from './address.js'
+import { charts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
 import { bookTable, placeRows, rowsInSight } from './list.js'
@@ -36,6 +37,7 @@ function load() {
   const next = new BookPages(queryOf(view), hidden, () => arrived(next))
   coming = next
   next.reach(0, 0)
+  void updateCharts(filterOf(view), draw)
 }
 
 /** @param {BookPages} some whose books have come, or failed to. */
@@ -121,6 +123,11 @@ const page = () => html`
     }
     <p class="count" role="status">${countText()}</p>
   </search>
+  ${charts(filterOf(view), {
+    chooseDecade: (first) => change({ yearMin: String(first), yearMax: String(first + 9) }, 'chosen'),
+    chooseAuthor: (author) => change({ author }, 'chosen'),
+    changed: draw,
+  })}
   <main>${content()}</main>
 `
 

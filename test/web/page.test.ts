@@ -102,6 +102,23 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await waitForTitles(page, ['Volume 1199'])
   })
 
+  it('shows the books by decade and by author, and filters by a bar', async () => {
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: 'Series 1,200 books' }).waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'charts')
+    await page.getByRole('button', { name: '1970: 1 book' }).click()
+    await waitForTitles(page, ['Kindred'])
+    assert.match(page.url(), /year_min=1970&year_max=1979/)
+    await page.getByRole('button', { name: 'Octavia E. Butler 1 book' }).click()
+    await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).waitFor()
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).click()
+    await page.getByLabel('From year').fill('')
+    await page.getByLabel('To year').fill('')
+    await waitForTitles(page, ['Volume 1199'])
+  })
+
   it('adds a book, and refuses a year that is none', async () => {
     await page.getByRole('button', { name: 'Add a book' }).click()
     await dialog().getByLabel('Title').fill('Dune')
@@ -146,7 +163,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await assertAccessible(page)
     await screenshot(page, 'conflict')
     await page.getByRole('button', { name: 'Save mine over theirs' }).click()
-    await page.getByText('Saved “Dune Messiah”.').waitFor()
+    await page.getByText('Saved “Dune Messiah”.').last().waitFor()
     await other.context().close()
   })
 
