@@ -77,7 +77,7 @@ function authors({ authors }, choose) {
     <ol class="authors" tabindex="0" aria-label="Authors">
       ${authors.map(
         ({ author, books }) => html`<li>
-          <button type="button" @click=${() => choose(author)}>
+          <button type="button" ?disabled=${author === ''} @click=${() => choose(author)}>
             <span class="name" dir="auto">${author || '(no author)'}</span>
             ${bar(100, 10, (100 * books) / most, 10)}
             <span>${count(books)}</span>

@@ -25,7 +25,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`is fit to be seen, in ${colorScheme}`, async () => {
-      const page = await openPage(browser, service.url, {
+      const page = await openPage(browser, `${service.url}/?year_min=1800`, {
         colorScheme,
         viewport: { width: 900, height: 640 },
       })
