@@ -5,6 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev && npm cache clean --force
 COPY src ./src
+COPY web ./web
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data

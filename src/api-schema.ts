@@ -4,10 +4,11 @@ import { Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
+import { BookStatistics } from './statistics.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 
 /** The schemas that the OpenAPI document names; endpoints refer to them by their `$id`. */
-export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData, ImportResult]
+export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData, ImportResult, BookStatistics]
 
 /** The data of an answer that has none. */
 export const NoData = Type.Null({ examples: [null] })

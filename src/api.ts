@@ -18,6 +18,7 @@ import { registerImport } from './import-endpoint.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
 import { allPages, enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
+import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 import { type Framing, framings } from './transfer/write-books.ts'
@@ -140,6 +141,8 @@ export function registerApi(
       return list
     },
   })
+
+  registerStatistics(app, store, authenticated)
 
   registerImport(app, store, importLimit, authenticated)
 

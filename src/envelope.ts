@@ -19,6 +19,7 @@ export const success = {
   bookRetrieved: { status: 200, message: 'Book retrieved successfully' },
   bookUpdated: { status: 200, message: 'Book updated successfully' },
   bookDeleted: { status: 200, message: 'Book deleted successfully' },
+  statisticsRetrieved: { status: 200, message: 'Statistics retrieved successfully' },
   booksImported: { status: 200, message: 'Books imported successfully' },
   alive: { status: 200, message: 'Alive' },
   ready: { status: 200, message: 'Ready' },

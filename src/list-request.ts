@@ -23,7 +23,21 @@ const MAX_WORDS = 32
 const Year = (description: string) =>
   Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
 
-/** The parameters, as the OpenAPI document describes them. */
+/** The parameters of a filter, as the OpenAPI document describes them. */
+export const FilterParameters = Type.Object({
+  q: Type.String({
+    description:
+      'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
+    examples: ['garcia marquez'],
+  }),
+  title: Type.String({ description: 'The exact title.' }),
+  author: Type.String({ description: 'The exact author.' }),
+  year: Year('The exact year.'),
+  year_min: Year('The first year.'),
+  year_max: Year('The last year.'),
+})
+
+/** Those of the list. */
 export const ListParameters = Type.Partial(
   Type.Object({
     limit: Type.Integer({
@@ -43,16 +57,7 @@ export const ListParameters = Type.Partial(
         'Texts compare by code point.',
       examples: ['year,-title'],
     }),
-    q: Type.String({
-      description:
-        'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
-      examples: ['garcia marquez'],
-    }),
-    title: Type.String({ description: 'The exact title.' }),
-    author: Type.String({ description: 'The exact author.' }),
-    year: Year('The exact year.'),
-    year_min: Year('The first year.'),
-    year_max: Year('The last year.'),
+    ...FilterParameters.properties,
   }),
 )
 
@@ -73,6 +78,18 @@ export function parseListRequest(queryString: string, cursors: Cursors): ListReq
     limit: limit === undefined ? undefined : parseLimit(limit),
     count: count !== undefined && parseBoolean(count),
   }
+}
+
+/**
+ * Reads a query string that has only what filters.
+ * @throws failure.invalidQueryParameter
+ */
+export function parseFilter(queryString: string): BookFilter {
+  if (queryString === '') return {}
+  const parameters = parseParameters(queryString)
+  if (Object.keys(parameters).some((name) => !(name in FilterParameters.properties)))
+    throw failure.invalidQueryParameter
+  return parseQuery(parameters).filter
 }
 
 /** @returns the query string of the next page. */

@@ -11,7 +11,7 @@ const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 /** Others, which a client may choose from some thirty at will, share a label. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-type Operation = 'create' | 'find' | 'page' | 'count' | 'update' | 'delete' | 'import'
+type Operation = 'create' | 'find' | 'page' | 'count' | 'statistics' | 'update' | 'delete' | 'import'
 
 /** What the service tells Prometheus of itself. */
 export class Metrics {
@@ -109,6 +109,7 @@ export class Metrics {
       list: () => store.list(),
       page: (query, after, bounds) => timed('page', () => store.page(query, after, bounds)),
       count: (filter) => timed('count', () => store.count(filter)),
+      statistics: (filter) => timed('statistics', () => store.statistics(filter)),
       import: (groups, options) => timed('import', () => store.import(groups, options)),
       load: () => store.load(),
       close: () => store.close(),

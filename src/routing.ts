@@ -4,6 +4,8 @@ import { failure } from './envelope.ts'
 
 /** Escapes what the router would decode or cut off, so that it takes the path as it was sent: `/book/%31` is not `/book/1`. */
 export function literalPath(url: string): string {
+  // The router takes the asterisk, which is for OPTIONS (RFC 9112 §3.2.4), for the root.
+  if (url === '*') return '/*'
   if (!/[%#]/.test(url)) return url
   const query = url.indexOf('?')
   const path = query === -1 ? url : url.slice(0, query)

@@ -30,6 +30,7 @@ import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
 import type { TrustProxy } from './setting-values.ts'
 import { StoreUnavailable } from './store/store.ts'
+import { registerWebPage } from './web-page.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE } = errorCodes
 
@@ -154,6 +155,7 @@ export async function createServer(
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logRequests(app)
   await registerOpenApi(app)
   registerHealth(app, services)
+  registerWebPage(app)
   registerApi(app, services)
   refuseOtherMethods()
   return app

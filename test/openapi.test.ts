@@ -39,7 +39,7 @@ describe('/openapi.json', () => {
     assert.match(document.openapi, /^3\.1\./)
   })
 
-  it('describes the six endpoints of §4, the import, and no others', () => {
+  it('describes the six endpoints of §4, the import, the statistics, and no others', () => {
     const endpoints = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
@@ -47,6 +47,7 @@ describe('/openapi.json', () => {
       'DELETE /book/{id}',
       'GET /book/{id}',
       'GET /books',
+      'GET /books/statistics',
       'POST /book',
       'POST /books/import',
       'POST /token',
@@ -90,6 +91,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(Object.keys(schemas).sort(), [
       'Book',
       'BookChanges',
+      'BookStatistics',
       'ImportResult',
       'Login',
       'NewBook',

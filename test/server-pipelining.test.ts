@@ -64,6 +64,9 @@ class SlowStore implements Store {
   async count() {
     return 0
   }
+  async statistics() {
+    return { decades: [], authors: [] }
+  }
   async import() {
     return { added: 0, skipped: 0 }
   }

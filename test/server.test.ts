@@ -49,7 +49,6 @@ describe('a path with another method', () => {
 
 describe('an unknown path', () => {
   for (const path of [
-    '/',
     '/nowhere',
     '/book/',
     '/book/1/',

@@ -40,6 +40,10 @@ export class DeferredStore implements Store {
     return this.#opened.count(filter)
   }
 
+  async statistics(filter: BookFilter) {
+    return this.#opened.statistics(filter)
+  }
+
   async update(id: number, changes: BookChanges, expected?: Book) {
     return this.#opened.update(id, changes, expected)
   }

@@ -16,7 +16,7 @@ import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep } from './server-words.ts'
-import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Store } from './store.ts'
+import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
@@ -108,6 +108,10 @@ class MysqlStore implements Store {
 
   count(filter: BookFilter): Promise<number> {
     return this.#queries.count(filter)
+  }
+
+  statistics(filter: BookFilter): Promise<Statistics> {
+    return this.#queries.statistics(filter)
   }
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {

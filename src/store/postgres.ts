@@ -14,7 +14,7 @@ import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { attempt, fieldsOf, pages } from './server-store.ts'
 import { WordUpkeep, wordsInIndex } from './server-words.ts'
-import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Store } from './store.ts'
+import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
 const INSERT_WITH_WORDS = `
@@ -99,6 +99,10 @@ class PostgresStore implements Store {
 
   count(filter: BookFilter): Promise<number> {
     return this.#queries.count(filter)
+  }
+
+  statistics(filter: BookFilter): Promise<Statistics> {
+    return this.#queries.statistics(filter)
   }
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {

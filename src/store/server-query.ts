@@ -4,9 +4,10 @@ import { DEADLINE } from './connection-pool.ts'
 import { type Found, readPage, type Source } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { selectPage } from './server-page.ts'
-import { countByScan, pageByScan } from './server-scan.ts'
+import { countByScan, pageByScan, statisticsByScan } from './server-scan.ts'
 import type { WordUpkeep } from './server-words.ts'
-import type { Page, PageBounds } from './store.ts'
+import { selectStatistics } from './statistics.ts'
+import type { Page, PageBounds, Statistics } from './store.ts'
 
 /** Runs a statement on a connection. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
@@ -40,6 +41,12 @@ export class ServerQueries {
     if (filter.words === undefined || this.#engine.words !== undefined)
       return this.#use((source) => source.count(filter), filter)
     return countByScan((query, after, bounds) => this.page(query, after, bounds), filter)
+  }
+
+  async statistics(filter: BookFilter): Promise<Statistics> {
+    if (filter.words === undefined || this.#engine.words !== undefined)
+      return this.#use((source) => source.statistics(filter), filter)
+    return statisticsByScan((query, after, bounds) => this.page(query, after, bounds), filter)
   }
 
   async #use<Result>(work: (source: ServerSource) => Promise<Result>, filter: BookFilter): Promise<Result> {
@@ -83,5 +90,9 @@ class ServerSource implements Source {
       { books: number },
     ]
     return row.books
+  }
+
+  statistics(filter: BookFilter): Promise<Statistics> {
+    return selectStatistics(this.#query, 'books', conditionOf(filter, this.dialect), this.dialect)
   }
 }

@@ -2,7 +2,8 @@ import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
 import { hasWords, wordsOf } from '../words.ts'
 import { Collection } from './page.ts'
-import type { Page, PageBounds } from './store.ts'
+import { collectStatistics } from './statistics.ts'
+import type { Page, PageBounds, Statistics } from './store.ts'
 
 /*
  * How words are searched where the server has no index of them: by reading all books that the other conditions let
@@ -46,6 +47,11 @@ export async function countByScan(read: ReadPage, filter: BookFilter): Promise<n
   let count = 0
   for await (const _ of booksOf(read, { filter, order: BY_ID }, undefined)) count++
   return count
+}
+
+/** Counts as Store.statistics promises it. @param read reads pages of any query. */
+export function statisticsByScan(read: ReadPage, filter: BookFilter): Promise<Statistics> {
+  return collectStatistics(booksOf(read, { filter, order: BY_ID }, undefined))
 }
 
 function scans(order: BookQuery['order'], after: Position | undefined, words: readonly string[]): Scan[] {

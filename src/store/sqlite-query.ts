@@ -4,7 +4,8 @@ import type { BookFilter, BookQuery, Position, SortField } from '../book-query.t
 import { type Found, readPage, type Source } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
-import type { Page, PageBounds } from './store.ts'
+import { type Select, selectStatistics } from './statistics.ts'
+import type { Page, PageBounds, Statistics } from './store.ts'
 
 /** Whether there are changes that the index does not have. */
 export function isIndexBehind(database: DatabaseSync): boolean {
@@ -35,6 +36,14 @@ export function countBooks(database: DatabaseSync, filter: BookFilter): number {
   const { where, values } = conditionOf(filter, dialectOf(tables))
   const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${where}`)
   return Number(statement.get(...values)?.books)
+}
+
+/** Counts as Store.statistics promises it. */
+export function readSqliteStatistics(database: DatabaseSync, filter: BookFilter): Promise<Statistics> {
+  const tables = { ...tablesOf(filter), keys: true }
+  const dialect = dialectOf(tables)
+  const select: Select = (sql, values) => database.prepare(sql).all(...values)
+  return selectStatistics(select, joined(tables), conditionOf(filter, dialect), dialect)
 }
 
 class Reading implements Source {

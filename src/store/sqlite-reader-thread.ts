@@ -6,11 +6,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { openConnection } from './sqlite-connection.ts'
 import { asFailed, type Failed } from './sqlite-failure.ts'
-import { countBooks, isIndexBehind, readSqlitePage } from './sqlite-query.ts'
-import type { Page, PageBounds } from './store.ts'
+import { countBooks, isIndexBehind, readSqlitePage, readSqliteStatistics } from './sqlite-query.ts'
+import type { Page, PageBounds, Statistics } from './store.ts'
 
 export type Question =
   | { readonly kind: 'count'; readonly filter: BookFilter }
+  | { readonly kind: 'statistics'; readonly filter: BookFilter }
   | {
       readonly kind: 'page'
       readonly query: BookQuery
@@ -24,7 +25,7 @@ export interface ReaderMessage {
   readonly isIndexed: boolean
 }
 
-export type ReaderAnswer = { readonly result: Page | number } | 'behind' | Failed
+export type ReaderAnswer = { readonly result: Page | Statistics | number } | 'behind' | Failed
 
 const database = openConnection(workerData)
 database.exec('PRAGMA query_only = ON')
@@ -35,6 +36,8 @@ async function answer({ question, isIndexed }: ReaderMessage): Promise<ReaderAns
     database.exec('BEGIN')
     if (!isIndexed && isIndexBehind(database)) return 'behind'
     if (question.kind === 'count') return { result: countBooks(database, question.filter) }
+    if (question.kind === 'statistics')
+      return { result: await readSqliteStatistics(database, question.filter) }
     const { query, after, bounds } = question
     return { result: await readSqlitePage(database, query, after, bounds) }
   } catch (error) {

@@ -17,6 +17,7 @@ import {
   type ImportOptions,
   type Page,
   type PageBounds,
+  type Statistics,
   type Store,
   StoreNotOpened,
   StoreUnavailable,
@@ -119,6 +120,10 @@ class SqliteStore implements Store {
     return (await this.#ask({ kind: 'count', filter }, Object.keys(filter).length === 0)) as number
   }
 
+  async statistics(filter: BookFilter): Promise<Statistics> {
+    return (await this.#ask({ kind: 'statistics', filter }, false)) as Statistics
+  }
+
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
     return (await this.#writer.write({ kind: 'update', id, ...changes, expected })) as Book | undefined
@@ -156,7 +161,7 @@ class SqliteStore implements Store {
     this.#database.close()
   }
 
-  async #ask(question: Question, isIndexed: boolean): Promise<Page | number> {
+  async #ask(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
     let answer = await this.#reader.ask({ question, isIndexed })
     if (answer === 'behind') {
       await inTime(this.#writer.index())

@@ -33,6 +33,9 @@ export interface Store {
   /** How many books there are of those that the filter lets through. */
   count(filter: BookFilter): Promise<number>
 
+  /** How many of them there are of each decade and by each author. */
+  statistics(filter: BookFilter): Promise<Statistics>
+
   /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
    * @param expected as `find` answered it: nothing is changed unless the book is exactly so when it is changed.
@@ -59,6 +62,14 @@ export interface Store {
 
   /** Releases everything. No other method may be called afterwards. */
   close(): Promise<void>
+}
+
+/** Counts of books; of many groups only those with the most books. */
+export interface Statistics {
+  /** A decade by its first year, in their order. */
+  readonly decades: readonly { readonly decade: number; readonly books: number }[]
+  /** Those with the most books first, then by their sort keys, which they are cut to. */
+  readonly authors: readonly { readonly author: string; readonly books: number }[]
 }
 
 /** What a page may hold; a single book may be longer. */

@@ -5,7 +5,7 @@ import type { Book, NewBook } from '../../src/book.ts'
 import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/book-query.ts'
 import { searchedWords } from '../../src/words.ts'
 import { booksOf } from './pages.ts'
-import { answerOf } from './query-model.ts'
+import { answerOf, statisticsOf } from './query-model.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const KIB = 1024
@@ -155,6 +155,7 @@ export function queryContract(open: () => Promise<TestStore>): void {
           const expected = answerOf(books, query)
           assert.deepEqual(await walk(query, limit), expected)
           assert.equal(await opened.store.count(query.filter), expected.length)
+          assert.deepEqual(await opened.store.statistics(query.filter), statisticsOf(expected))
         },
       ),
       { numRuns: 150 },

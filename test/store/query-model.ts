@@ -1,5 +1,6 @@
 import type { Book } from '../../src/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/book-query.ts'
+import type { Statistics } from '../../src/store/store.ts'
 import { hasWords, wordsOf } from '../../src/words.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
@@ -43,4 +44,19 @@ export function answerOf(books: readonly Book[], { filter, order }: BookQuery): 
     return (filter.words ?? []).every((word) => words.has(word))
   }
   return found.toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)) || a.id - b.id)
+}
+
+/** What Store.statistics has to answer for these books. */
+export function statisticsOf(books: readonly Book[]): Statistics {
+  const decades = Map.groupBy(books, ({ year }) => Math.floor(year / 10) * 10)
+  const authors = Map.groupBy(books, ({ author }) => author)
+  return {
+    decades: Array.from(decades, ([decade, { length }]) => ({ decade, books: length }))
+      .toSorted((a, b) => b.books - a.books || a.decade - b.decade)
+      .slice(0, 200)
+      .toSorted((a, b) => a.decade - b.decade),
+    authors: Array.from(authors, ([author, { length }]) => ({ author, books: length }))
+      .toSorted((a, b) => b.books - a.books || compareText(a.author, b.author))
+      .slice(0, 20),
+  }
 }

@@ -1,0 +1,32 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import Type from 'typebox'
+import { describeEndpoint } from './api-schema.ts'
+import { envelope, failure, success } from './envelope.ts'
+import { FilterParameters, parseFilter } from './list-request.ts'
+import { BookStatistics } from './statistics.ts'
+import type { Store } from './store/store.ts'
+
+/** GET /books/statistics: the books that a filter lets through, counted by the store. */
+export function registerStatistics(
+  app: FastifyInstance,
+  store: Store,
+  authenticated: onRequestHookHandler,
+): void {
+  app.get('/books/statistics', {
+    schema: describeEndpoint({
+      id: 'countBooks',
+      summary: 'Count the books by decade and by author; all, or those that are asked for',
+      query: Type.Partial(FilterParameters),
+      success: success.statisticsRetrieved,
+      data: BookStatistics,
+      failures: [failure.invalidQueryParameter],
+    }),
+    onRequest: authenticated,
+    handler: async ({ originalUrl }) => {
+      const start = originalUrl.indexOf('?')
+      const filter = start === -1 ? {} : parseFilter(originalUrl.slice(start + 1))
+      const { decades, authors } = await store.statistics(filter)
+      return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
+    },
+  })
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import {
+  assertAccessible,
+  enterPassword,
+  logInOn,
+  openPage,
+  screenshot,
+  titles,
+  waitForTitles,
+} from './page.ts'
+
+const MARKUP = '<img src=x onerror="document.title=`stolen`">'
+
+describe('the web page in a browser', { skip: browserMissing }, () => {
+  const service = useService(async (service) => {
+    await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
+    await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
+    await service.createBook({ title: 'Cien años de soledad', author: 'Gabriel García Márquez', year: 1967 })
+    const lines = Array.from({ length: 1200 }, (_, i) =>
+      JSON.stringify({ title: `Volume ${i}`, author: 'Series', year: 2100 + i }),
+    )
+    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
+    const response = await fetch(`${service.url}/books/import`, {
+      method: 'POST',
+      headers,
+      body: lines.join('\n'),
+    })
+    assert.equal(response.status, 200)
+  })
+  let browser: Browser
+  let page: Page
+
+  before(async () => {
+    browser = await launchBrowser()
+    page = await openPage(browser, service.url)
+  })
+  after(() => browser?.close())
+
+  const search = (text: string) => page.getByLabel('Search').fill(text)
+  const dialog = () => page.getByRole('dialog')
+
+  it('refuses a wrong password, and says so', async () => {
+    await page.getByLabel('Username').fill('admin')
+    await page.getByLabel('Password', { exact: true }).fill('wrong')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('The username or the password is wrong.').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'login')
+  })
+
+  it('shows the books after the log-in; their text only ever as text', async () => {
+    await logInOn(page)
+    await waitForTitles(page, ['Kindred', MARKUP, 'Cien años de soledad'])
+    await page.getByText('1,203 books').waitFor()
+    assert.equal(await page.locator('.rows img').count(), 0)
+    assert.equal(await page.title(), 'Book Catalogue')
+    await assertAccessible(page)
+    await screenshot(page, 'list')
+  })
+
+  it('loads pages while one scrolls, with only the rows in sight in the document', async () => {
+    for (let i = 0; i < 60 && !(await titles(page)).includes('Volume 1199'); i++) {
+      await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
+      await page.waitForTimeout(60)
+    }
+    assert.ok((await titles(page)).includes('Volume 1199'))
+    assert.ok((await page.locator('.row').count()) < 80)
+    await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
+    await waitForTitles(page, ['Kindred'])
+  })
+
+  it('searches as one types, and sorts by a column; the address has both', async () => {
+    await search('garc')
+    await waitForTitles(page, ['Cien años de soledad'])
+    assert.match(page.url(), /\?q=garc$/)
+    await search('')
+    await page.getByRole('button', { name: 'Year', exact: true }).click()
+    await waitForTitles(page, [MARKUP, 'Cien años de soledad', 'Kindred'])
+    await page.getByRole('button', { name: 'Year', exact: true }).click()
+    await waitForTitles(page, ['Volume 1199', 'Volume 1198'])
+    assert.match(page.url(), /\?sort=-year$/)
+    await page.goBack()
+    await waitForTitles(page, [MARKUP])
+    await page.goForward()
+    await waitForTitles(page, ['Volume 1199'])
+    await page.getByLabel('To year').fill('1970')
+    await waitForTitles(page, ['Cien años de soledad', MARKUP])
+    await page.getByLabel('To year').fill('')
+  })
+
+  it('has something to say when there is nothing to show', async () => {
+    await search('nosuchword')
+    await page.getByText('No book is like that').waitFor()
+    await assertAccessible(page)
+    await search('!!!')
+    await page.getByText('There is nothing to search for').waitFor()
+    await page.getByRole('button', { name: 'Show all books' }).click()
+    await waitForTitles(page, ['Volume 1199'])
+  })
+
+  it('shows the books by decade and by author, and filters by a bar', async () => {
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: 'Series 1,200 books' }).waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'charts')
+    await page.getByRole('button', { name: '1970: 1 book' }).click()
+    await waitForTitles(page, ['Kindred'])
+    assert.match(page.url(), /year_min=1970&year_max=1979/)
+    await page.getByRole('button', { name: 'Octavia E. Butler 1 book' }).click()
+    await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).waitFor()
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).click()
+    await page.getByLabel('From year').fill('')
+    await page.getByLabel('To year').fill('')
+    await waitForTitles(page, ['Volume 1199'])
+  })
+
+  it('adds a book, and refuses a year that is none', async () => {
+    await page.getByRole('button', { name: 'Add a book' }).click()
+    await dialog().getByLabel('Title').fill('Dune')
+    await dialog().getByLabel('Author').fill('Frank Herbert')
+    await dialog().getByLabel('Year').fill('about 1965')
+    await page.keyboard.press('Enter')
+    await page.getByText('The year is a whole number').waitFor()
+    await assertAccessible(page)
+    await dialog().getByLabel('Year').fill('1965')
+    await page.keyboard.press('Enter')
+    await page.getByText('Added “Dune”.').waitFor()
+    await search('dune')
+    await waitForTitles(page, ['Dune'])
+  })
+
+  it('edits a book in place, with the keyboard alone', async () => {
+    await page.getByRole('button', { name: 'Dune' }).press('Enter')
+    await screenshot(page, 'edit')
+    assert.equal(await dialog().getByLabel('Title').inputValue(), 'Dune')
+    await page.keyboard.press('End')
+    await page.keyboard.type(' Messiah')
+    await page.keyboard.press('Enter')
+    await waitForTitles(page, ['Dune Messiah'])
+  })
+
+  it('shows both versions when two people edit one book, and overwrites nothing unseen', async () => {
+    const other = await openPage(browser, `${service.url}/?q=dune`)
+    await logInOn(other)
+    await other.getByRole('button', { name: 'Dune Messiah' }).click()
+    await page.getByRole('button', { name: 'Dune Messiah' }).click()
+    await other.getByRole('dialog').getByLabel('Year').fill('1969')
+    await other.getByRole('button', { name: 'Save' }).click()
+    await other.getByText('Saved “Dune Messiah”.').waitFor()
+
+    await dialog().getByLabel('Author').fill('F. Herbert')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+    assert.match(
+      await dialog().locator('table').innerText(),
+      /F\. Herbert[\s\S]*Frank Herbert[\s\S]*1965[\s\S]*1969/,
+    )
+    await assertAccessible(page)
+    await screenshot(page, 'conflict')
+    await page.getByRole('button', { name: 'Save mine over theirs' }).click()
+    await page.getByText('Saved “Dune Messiah”.').last().waitFor()
+    await other.context().close()
+  })
+
+  it('deletes a book after some seconds, in which it can be undone', async () => {
+    const remove = async () => {
+      await page.getByRole('button', { name: 'Dune Messiah' }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('No book is like that').waitFor()
+    }
+    const id = 1204
+    const status = async () =>
+      (await fetch(`${service.url}/book/${id}`, { headers: { authorization: service.token } })).status
+    await remove()
+    assert.equal(await status(), 200)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await waitForTitles(page, ['Dune Messiah'])
+    await remove()
+    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'hidden' })
+    assert.equal(await status(), 404)
+    await page.getByRole('button', { name: 'Show all books' }).click()
+  })
+
+  it('sends a deletion when the page is closed before', async () => {
+    const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
+    const other = await openPage(browser, `${service.url}/?q=shortlived`)
+    await logInOn(other)
+    await other.getByRole('button', { name: 'Shortlived' }).click()
+    await other.getByRole('button', { name: 'Delete' }).click()
+    await other.getByText('No book is like that').waitFor()
+    await other.close({ runBeforeUnload: true })
+    const headers = { authorization: service.token }
+    for (const deadline = Date.now() + 4000; Date.now() < deadline; await page.waitForTimeout(50))
+      if ((await fetch(`${service.url}/book/${id}`, { headers })).status === 404) return
+    assert.fail('the book is still there')
+  })
+
+  it('asks for the password shortly before the token ends, above what is being typed', async () => {
+    const other = await openPage(browser, 'about:blank')
+    await other.clock.install()
+    await other.goto(service.url)
+    await logInOn(other)
+    await waitForTitles(other, ['Kindred'])
+    await other.getByRole('button', { name: 'Add a book' }).click()
+    await other.getByRole('dialog').getByLabel('Title').fill('Half a ti')
+    await other.clock.fastForward('14:30')
+    await other.getByText('Nothing that you typed is lost').waitFor()
+    await assertAccessible(other)
+    await screenshot(other, 'expiry')
+    await enterPassword(other)
+    assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a ti')
+    await other.context().close()
+  })
+
+  it('imports a file after a dry run, and says what is wrong with one', async () => {
+    await page.getByRole('button', { name: 'Import…' }).click()
+    const choose = (text: string) =>
+      dialog()
+        .getByLabel('File')
+        .setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await choose('title,author,year\nA good one,B,1\nA bad one,B,late\n')
+    await dialog().getByText('is no whole number').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled())
+    await assertAccessible(page)
+    await screenshot(page, 'import-report')
+    await choose('title,author,year\nA good one,B,1\n')
+    await dialog().getByText('is no whole number').waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Imported 1 books.').waitFor()
+  })
+
+  it('exports what is shown', async () => {
+    await search('good one')
+    await waitForTitles(page, ['A good one'])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ])
+    const chunks = await (await download.createReadStream()).toArray()
+    assert.match(Buffer.concat(chunks).toString(), /^id,title,author,year\r\n\d+,A good one,B,1\r\n$/)
+  })
+
+  it('is as good on a phone, and in the dark', async () => {
+    const phone = await openPage(browser, service.url, {
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      isMobile: true,
+    })
+    await logInOn(phone)
+    await waitForTitles(phone, ['Kindred'])
+    assert.ok(await phone.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    await assertAccessible(phone)
+    await screenshot(phone, 'phone')
+    await phone.context().close()
+    const dark = await openPage(browser, service.url, { colorScheme: 'dark' })
+    await assertAccessible(dark)
+    await logInOn(dark)
+    await waitForTitles(dark, ['Kindred'])
+    await assertAccessible(dark)
+    await screenshot(dark, 'dark')
+    await dark.context().close()
+  })
+})

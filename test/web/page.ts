@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { ACCOUNT } from '../support/service.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Where screenshots go, if anywhere. */
+const SCREENSHOTS = process.env.SCREENSHOTS
+
+/** A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: 1100, height: 800 },
+    bypassCSP: false,
+    ...options,
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(8000)
+  page.on('pageerror', (error) => {
+    throw error
+  })
+  page.on('console', (message) => {
+    const isOfService = /Failed to load resource/.test(message.text())
+    if (message.type() === 'error' && !isOfService) throw new Error(message.text())
+  })
+  await page.goto(url)
+  return page
+}
+
+export async function logInOn(page: Page): Promise<void> {
+  await page.getByLabel('Username').fill(ACCOUNT.username)
+  await enterPassword(page)
+}
+
+export async function enterPassword(page: Page): Promise<void> {
+  await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByLabel('Password', { exact: true }).waitFor({ state: 'hidden' })
+}
+
+/** The titles in sight, and some more, from the top. */
+export const titles = (page: Page) =>
+  page
+    .locator('.row .title')
+    .allTextContents()
+    .then((all) => all.map((text) => text.trim()))
+
+/** Waits until the titles in sight begin so. */
+export async function waitForTitles(page: Page, expected: readonly string[]): Promise<void> {
+  for (const deadline = Date.now() + 5000; ; await page.waitForTimeout(30)) {
+    const found = (await titles(page)).slice(0, expected.length)
+    if (JSON.stringify(found) === JSON.stringify(expected)) return
+    if (Date.now() > deadline) assert.deepEqual(found, expected)
+  }
+}
+
+/** Checks the page as it is with axe-core, by the rules of WCAG 2.2 AA and good practice. */
+export async function assertAccessible(page: Page): Promise<void> {
+  // Not as a script element, which the policy of the page forbids.
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  const violations = await page.evaluate(`axe.run().then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`)
+  assert.deepEqual(violations, [])
+}
+
+/** Keeps what is seen, if SCREENSHOTS names a directory. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS === undefined) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
+}

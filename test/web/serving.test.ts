@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { describe, it } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { useService } from '../support/use-service.ts'
+
+/** What the whole page may weigh, compressed, in bytes. */
+const BUDGET = 100_000
+
+describe('the web page', () => {
+  const service = useService()
+
+  /** Without what fetch does by itself: it asks for codings, and decodes them. */
+  function get(path: string, headers: Record<string, string> = {}, method = 'GET') {
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      status: number | undefined
+      headers: NodeJS.Dict<string | string[]>
+      body: Buffer
+    }>()
+    request(service.url + path, { method, headers }, async (response) => {
+      const chunks = await response.toArray()
+      resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks) })
+    })
+      .on('error', reject)
+      .end()
+    return promise
+  }
+
+  async function paths(): Promise<string[]> {
+    const { body } = await get('/')
+    return [
+      ...new Set(
+        Array.from(body.toString().matchAll(/(?:href|src)="(\/web\/[^"]*)"/g), ([, path]) => path ?? ''),
+      ),
+    ]
+  }
+
+  it('is HTML at /, whatever the query', async () => {
+    for (const path of ['/', '/?q=garcia&sort=-year']) {
+      const { status, headers, body } = await get(path)
+      assert.equal(status, 200)
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+      assert.match(body.toString(), /^<!doctype html>/)
+    }
+  })
+
+  it('has a strict policy, and may not be put into a frame', async () => {
+    const { headers } = await get('/')
+    const policy = String(headers['content-security-policy'])
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+  })
+
+  it('is asked for each time, and sent only if it is another', async () => {
+    const { headers } = await get('/')
+    assert.equal(headers['cache-control'], 'no-cache')
+    const again = await get('/', { 'if-none-match': String(headers.etag) })
+    assert.equal(again.status, 304)
+    assert.equal(again.body.length, 0)
+  })
+
+  it('consists of files that never change, are what they say, and weigh little', async () => {
+    let size = (await get('/', { 'accept-encoding': 'br' })).body.length
+    const all = await paths()
+    assert.ok(all.length > 5)
+    for (const path of all) {
+      const { status, headers, body } = await get(path, { 'accept-encoding': 'gzip, deflate, br' })
+      assert.equal(status, 200, path)
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+      assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.match(
+        String(headers['content-type']),
+        /^(?:text\/(?:css|javascript); charset=utf-8|image\/svg\+xml)$/,
+      )
+      assert.equal(headers['content-encoding'], 'br')
+      assert.match(String(headers.vary), /Accept-Encoding/)
+      size += body.length
+    }
+    assert.ok(size < BUDGET, `${size} bytes`)
+  })
+
+  it('has the same bytes in every coding', async () => {
+    for (const path of ['/', ...(await paths())]) {
+      const plain = await get(path)
+      assert.equal(plain.headers['content-encoding'], undefined)
+      assert.deepEqual(gunzipSync((await get(path, { 'accept-encoding': 'gzip' })).body), plain.body)
+      assert.deepEqual(brotliDecompressSync((await get(path, { 'accept-encoding': 'br' })).body), plain.body)
+    }
+  })
+
+  it('does not serve a file that it does not have, nor one of another version', async () => {
+    const [path = ''] = await paths()
+    const [, , version] = path.split('/')
+    for (const unknown of [
+      `/web/${version}/nothing.js`,
+      `/web/${version}/../package.json`,
+      `/web/${version}/tsconfig.json`,
+      '/web/other/main.js',
+      '/web',
+      '/web/',
+    ]) {
+      const { status, body } = await get(unknown)
+      assert.equal(status, 404, unknown)
+      assert.deepEqual(JSON.parse(body.toString()), { status: 404, message: 'Not found', data: null })
+    }
+  })
+
+  it('answers HEAD, and refuses other methods with Allow', async () => {
+    assert.equal((await get('/', {}, 'HEAD')).status, 200)
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+      const { status, headers, body } = await get('/', {}, method)
+      assert.equal(status, 405)
+      assert.equal(headers.allow, 'GET, HEAD')
+      assert.deepEqual(JSON.parse(body.toString()), {
+        status: 405,
+        message: 'Method not allowed',
+        data: null,
+      })
+    }
+  })
+})

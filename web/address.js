@@ -1,0 +1,54 @@
+/**
+ * What is shown, as the address of the page has it: so back, forward and a link that is shared lead to the same.
+ *
+ * @typedef {{ q: string, sort: string, yearMin: string, yearMax: string, author: string }} View
+ */
+
+/** @returns {View} */
+export function readAddress() {
+  const parameters = new URLSearchParams(location.search)
+  const text = (/** @type {string} */ name) => parameters.get(name) ?? ''
+  return {
+    q: text('q'),
+    sort: /^-?(title|author|year)$/.test(text('sort')) ? text('sort') : '',
+    yearMin: year(text('year_min')),
+    yearMax: year(text('year_max')),
+    author: text('author'),
+  }
+}
+
+/** The time within which changes are one step back, in milliseconds: a word that is typed. */
+const ONE_STEP = 1500
+let lastChange = 0
+
+/** @param {View} view @param {'typed' | 'chosen'} how */
+export function writeAddress(view, how) {
+  const query = queryOf(view)
+  const address = query === '' ? location.pathname : `?${query}`
+  const goesOn = how === 'typed' && performance.now() - lastChange < ONE_STEP
+  lastChange = how === 'typed' ? performance.now() : 0
+  if (goesOn) history.replaceState(null, '', address)
+  else history.pushState(null, '', address)
+}
+
+/**
+ * The parameters of GET /books, which are those of the address too.
+ * @param {View} view
+ */
+export function queryOf({ q, sort, yearMin, yearMax, author }) {
+  const parameters = new URLSearchParams()
+  if (q.trim() !== '') parameters.set('q', q)
+  if (author !== '') parameters.set('author', author)
+  if (year(yearMin) !== '') parameters.set('year_min', yearMin)
+  if (year(yearMax) !== '') parameters.set('year_max', yearMax)
+  if (sort !== '') parameters.set('sort', sort)
+  return parameters.toString()
+}
+
+/** Those of GET /books/statistics. @param {View} view */
+export const filterOf = (view) => queryOf({ ...view, sort: '' })
+
+/** @param {string} text @returns the text if the service takes it for a year, or nothing. */
+function year(text) {
+  return /^(?:0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) ? text : ''
+}

@@ -1,0 +1,102 @@
+import { html, render } from 'lit-html'
+import { forgetToken, logIn, Refused, whenTokenIsNeeded } from './service.js'
+
+/** How long before a token ends the password is asked for, in milliseconds. */
+const AHEAD = 60_000
+
+let username = ''
+let message = ''
+let isBusy = false
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer
+/** Those who wait for a token. @type {PromiseWithResolvers<void> | undefined} */
+let waiting
+
+/** Lets every call that needs a token wait for the user, in a dialog above whatever is being typed. */
+export function startLogin() {
+  whenTokenIsNeeded(() => {
+    waiting ??= Promise.withResolvers()
+    show()
+    return waiting.promise
+  })
+}
+
+export function logOut() {
+  clearTimeout(timer)
+  forgetToken()
+  location.reload()
+}
+
+/** @param {SubmitEvent} event */
+async function submit(event) {
+  event.preventDefault()
+  const form = /** @type {HTMLFormElement} */ (event.target)
+  const fields = new FormData(form)
+  const name = username || String(fields.get('username'))
+  isBusy = true
+  message = ''
+  show()
+  try {
+    const lifetime = await logIn(name, String(fields.get('password')))
+    username = name
+    clearTimeout(timer)
+    timer = setTimeout(show, Math.max(lifetime - AHEAD, 0))
+    form.reset()
+    dialog()?.close()
+    waiting?.resolve()
+    waiting = undefined
+  } catch (error) {
+    message = explain(error)
+  } finally {
+    isBusy = false
+    draw()
+  }
+  if (message !== '') form.querySelector('input')?.focus()
+}
+
+/** @param {unknown} error */
+function explain(error) {
+  if (!(error instanceof Refused)) return 'The service does not answer. Try again in a moment.'
+  if (error.status === 401) return 'The username or the password is wrong.'
+  if (error.status === 429) return 'Too many attempts. Wait some minutes, then try again.'
+  return error.message
+}
+
+/** The first log-in cannot be put off: there is nothing behind it. @param {Event} event */
+function cancel(event) {
+  if (username === '') return event.preventDefault()
+  waiting?.reject(new Refused(401, 'You are not logged in.'))
+  waiting = undefined
+}
+
+const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#login dialog'))
+
+function show() {
+  draw()
+  const element = dialog()
+  if (element !== null && !element.open) element.showModal()
+}
+
+function draw() {
+  const element = document.getElementById('login')
+  if (element === null) return
+  const isFirst = username === ''
+  render(
+    html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel}>
+      <form @submit=${submit}>
+        <h1 id="login-title">${isFirst ? 'Book Catalogue' : 'Your password, please'}</h1>
+        ${
+          isFirst
+            ? html`<label>Username <input name="username" autocomplete="username" required autofocus /></label>`
+            : html`<p>The log-in of <b>${username}</b> ends after 15 minutes. Nothing that you typed is lost.</p>`
+        }
+        <label>Password
+          <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
+        </label>
+        <p class="error" role="alert">${message}</p>
+        <div class="buttons"><button class="main" ?disabled=${isBusy}>Log in</button></div>
+      </form>
+    </dialog>`,
+    element,
+  )
+}
