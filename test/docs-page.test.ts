@@ -98,7 +98,8 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   it('asks nothing of any other server, and meets no error', () => {
     assert.deepEqual([...requested], [service.url])
     assert.deepEqual(errors, [])
-  }))
+  })
+})
 
 describe('the pages of /docs', () => {
   const service = useService()
