@@ -67,6 +67,7 @@ describe('while all is well', () => {
       '/book/{id}',
       '/books',
       '/books/import',
+      '/books/statistics',
       '/token',
     ])
   })
