@@ -71,8 +71,8 @@ for (const target of targets()) {
     const session = useSession(target)
     const list = (query: string) => session.call<Book[]>('GET', `/books?${query}`)
 
-    /** An author that no other book has, so that the tests can be run against a catalogue in use. */
-    const newAuthor = () => `Tester ${crypto.randomUUID().replaceAll('-', '')}`
+    /** An author that no other book has, so that the tests can be run against a catalogue in use; no search is for x. */
+    const newAuthor = () => `Tester x${crypto.randomUUID().replaceAll('-', '')}`
 
     async function create(
       author: string,
