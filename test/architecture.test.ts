@@ -169,9 +169,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'type book',
     'store/sqlite-failure',
     'type store/sqlite-group-commit',
+    'store/sqlite-thread',
     'type store/sqlite-writer-thread',
     'store/store',
   ],
+  'store/sqlite-thread': [],
   'store/sqlite-writer-thread': [
     'store/sqlite-connection',
     'store/sqlite-failure',
@@ -179,7 +181,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/sqlite-index',
     'store/sqlite-index-upkeep',
   ],
-  'store/sqlite-import': ['store/sqlite-failure', 'type store/sqlite-import-thread', 'store/store'],
+  'store/sqlite-import': [
+    'store/sqlite-failure',
+    'type store/sqlite-import-thread',
+    'store/sqlite-thread',
+    'store/store',
+  ],
   'store/sqlite-import-thread': [
     'store/sqlite-connection',
     'store/sqlite-failure',
@@ -190,7 +197,12 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-group-commit': ['type book', 'store/sqlite-failure'],
   'store/sqlite-index-upkeep': ['type store/sqlite-index'],
   'store/sqlite-index': ['type book', 'book-query', 'words'],
-  'store/sqlite-reader': ['store/sqlite-failure', 'type store/sqlite-reader-thread', 'store/store'],
+  'store/sqlite-reader': [
+    'store/sqlite-failure',
+    'type store/sqlite-reader-thread',
+    'store/sqlite-thread',
+    'store/store',
+  ],
   'store/sqlite-reader-thread': [
     'type book-query',
     'store/sqlite-connection',
@@ -327,7 +339,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/tls': ['store/store'],
   'store/files': [],
   'store/sqlite-connection': [],
-  'store/sqlite-schema': ['store/store'],
+  'store/sqlite-schema': ['store/sqlite-connection', 'store/store'],
   'store/deferred-store': ['type book', 'type book-query', 'store/store'],
   'store/store': ['type book', 'type book-query'],
   'store/db-url': ['store/mysql-url', 'store/postgres-url'],

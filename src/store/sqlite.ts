@@ -28,9 +28,6 @@ const FIRST_PAGE_BOOKS = 50
 const PAGE_BOOKS = 1000
 const PAGE_TEXT = 64 * 1024
 
-/** The index follows an import after so long, in milliseconds: a command has ended by then. */
-const INDEX_DELAY = 200
-
 /** How long a query waits for the index, in milliseconds. */
 const INDEX_TIME = 4000
 
@@ -68,7 +65,6 @@ class SqliteStore implements Store {
   readonly #reader: SqliteReader
   readonly #path: string
   readonly #imports = new Set<Promise<unknown>>()
-  #indexing: NodeJS.Timeout | undefined
   readonly #select: StatementSync
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
@@ -140,10 +136,7 @@ class SqliteStore implements Store {
     const importing = importIntoSqlite(this.#path, groups, options, () => this.#writer.hold())
     this.#imports.add(importing)
     try {
-      const imported = await importing
-      clearTimeout(this.#indexing)
-      if (!options.dryRun) this.#indexing = setTimeout(() => this.#index(), INDEX_DELAY)
-      return imported
+      return await importing
     } finally {
       this.#imports.delete(importing)
     }
@@ -156,7 +149,6 @@ class SqliteStore implements Store {
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
-    clearTimeout(this.#indexing)
     await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#database.close()
   }
@@ -169,11 +161,6 @@ class SqliteStore implements Store {
     }
     if (answer === 'behind') throw new Error('a question was not answered')
     return answer.result
-  }
-
-  /** So that the next query need not wait for it. What fails here fails again for that query. */
-  #index(): void {
-    this.#writer.index().catch(() => {})
   }
 
   /** The books of the next page of the list, at most so many and not too long together; undefined at its end. */
