@@ -154,6 +154,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite': [
     'type book',
     'type book-query',
+    'store/deadline',
     'store/files',
     'store/sqlite-connection',
     'store/sqlite-failure',
@@ -305,10 +306,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'type store/store',
     'words',
   ],
-  'store/server-words': ['store/store', 'words'],
+  'store/server-words': ['store/deadline', 'words'],
   'store/server-import': [
     'store/connection-errors',
     'type store/connection-pool',
+    'store/deadline',
     'type store/server-store',
     'store/store',
   ],
@@ -320,6 +322,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/server-page',
     'type store/store',
   ],
+  'store/deadline': ['store/store'],
   'store/server-schema': ['store/store'],
   'store/server-start': ['store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/connection-pool': ['store/store'],

@@ -1,5 +1,5 @@
 import { wordsOf } from '../words.ts'
-import { StoreUnavailable } from './store.ts'
+import { within } from './deadline.ts'
 
 /** Books that are indexed in one step, at most, and about so many words. */
 export const STEP_BOOKS = 200
@@ -77,10 +77,7 @@ export class WordUpkeep {
    * @throws StoreUnavailable when it takes longer; else what the index throws.
    */
   async bringUpToDate(time: number): Promise<void> {
-    const { promise, reject } = Promise.withResolvers<never>()
-    const late = new StoreUnavailable('words are still being indexed, of many books that were there before')
-    const timer = setTimeout(() => reject(late), time)
-    await Promise.race([this.#pass(), promise]).finally(() => clearTimeout(timer))
+    await within(this.#pass(), time, 'words are still being indexed, of many books that were there before')
   }
 
   /** Ends when the step that is being done is. */
