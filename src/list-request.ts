@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import type { Book } from './book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from './book-query.ts'
+import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from './book-query.ts'
 import type { Cursors } from './cursor.ts'
 import { failure } from './envelope.ts'
 import { searchedWords } from './words.ts'
@@ -133,8 +133,6 @@ function parseQuery({ sort, q, title, author, year, year_min, year_max }: Parame
   if (sort !== undefined) return { filter, order: parseSort(sort) }
   return { filter, order: q === undefined ? BY_ID : 'relevance' }
 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 const SORT_FIELDS: readonly (keyof Book)[] = ['id', 'title', 'author', 'year']
 

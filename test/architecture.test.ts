@@ -132,7 +132,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'transfer/import-report',
     'transfer/read-books',
   ],
-  'list-request': ['type book', 'type book-query', 'type cursor', 'envelope', 'words'],
+  'list-request': ['type book', 'book-query', 'type cursor', 'envelope', 'words'],
   cursor: ['type book-query'],
   'conditional-write': ['type book', 'envelope', 'etag', 'store/store'],
   etag: ['type book'],
@@ -284,7 +284,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
   'store/server-store': ['type book', 'store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/server-additions': ['store/connection-errors', 'type store/connection-pool'],
-  'store/server-page': ['type book-query', 'store/query-sql', 'type store/store'],
+  'store/server-page': ['book-query', 'store/query-sql', 'type store/store'],
   'store/server-query': [
     'type book',
     'type book-query',
@@ -300,7 +300,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/statistics': ['type book', 'book-query', 'type store/query-sql', 'type store/store'],
   'store/server-scan': [
     'type book',
-    'type book-query',
+    'book-query',
     'store/page',
     'store/statistics',
     'type store/store',

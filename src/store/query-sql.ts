@@ -1,5 +1,12 @@
 import type { Book } from '../book.ts'
-import { type BookFilter, type BookQuery, type Position, type SortField, sortKey } from '../book-query.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  BY_ID,
+  type Position,
+  type SortField,
+  sortKey,
+} from '../book-query.ts'
 
 export type Value = string | number
 
@@ -96,8 +103,6 @@ export async function* runs(
   yield run(following().compare(first.name, first.descending ? '>' : '<', last), order)
   yield run(all().compare(first.name, '=', last), rest)
 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')

@@ -1,4 +1,4 @@
-import type { SortField } from '../book-query.ts'
+import { BY_ID, type SortField } from '../book-query.ts'
 import { type Dialect, orderBy } from './query-sql.ts'
 import type { PageBounds } from './store.ts'
 
@@ -43,8 +43,4 @@ export function selectPage(
 
 /** The statement that reads a page of the list of all books. @param after the placeholder of an id. */
 export const selectListPage = (after: string) =>
-  selectPage(
-    { where: `id > ${after}`, fields: [{ name: 'id', descending: false }] },
-    { key: (name) => name },
-    LIST_PAGE,
-  )
+  selectPage({ where: `id > ${after}`, fields: BY_ID }, { key: (name) => name }, LIST_PAGE)

@@ -1,5 +1,5 @@
 import type { Book } from '../book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
+import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from '../book-query.ts'
 import { hasWords, wordsOf } from '../words.ts'
 import { Collection } from './page.ts'
 import { collectStatistics } from './statistics.ts'
@@ -12,8 +12,6 @@ import type { Page, PageBounds, Statistics } from './store.ts'
 
 /** What is read at once. */
 const PART: PageBounds = { books: 1000, text: 64 * 1024 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 type ReadPage = (query: BookQuery, after: Position | undefined, bounds: PageBounds) => Promise<Page>
 
