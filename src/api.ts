@@ -16,10 +16,11 @@ import { type Answer, type Envelope, envelope, type Failure, failure, success } 
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
 import { registerImport } from './import-endpoint.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
-import { allPages, enveloped, listing, listText, readPage } from './listing.ts'
+import { enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
 import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
+import { walk } from './store/walk.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 import { type Framing, framings } from './transfer/write-books.ts'
 
@@ -130,7 +131,7 @@ export function registerApi(
         announce()
         return Readable.from([])
       }
-      const pages = asked ? allPages(store, asked.query, asked.after) : store.list()
+      const pages = asked ? walk(store, asked.query, asked.after) : store.list()
       const list = await listing(pages, framing)
       if (list instanceof Readable) {
         list.once('error', (error) =>

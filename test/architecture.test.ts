@@ -117,6 +117,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'statistics-endpoint',
     'type login-limit',
     'type store/store',
+    'store/walk',
     'transfer/formats',
     'transfer/write-books',
   ],
@@ -284,7 +285,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
   'store/server-store': ['type book', 'store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/server-additions': ['store/connection-errors', 'type store/connection-pool'],
-  'store/server-page': ['book-query', 'store/query-sql', 'type store/store'],
+  'store/server-page': ['book-query', 'store/query-sql', 'type store/store', 'store/walk'],
   'store/server-query': [
     'type book',
     'type book-query',
@@ -304,8 +305,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/page',
     'store/statistics',
     'type store/store',
+    'store/walk',
     'words',
   ],
+  'store/walk': ['type book-query', 'type store/store'],
   'store/server-words': ['store/deadline', 'words'],
   'store/server-import': [
     'store/connection-errors',
