@@ -18,6 +18,7 @@ import { registerImport } from './import-endpoint.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
 import { enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
+import { queryStringOf } from './query-string.ts'
 import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
 import { walk } from './store/walk.ts'
@@ -114,7 +115,7 @@ export function registerApi(
         if (disposition !== undefined) reply.header('content-disposition', disposition)
       }
       addVary(reply, 'Accept')
-      const queryString = queryStringOf(request)
+      const queryString = queryStringOf(request.originalUrl)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
       if (asked?.limit !== undefined) {
@@ -253,12 +254,6 @@ function refuseTooMany(limit: LoginLimit, { ip }: FastifyRequest, reply: Fastify
 /** Whether a request is refused for its body, by the schema, the parser or the limit of its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
-}
-
-/** What comes after the first `?` of the request target. */
-function queryStringOf({ originalUrl }: FastifyRequest): string {
-  const start = originalUrl.indexOf('?')
-  return start === -1 ? '' : originalUrl.slice(start + 1)
 }
 
 function bookId(params: { id: string }): number {
