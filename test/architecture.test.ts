@@ -242,6 +242,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'type store/store',
     'store/postgres-import',
     'store/server-import',
+    'words',
   ],
   'store/postgres-connection': [
     'store/connection-errors',

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { wordsOfBook } from '../words.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { ensurePostgresAdditions } from './postgres-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
@@ -13,7 +14,7 @@ import { BOOK, selectListPage } from './server-page.ts'
 import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { attempt, fieldsOf, pages } from './server-store.ts'
-import { WordUpkeep, wordsInIndex } from './server-words.ts'
+import { WordUpkeep } from './server-words.ts'
 import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
@@ -78,7 +79,7 @@ class PostgresStore implements Store {
 
   async create({ title, author, year }: NewBook): Promise<Book> {
     const { rows } = this.#words
-      ? await this.#query(INSERT_WITH_WORDS, [title, author, year, vectorOf(wordsInIndex({ title, author }))])
+      ? await this.#query(INSERT_WITH_WORDS, [title, author, year, vectorOf(wordsOfBook({ title, author }))])
       : await this.#query(INSERT, [title, author, year])
     if (rows[0] === undefined) throw new Error('INSERT returned no row')
     return rows[0]

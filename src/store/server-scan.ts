@@ -1,6 +1,6 @@
 import type { Book } from '../book.ts'
 import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from '../book-query.ts'
-import { hasWords, wordsOf } from '../words.ts'
+import { hasWholeWords, hasWords } from '../words.ts'
 import { Collection } from './page.ts'
 import { collectStatistics } from './statistics.ts'
 import type { Page, PageBounds, Statistics, Store } from './store.ts'
@@ -53,10 +53,7 @@ export function statisticsByScan(pages: Pages, filter: BookFilter): Promise<Stat
 function scans(order: BookQuery['order'], after: Position | undefined, words: readonly string[]): Scan[] {
   if (order !== 'relevance')
     return [{ fields: order, after, whole: false, has: (book) => hasWords(book, words) }]
-  const isWhole = ({ title, author }: Book) => {
-    const own = new Set([...wordsOf(title), ...wordsOf(author)])
-    return words.every((word) => own.has(word))
-  }
+  const isWhole = (book: Book) => hasWholeWords(book, words)
   const [rank = 0, ...id] = after ?? []
   const first: Scan = { fields: BY_ID, after: after && id, whole: true, has: isWhole }
   const second: Scan = {

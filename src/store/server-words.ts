@@ -1,4 +1,4 @@
-import { wordsOf } from '../words.ts'
+import { wordsOfBook } from '../words.ts'
 import { within } from './deadline.ts'
 
 /** Books that are indexed in one step, at most, and about so many words. */
@@ -130,16 +130,11 @@ export class WordUpkeep {
 function wordsOfSome(books: readonly DueBook[]): BookWords[] {
   const step: BookWords[] = []
   let count = 0
-  for (const { id, title, author, fingerprint } of books) {
-    const words = wordsInIndex({ title, author })
-    step.push({ id, fingerprint, words })
+  for (const book of books) {
+    const words = wordsOfBook(book)
+    step.push({ id: book.id, fingerprint: book.fingerprint, words })
     count += words.length
     if (count >= STEP_WORDS) break
   }
   return step
-}
-
-/** The words by which a book is found, each once. */
-export function wordsInIndex({ title, author }: Pick<DueBook, 'title' | 'author'>): string[] {
-  return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }
