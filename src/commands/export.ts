@@ -6,7 +6,7 @@ import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
 import type { Format } from '../transfer/formats.ts'
-import { framings } from '../transfer/write-books.ts'
+import { booksIn, framings } from '../transfer/write-books.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
@@ -53,8 +53,7 @@ async function* textOf(
   if (head !== '') yield head
   for await (const page of store.list()) {
     if (signal.aborted) throw signal.reason as OperatorError
-    // Between two books, and nowhere else, stands this.
-    count(page.split('},{"id":').length)
+    count(booksIn(page))
     yield of(page)
   }
 }
