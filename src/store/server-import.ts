@@ -1,7 +1,7 @@
 import { describeError } from './connection-errors.ts'
 import type { ConnectionPool } from './connection-pool.ts'
 import { within } from './deadline.ts'
-import type { Faults } from './server-store.ts'
+import type { Faults } from './server-attempt.ts'
 import {
   type Imported,
   type ImportedBook,
