@@ -251,7 +251,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/postgres-query',
     'store/server-additions',
   ],
-  'store/postgres-query': ['book-query', 'type store/query-sql', 'store/server-words', 'words'],
+  'store/postgres-query': [
+    'book-query',
+    'type store/query-sql',
+    'type store/server-attempt',
+    'store/server-words',
+    'words',
+  ],
   'store/postgres-schema': ['store/server-schema', 'store/store'],
   'store/mysql': [
     'type book',
@@ -282,7 +288,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/server-additions',
   ],
   'store/mysql-query': ['book-query', 'type store/query-sql', 'type store/server-query'],
-  'store/mysql-words': ['store/server-words', 'words'],
+  'store/mysql-words': ['type store/server-attempt', 'store/server-words', 'words'],
   'store/mysql-schema': ['store/connection-errors', 'store/server-schema', 'store/store'],
   'store/server-attempt': ['store/connection-errors', 'store/connection-pool', 'store/store'],
   'store/server-store': [

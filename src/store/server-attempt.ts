@@ -13,6 +13,9 @@ export interface Faults {
   isRolledBack(error: unknown): boolean
 }
 
+/** How work is done on a connection of a store, with the attempts and within the time of any other. */
+export type Use<Connection> = <Result>(work: (connection: Connection) => Promise<Result>) => Promise<Result>
+
 /**
  * Does the work on a connection of the pool.
  * @param time that all attempts may take together, in milliseconds.

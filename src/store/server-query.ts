@@ -13,7 +13,7 @@ import type { Page, PageBounds, Statistics } from './store.ts'
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
 
 /** How an engine answers queries. */
-interface QueryEngine {
+export interface QueryEngine {
   /** How conditions are written to find books with these words, or any. */
   dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined where the server has none. */

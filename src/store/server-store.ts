@@ -1,18 +1,15 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
-import type { Dialect, Value } from './query-sql.ts'
-import { attempt, type Faults } from './server-attempt.ts'
+import type { Value } from './query-sql.ts'
+import { attempt, type Faults, type Use } from './server-attempt.ts'
 import { type ImportTransaction, importIntoServer } from './server-import.ts'
-import { type Query, ServerQueries } from './server-query.ts'
+import { type QueryEngine, ServerQueries } from './server-query.ts'
 import { type WordIndex, WordUpkeep } from './server-words.ts'
 import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
 
-/** Does the work on a connection, again if it was rolled back for the sake of others. */
-export type Use<Connection> = <Result>(work: (connection: Connection) => Promise<Result>) => Promise<Result>
-
 /** What differs between the engines: what they do on a connection for each promise of the store. */
-export interface ServerEngine<Connection> {
+export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly faults: Faults
   /** Makes the index of words; undefined where the database has none. */
   readonly words: ((use: Use<Connection>) => WordIndex) | undefined
@@ -24,8 +21,6 @@ export interface ServerEngine<Connection> {
   listPage(connection: Connection, after: number): Promise<Book[]>
   update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
   delete(connection: Connection, id: number, expected?: Book): Promise<boolean>
-  /** How conditions are written to find books with these words, or any. */
-  dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Runs a statement of a query. */
   query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
   importOn(connection: Connection): ImportTransaction
