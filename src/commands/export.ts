@@ -1,7 +1,7 @@
 import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
 import { requireDatabase, withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
-import { chosenFormat } from '../format-option.ts'
+import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
@@ -15,10 +15,7 @@ export const command: Command = {
 run meanwhile. The file appears when it is complete.`,
   operands: 1,
   options: {
-    format: {
-      type: 'string',
-      description: 'csv or ndjson; by default the end of the name tells, or else csv',
-    },
+    format: formatOption,
   },
   run: ({ values, operand }) => {
     const format = chosenFormat(values.format, operand)
