@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { describeEndpoint } from './api-schema.ts'
 import { envelope, failure, success } from './envelope.ts'
 import { FilterParameters, parseFilter } from './list-request.ts'
+import { queryStringOf } from './query-string.ts'
 import { BookStatistics } from './statistics.ts'
 import type { Store } from './store/store.ts'
 
@@ -23,9 +24,7 @@ export function registerStatistics(
     }),
     onRequest: authenticated,
     handler: async ({ originalUrl }) => {
-      const start = originalUrl.indexOf('?')
-      const filter = start === -1 ? {} : parseFilter(originalUrl.slice(start + 1))
-      const { decades, authors } = await store.statistics(filter)
+      const { decades, authors } = await store.statistics(parseFilter(queryStringOf(originalUrl)))
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },
   })

@@ -1,5 +1,12 @@
 import type { Book } from '../book.ts'
-import { type BookFilter, type BookQuery, type Position, type SortField, sortKey } from '../book-query.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  BY_ID,
+  type Position,
+  type SortField,
+  sortKey,
+} from '../book-query.ts'
 
 export type Value = string | number
 
@@ -109,8 +116,6 @@ async function* runsByFields(
 function runOf({ where, values }: Condition, fields: readonly SortField[], whole = false): Run {
   return { where, values, fields, whole }
 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
-import { type Found, readPage, type Source } from './page.ts'
+import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
 import { type Select, selectStatistics } from './statistics.ts'
@@ -93,7 +93,7 @@ class Reading implements Source {
         book,
         key: { id, title: title_key ?? title, author: author_key ?? author, year: year_key ?? year },
       })
-      room -= Buffer.byteLength(title) + Buffer.byteLength(author)
+      room -= sizeOf(book)
       if (room <= 0) break
     }
     return found
