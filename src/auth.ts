@@ -43,6 +43,8 @@ export class Auth {
   readonly #key: ReturnType<typeof createSecretKey>
   /** Tokens found valid, oldest first, and when each expires (Unix time in seconds). */
   readonly #remembered = new Map<string, number>()
+  /** The token that was issued last. */
+  #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
 
   /** @param secret signs the tokens; its UTF-8 bytes are the HMAC key, of any length but zero. */
   constructor(account: Account, secret: string) {
@@ -63,6 +65,12 @@ export class Auth {
    */
   issue(): Promise<string> {
     const expiry = Math.floor(Date.now() / 1000) + TOKEN_LIFETIME
+    // Tokens of the same second are the same, and to sign one takes longer than all else of a login.
+    if (this.#issued?.expiry !== expiry) this.#issued = { expiry, token: this.#sign(expiry) }
+    return this.#issued.token
+  }
+
+  #sign(expiry: number): Promise<string> {
     return new SignJWT({ exp: expiry }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(this.#key)
   }
 
