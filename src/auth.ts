@@ -1,6 +1,6 @@
 import { createHash, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
-import Type from 'typebox'
+import { objectSchema, partialSchema } from './json-schema.ts'
 
 /** Token lifetime in seconds (§8). */
 const TOKEN_LIFETIME = 15 * 60
@@ -13,18 +13,19 @@ const REMEMBERED_TOKENS = 1000
 const REMEMBERED_TOKEN_LENGTH = 512
 
 /** A login request (§2). A field that is absent matches no account. */
-export const Login = Type.Object(
-  { username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) },
+export const Login = partialSchema<Account>(
+  { username: { type: 'string' }, password: { type: 'string' } },
   { $id: 'Login', examples: [{ username: 'admin', password: 'correct horse battery staple' }] },
 )
-export type Login = Type.Static<typeof Login>
+export type Login = Partial<Account>
 
 /** The data of a successful login (§2). */
-export const TokenData = Type.Object(
+export const TokenData = objectSchema<{ token: string }>(
   {
-    token: Type.String({
+    token: {
+      type: 'string',
       description: 'Send it as it is, with no scheme prefix, in the Authorization header.',
-    }),
+    },
   },
   {
     $id: 'Token',

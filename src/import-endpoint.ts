@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import Type from 'typebox'
 import { describeEndpoint } from './api-schema.ts'
 import { awaitBody, dropRest } from './connection.ts'
 import { envelope, Failure, failure, success } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
+import { partialSchema } from './json-schema.ts'
 import { parseBoolean, parseQueryString, queryStringOf } from './query-string.ts'
 import type { Imported, Store } from './store/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
 import { ImportRefused, ImportReport } from './transfer/import-report.ts'
 
-const ImportParameters = Type.Partial(
-  Type.Object({
-    dry_run: Type.Boolean({
-      description: 'Whether the file is only checked: the answer is 200 with all that is found.',
-    }),
-    skip_existing: Type.Boolean({
-      description: 'Whether to pass over books that are there already, with the same title, author and year.',
-    }),
-  }),
-)
+const ImportParameters = partialSchema({
+  dry_run: {
+    type: 'boolean',
+    description: 'Whether the file is only checked: the answer is 200 with all that is found.',
+  },
+  skip_existing: {
+    type: 'boolean',
+    description: 'Whether to pass over books that are there already, with the same title, author and year.',
+  },
+})
 
 const NONE: Imported = { added: 0, skipped: 0 }
 

@@ -1,8 +1,8 @@
-import Type from 'typebox'
 import type { Book } from './book.ts'
 import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from './book-query.ts'
 import type { Cursors } from './cursor.ts'
 import { failure } from './envelope.ts'
+import { partialSchema, type Schema } from './json-schema.ts'
 import { type Parameters, parseBoolean, parseQueryString, valid } from './query-string.ts'
 import { searchedWords } from './words.ts'
 
@@ -21,46 +21,52 @@ const MAX_LIMIT = 1000
 /** Words in a search; each costs a look-up. */
 const MAX_WORDS = 32
 
-const Year = (description: string) =>
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
+const year = (description: string): Schema => ({
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description,
+})
 
 /** The parameters of a filter, as the OpenAPI document describes them. */
-export const FilterParameters = Type.Object({
-  q: Type.String({
+export const FilterParameters = partialSchema({
+  q: {
+    type: 'string',
     description:
       'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
     examples: ['garcia marquez'],
-  }),
-  title: Type.String({ description: 'The exact title.' }),
-  author: Type.String({ description: 'The exact author.' }),
-  year: Year('The exact year.'),
-  year_min: Year('The first year.'),
-  year_max: Year('The last year.'),
+  },
+  title: { type: 'string', description: 'The exact title.' },
+  author: { type: 'string', description: 'The exact author.' },
+  year: year('The exact year.'),
+  year_min: year('The first year.'),
+  year_max: year('The last year.'),
 })
 
 /** Those of the list. */
-export const ListParameters = Type.Partial(
-  Type.Object({
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: MAX_LIMIT,
-      description:
-        'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
-    }),
-    after: Type.String({ description: 'Where the page begins, as a `Link` header gave it.' }),
-    count: Type.Boolean({
-      description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
-    }),
-    sort: Type.String({
-      pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
-      description:
-        'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
-        'Texts compare by code point.',
-      examples: ['year,-title'],
-    }),
-    ...FilterParameters.properties,
-  }),
-)
+export const ListParameters = partialSchema({
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    description:
+      'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
+  },
+  after: { type: 'string', description: 'Where the page begins, as a `Link` header gave it.' },
+  count: {
+    type: 'boolean',
+    description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
+  },
+  sort: {
+    type: 'string',
+    pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
+    description:
+      'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
+      'Texts compare by code point.',
+    examples: ['year,-title'],
+  },
+  ...FilterParameters.properties,
+})
 
 type FilterTexts = Parameters<keyof typeof FilterParameters.properties>
 
