@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
+import { describeOnEngines } from './on-engines.ts'
 import {
   assertAccessible,
   enterPassword,
@@ -15,7 +16,7 @@ import {
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
-describe('the web page in a browser', { skip: browserMissing }, () => {
+describeOnEngines('the web page in a browser', (database) => {
   const service = useService(async (service) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
@@ -30,7 +31,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
       body: lines.join('\n'),
     })
     assert.equal(response.status, 200)
-  })
+  }, database)
   let browser: Browser
   let page: Page
 

@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, it } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { describeOnEngines } from './on-engines.ts'
 import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
-describe('the web page when something goes wrong', { skip: browserMissing }, () => {
+describeOnEngines('the web page when something goes wrong', (database) => {
   const directory = temporaryDirectory()
-  let port = ''
+  let settings = {}
   let service: Service
   let browser: Browser
 
-  const start = (secret: string) => startService(directory.path, { PORT: port, SECRET_TOKEN: secret })
+  const start = (secret: string) => startService(directory.path, { ...settings, SECRET_TOKEN: secret })
 
   before(async () => {
-    port = String(await freePort())
+    settings = { ...(await database()), PORT: String(await freePort()) }
     service = await start('the secret of the tests, the first of the two')
     const headers = { authorization: await logIn(service.url) }
     const body = JSON.stringify({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
