@@ -232,7 +232,7 @@ describeOnEngines('the web page in a browser', (database) => {
     await choose('title,author,year\nA good one,B,1\n')
     await dialog().getByText('is no whole number').waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByText('Imported 1 books.').waitFor()
+    await page.getByText('Imported 1 book.').waitFor()
   })
 
   it('exports what is shown', async () => {

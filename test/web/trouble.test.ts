@@ -8,6 +8,9 @@ import { type Service, startService, temporaryDirectory } from '../support/servi
 import { describeOnEngines } from './on-engines.ts'
 import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
+/** More than the page asks for at once. */
+const volumes = Array.from({ length: 400 }, (_, i) => `Volume ${i},Series,${i}`)
+
 describeOnEngines('the web page when something goes wrong', (database) => {
   const directory = temporaryDirectory()
   let settings = {}
@@ -20,8 +23,13 @@ describeOnEngines('the web page when something goes wrong', (database) => {
     settings = { ...(await database()), PORT: String(await freePort()) }
     service = await start('the secret of the tests, the first of the two')
     const headers = { authorization: await logIn(service.url) }
-    const body = JSON.stringify({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
-    await fetch(`${service.url}/book`, { method: 'POST', headers, body })
+    const body = ['title,author,year', 'Kindred,Octavia E. Butler,1979', ...volumes].join('\n')
+    const answer = await fetch(`${service.url}/books/import`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/csv' },
+      body,
+    })
+    assert.equal(answer.status, 200)
     browser = await launchBrowser()
   })
   after(async () => {
@@ -62,20 +70,63 @@ describeOnEngines('the web page when something goes wrong', (database) => {
     await page.context().close()
   })
 
-  it('tells of a connection that is lost during an import, of which nothing is stored', async () => {
+  it('keeps what is searched for and what is typed while the service is killed, and needs no other log-in', async () => {
     const page = await openPage(browser, service.url)
     await logInOn(page)
-    await page.getByRole('button', { name: 'Import…' }).click()
-    const buffer = Buffer.from('title,author,year\nA good one,B,1\n')
-    await page.getByLabel('File').setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer })
-    await page.getByText('To be added').waitFor()
-    await page.route('**/books/import?dry_run=false*', (route) => route.abort('connectionreset'))
-    await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByText('Either all books of the file were stored or none').waitFor()
+    await page.getByLabel('Search').fill('kindr')
+    await waitForTitles(page, ['Kindred'])
+    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('dialog').getByLabel('Author').fill('O. E. Butler')
+    await service.stop('SIGKILL')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('What you typed is still here').waitFor()
+    service = await start('the secret of the tests, the second of the two')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved “Kindred”.').waitFor()
+    assert.equal(await page.locator('#login dialog[open]').count(), 0)
+    assert.equal(await page.getByLabel('Search').inputValue(), 'kindr')
+    assert.equal(await page.locator('.row .author').first().textContent(), 'O. E. Butler')
+    await page.context().close()
+  })
+
+  it('shows the books that it has while the service is away, and the others after a restart with another key', async () => {
+    const page = await openPage(browser, service.url)
+    const scroll = (top: number) => page.locator('.rows').evaluate((rows, top) => rows.scrollTo(0, top), top)
+    await logInOn(page)
+    await page.getByText('401 books').waitFor()
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: 'Series 400 books' }).waitFor()
+    await page.getByText('At a glance').click()
+    await service.stop('SIGKILL')
+    await scroll(1_000_000)
+    await page.getByRole('alert').getByText('The service does not answer').waitFor()
+    assert.ok((await page.locator('.row').count()) > 10)
     await assertAccessible(page)
-    const headers = { authorization: await logIn(service.url) }
-    const answer = await fetch(`${service.url}/books?limit=1&count=true`, { headers })
-    assert.equal(answer.headers.get('x-total-count'), '1')
+    await screenshot(page, 'away-list')
+    service = await start('the secret of the tests, the third')
+    await page.getByText('Nothing that you typed is lost').waitFor()
+    await enterPassword(page)
+    await page.getByRole('alert').getByText('The service does not answer').waitFor({ state: 'hidden' })
+    await waitForTitles(page, ['Kindred'])
+    await page.getByText('401 books').waitFor()
+    for (let top = 0; !(await page.getByText('Volume 399').count()); top += 2000) await scroll(top)
+    await page.context().close()
+  })
+
+  it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
+    const page = await openPage(browser, service.url)
+    await logInOn(page)
+    await waitForTitles(page, ['Kindred'])
+    await service.stop()
+    service = await start('the secret of the tests, the fourth')
+    await page.getByLabel('Search').fill('kin')
+    await page.getByText('Nothing that you typed is lost').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('The books cannot be shown').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await enterPassword(page)
+    await waitForTitles(page, ['Kindred'])
     await page.context().close()
   })
 })
