@@ -1,7 +1,7 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { filterOf, queryOf, readAddress, writeAddress } from './address.js'
-import { charts, updateCharts } from './charts.js'
+import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
 import { bookTable, placeRows, rowsInSight } from './list.js'
@@ -113,6 +113,7 @@ function draw() {
   const element = document.getElementById('app')
   if (element === null) return
   render(page(), element)
+  drawCharts()
   if (pages !== undefined) placeRows(pages.length)
 }
 

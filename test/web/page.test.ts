@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngines } from './on-engines.ts'
@@ -43,6 +43,24 @@ describeOnEngines('the web page in a browser', (database) => {
 
   const search = (text: string) => page.getByLabel('Search').fill(text)
   const dialog = () => page.getByRole('dialog')
+
+  /** Waits until below the middle of a button there is, or is not, something drawn in the colour of the bars. */
+  async function waitForBar(button: Locator, isThere: boolean): Promise<void> {
+    await page.waitForFunction(
+      ([element, isThere]) => {
+        const canvas = element.closest('ol')?.parentElement?.querySelector('canvas')
+        const context = canvas?.getContext('2d')
+        if (!canvas || !context) return false
+        const [place, frame] = [element.getBoundingClientRect(), canvas.getBoundingClientRect()]
+        const scale = canvas.width / frame.width
+        const x = (place.x + place.width / 2 - frame.x) * scale
+        const y = (place.y + place.height / 2 - frame.y) * scale
+        const [red = 0, green = 0, , alpha] = context.getImageData(x, y, 1, 1).data
+        return (alpha === 255 && green > red) === isThere
+      },
+      [await button.elementHandle(), isThere] as const,
+    )
+  }
 
   it('refuses a wrong password, and says so', async () => {
     await page.getByLabel('Username').fill('admin')
@@ -105,10 +123,13 @@ describeOnEngines('the web page in a browser', (database) => {
 
   it('shows the books by decade and by author, and filters by a bar', async () => {
     await page.getByText('At a glance').click()
-    await page.getByRole('button', { name: 'Series 1,200 books' }).waitFor()
+    const series = page.getByRole('button', { name: 'Series 1,200 books' })
+    await series.waitFor()
     await assertAccessible(page)
     await screenshot(page, 'charts')
-    await page.getByRole('button', { name: '1970: 1 book' }).click()
+    await waitForBar(series, true)
+    await waitForBar(page.getByRole('button', { name: '1970: 1 book' }), false)
+    await page.getByRole('button', { name: '1970: 1 book' }).press('Enter')
     await waitForTitles(page, ['Kindred'])
     assert.match(page.url(), /year_min=1970&year_max=1979/)
     await page.getByRole('button', { name: 'Octavia E. Butler 1 book' }).click()
