@@ -4,11 +4,12 @@ import { filterOf, queryOf, readAddress, writeAddress } from './address.js'
 import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
+import { exportBooks } from './export.js'
 import { bookTable, placeRows, rowsInSight } from './list.js'
 import { logOut, startLogin } from './login.js'
 import { BookPages, countBooks } from './pages.js'
 import { Refused, wasAborted } from './service.js'
-import { chooseFile, exportBooks, startTransfer } from './transfer.js'
+import { chooseFile, startTransfer } from './transfer.js'
 
 /** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
 const TYPING_PAUSE = 80
@@ -123,7 +124,7 @@ const page = () => html`
     <nav aria-label="Catalogue">
       <button type="button" class="main" @click=${addBook}>Add a book</button>
       <button type="button" @click=${chooseFile}>Import…</button>
-      <button type="button" @click=${() => exportBooks(queryOf(view))}>Export</button>
+      <button type="button" @click=${() => exportBooks(queryOf(view))}>Export…</button>
       <a href="/docs">API</a>
       <button type="button" @click=${logOut}>Log out</button>
     </nav>

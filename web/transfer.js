@@ -182,22 +182,6 @@ function parse(text) {
   }
 }
 
-/** Saves the books of a query as a CSV file. @param {string} query */
-export async function exportBooks(query) {
-  try {
-    const response = await call('GET', query === '' ? '/books' : `/books?${query}`, {
-      headers: { accept: 'text/csv' },
-    })
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(await response.blob())
-    link.download = 'books.csv'
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
-  } catch {
-    tell({ text: 'The books could not be exported: the service does not answer.' })
-  }
-}
-
 /** @param {Event} event */
 const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.[0]
 

@@ -256,16 +256,24 @@ describeOnEngines('the web page in a browser', (database) => {
     await page.getByText('Imported 1 book.').waitFor()
   })
 
-  it('exports what is shown', async () => {
-    await search('good one')
-    await waitForTitles(page, ['A good one'])
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export' }).click(),
-    ])
-    const chunks = await (await download.createReadStream()).toArray()
-    assert.match(Buffer.concat(chunks).toString(), /^id,title,author,year\r\n\d+,A good one,B,1\r\n$/)
-  })
+  for (const [format, name, content] of [
+    ['CSV', 'books.csv', /^id,title,author,year\r\n\d+,A good one,B,1\r\n$/],
+    ['NDJSON', 'books.ndjson', /^\{"id":\d+,"title":"A good one","author":"B","year":1\}\n$/],
+  ] as const)
+    it(`exports what is shown as ${format}`, async () => {
+      await search('good one')
+      await waitForTitles(page, ['A good one'])
+      await page.getByRole('button', { name: 'Export…' }).click()
+      await assertAccessible(page)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `${format}, ` }).click(),
+      ])
+      assert.equal(download.suggestedFilename(), name)
+      const chunks = await (await download.createReadStream()).toArray()
+      assert.match(Buffer.concat(chunks).toString(), content)
+      await dialog().waitFor({ state: 'hidden' })
+    })
 
   it('is as good on a phone, and in the dark', async () => {
     const phone = await openPage(browser, service.url, {
