@@ -82,6 +82,14 @@ describeOnEngines('the web page in a browser', (database) => {
   })
 
   it('loads pages while one scrolls, with only the rows in sight in the document', async () => {
+    const nodes = () => page.evaluate('countNodes()') as Promise<number>
+    await page.evaluate(`globalThis.countNodes = () => {
+      const walker = document.createTreeWalker(document.querySelector('.rows'))
+      let count = 0
+      while (walker.nextNode()) count++
+      return count
+    }`)
+    const before = await nodes()
     for (let i = 0; i < 60 && !(await titles(page)).includes('Volume 1199'); i++) {
       await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
       await page.waitForTimeout(60)
@@ -90,6 +98,7 @@ describeOnEngines('the web page in a browser', (database) => {
     assert.ok((await page.locator('.row').count()) < 80)
     await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
     await waitForTitles(page, ['Kindred'])
+    assert.ok(Math.abs((await nodes()) - before) < 20, `${await nodes()} nodes, ${before} before`)
   })
 
   it('searches as one types, and sorts by a column; the address has both', async () => {
