@@ -5,10 +5,12 @@ import uPlot from 'uplot'
  */
 
 /** Sizes in pixels that style.css has too, so that the buttons lie on the bars. */
-const [COUNTS, LABELS, PADDING, ROW] = [52, 26, 8, 26]
+const [LABELS, PADDING, ROW] = [26, 8, 26]
 /** How wide the place of a decade is. */
 const [NARROWEST, WIDEST] = [44, 90]
 const HEIGHT = 190
+/** What is left for the numbers above the bars. */
+const ABOVE = 20
 /** How much beside the bars of authors is left for their books in numbers. */
 const NUMBERS = 92
 
@@ -25,23 +27,18 @@ const STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => 
  */
 export function drawColumns(host, labels, counts, available) {
   const count = labels.length
-  const width = Math.max(
-    count * NARROWEST + COUNTS + PADDING,
-    Math.min(available, count * WIDEST + COUNTS + PADDING),
-  )
+  const width = Math.max(count * NARROWEST + 2 * PADDING, Math.min(available, count * WIDEST + 2 * PADDING))
   const colours = coloursOf(host)
   draw(host, counts, {
     width,
     height: HEIGHT,
-    padding: [PADDING, PADDING, 0, 0],
+    padding: [ABOVE, PADDING, 0, PADDING],
     scales: { x: places(count), y: { range: (_, _min, most) => [0, most] } },
-    axes: [
-      { ...named(labels, colours), size: LABELS, gap: 2 },
-      { ...numbered(colours), size: COUNTS, gap: 4 },
-    ],
+    axes: [{ ...named(labels, colours), size: LABELS, gap: 2 }, { show: false }],
+    hooks: { draw: [(plot) => writeCounts(plot, counts, colours)] },
     series: [{}, bar(colours)],
   })
-  return width - COUNTS - PADDING
+  return width - 2 * PADDING
 }
 
 /**
@@ -62,6 +59,23 @@ export function drawRows(host, counts, width, names) {
     axes: [{ show: false }, { ...numbered(colours), side: 2, size: LABELS, gap: 2, space: 60 }],
     series: [{}, bar(colours)],
   })
+}
+
+/** Above each bar, because an axis would go out of sight with many decades. @param {uPlot} plot @param {readonly number[]} counts @param {Colours} colours */
+function writeCounts(plot, counts, { text }) {
+  const { ctx } = plot
+  ctx.save()
+  ctx.fillStyle = text
+  ctx.font = FONT.replace('12px', `${12 * devicePixelRatio}px`)
+  ctx.textAlign = 'center'
+  ctx.textBaseline = 'bottom'
+  for (const [place, count] of counts.entries())
+    ctx.fillText(
+      COMPACT.format(count),
+      plot.valToPos(place, 'x', true),
+      plot.valToPos(count, 'y', true) - 3 * devicePixelRatio,
+    )
+  ctx.restore()
 }
 
 /** @param {HTMLElement} host @param {readonly number[]} counts @param {uPlot.Options} options */

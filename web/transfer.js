@@ -16,6 +16,8 @@ const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
 
 /** @type {File | undefined} */
 let file
+/** Whether it was dropped on the page: then the field for a file does not show it. */
+let isDropped = false
 /** @type {Report | undefined} */
 let report
 /** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
@@ -47,15 +49,20 @@ export const chooseFile = () => open(undefined)
 
 /** @param {File | undefined} chosen */
 function open(chosen) {
-  if (!isStoring) choose(chosen)
+  if (!isStoring) {
+    choose(chosen)
+    isDropped = chosen !== undefined
+  }
   const element = dialog()
   if (!element?.open) element?.showModal()
+  draw()
 }
 
 /** @param {File | undefined} chosen */
 function choose(chosen) {
   abort.abort()
   file = chosen
+  isDropped = false
   report = undefined
   message = ''
   progress = undefined
@@ -222,7 +229,7 @@ function draw() {
         skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
         if (file !== undefined) void check(file)
       }} /> Pass over books that are there already</label>
-      ${file === undefined ? nothing : html`<p><b>${file.name}</b></p>`}
+      ${isDropped ? html`<p>Dropped: <b>${file?.name}</b></p>` : nothing}
       ${progress === undefined ? nothing : html`<progress aria-label="Sent" max="1" .value=${progress}></progress>`}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>
