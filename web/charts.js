@@ -57,7 +57,7 @@ export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
     isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
     if (isOpen && shown !== filter) void updateCharts(filter, changed)
   }
-  return html`<details class="charts" @toggle=${toggle}>
+  return html`<section aria-label="Charts"><details class="charts" @toggle=${toggle}>
     <summary>At a glance</summary>
     <p class="error" role="alert">${message}</p>
     ${
@@ -67,7 +67,7 @@ export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
           ? html`<p>There are no books to count.</p>`
           : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
     }
-  </details>`
+  </details></section>`
 }
 
 /** Draws the bars below the buttons, if they or the space for them have changed. */
