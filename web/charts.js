@@ -55,7 +55,10 @@ export async function updateCharts(filter, changed) {
 export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
   const toggle = (/** @type {Event} */ event) => {
     isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
-    if (isOpen && shown !== filter) void updateCharts(filter, changed)
+    if (!isOpen) return
+    if (shown !== filter) void updateCharts(filter, changed)
+    // They may have come while there was no space to draw them.
+    else changed()
   }
   return html`<section aria-label="Charts"><details class="charts" @toggle=${toggle}>
     <summary>At a glance</summary>

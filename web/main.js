@@ -52,7 +52,7 @@ function arrived(some) {
     count = pages.isComplete ? pages.length : undefined
     draw()
     document.querySelector('.rows')?.scrollTo(0, 0)
-    if (!pages.isComplete) void countLater()
+    if (!pages.isComplete && pages.error === undefined) void countLater()
   }
   if (some === pages) {
     // As cursors are after a restart with another key.
