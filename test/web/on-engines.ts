@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { after, describe } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
@@ -24,7 +25,11 @@ export function describeOnEngines(
       })
       // After the suite's own, which ends the service: hooks run in this order.
       after(async () => {
-        for (const url of made) await (await databases()).dropDatabase(url)
+        for (const url of made) {
+          const rows = await (await databases()).query('SELECT 1 FROM books LIMIT 1', url)
+          await (await databases()).dropDatabase(url)
+          assert.equal(rows.length, 1, 'the service has not used this database')
+        }
       })
       const databases = useDatabases(engine)
     })
