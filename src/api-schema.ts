@@ -1,9 +1,9 @@
 import type { FastifySchema } from 'fastify'
-import Type from 'typebox'
 import { Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
+import { type ObjectSchema, partialSchema, type Schema } from './json-schema.ts'
 import { BookStatistics } from './statistics.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 
@@ -11,28 +11,30 @@ import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData, ImportResult, BookStatistics]
 
 /** The data of an answer that has none. */
-export const NoData = Type.Null({ examples: [null] })
+export const NoData: Schema = { type: 'null', examples: [null] }
 
 /** The header fields that make a request conditional, for the document only: a malformed one is no error. */
-export const ConditionFields = Type.Object({
-  'If-Match': Type.Optional(
-    Type.String({ description: 'Entity tags: only if the book has one of them (RFC 9110 §13.1.1).' }),
-  ),
-  'If-None-Match': Type.Optional(
-    Type.String({ description: 'Entity tags: only if the book has none of them (RFC 9110 §13.1.2).' }),
-  ),
+export const ConditionFields = partialSchema({
+  'If-Match': {
+    type: 'string',
+    description: 'Entity tags: only if the book has one of them (RFC 9110 §13.1.1).',
+  },
+  'If-None-Match': {
+    type: 'string',
+    description: 'Entity tags: only if the book has none of them (RFC 9110 §13.1.2).',
+  },
 })
 
 const tagged = {
-  headers: { ETag: Type.String({ description: 'The strong entity tag of the book (RFC 9110 §8.8.3).' }) },
+  headers: { ETag: { type: 'string', description: 'The strong entity tag of the book (RFC 9110 §8.8.3).' } },
 }
 
-export const Books = Type.Array(reference(Book), { examples: [[example(Book)]] })
+export const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 
 declare module 'fastify' {
   interface FastifySchema {
     /** What of a request the endpoint itself checks, and the OpenAPI document only describes. */
-    describedOnly?: { querystring?: Type.TObject; body?: object; consumes?: readonly string[] }
+    describedOnly?: { querystring?: ObjectSchema<unknown>; body?: object; consumes?: readonly string[] }
   }
 }
 
@@ -44,10 +46,10 @@ interface Endpoint {
   /** Whether it may be called without a token; by default it may not. */
   readonly public?: boolean
   /** The parameters of its query string, each with its schema. */
-  readonly query?: Type.TObject
-  readonly body?: Type.TSchema
+  readonly query?: ObjectSchema<unknown>
+  readonly body?: Schema
   readonly success: Answer
-  readonly data: Type.TSchema
+  readonly data: Schema
   /** Whether the entity tag of the book goes with its success. */
   readonly tagged?: boolean
   /** Whether the books can also be had as a file, or are read from one. */
@@ -74,14 +76,14 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
     failure.unavailable,
   ]
   const { data } = endpoint
-  const response: Record<number, Type.TSchema> = {
+  const response: Record<number, Schema> = {
     [endpoint.success.status]: {
       ...(endpoint.files === 'written' ? withFiles : asItIs)(
         envelopeSchema([endpoint.success], reference(data), example(data)),
       ),
       ...(endpoint.tagged ? tagged : {}),
     },
-    ...(endpoint.revalidated ? { 304: Type.Null({ description: 'Not modified', ...tagged }) } : {}),
+    ...(endpoint.revalidated ? { 304: { type: 'null', description: 'Not modified', ...tagged } } : {}),
   }
   for (const [status, answers] of Map.groupBy(failures, ({ status }) => status)) {
     const [first, ...others] = answers
@@ -105,21 +107,21 @@ function described({ query, files }: Endpoint): Pick<FastifySchema, 'describedOn
   return { describedOnly: { querystring: query, body } }
 }
 
-const FILE = { schema: Type.String() }
+const FILE = { schema: { type: 'string' } }
 
-const asItIs = (schema: Type.TSchema) => schema
+const asItIs = (schema: Schema) => schema
 
 /** The same answer as a file, for clients that prefer one. */
-function withFiles(schema: Type.TSchema): Type.TSchema {
+function withFiles(schema: Schema): Schema {
   const files = Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], FILE]))
   return { ...schema, content: { 'application/json': { schema, example: example(schema) }, ...files } }
 }
 
 /** The schema by name if it has one, or else itself. */
-function reference(schema: Type.TSchema & { $id?: string }): Type.TSchema {
-  return schema.$id === undefined ? schema : Type.Ref(`${schema.$id}#`)
+function reference(schema: Schema): Schema {
+  return schema.$id === undefined ? schema : { $ref: `${schema.$id}#` }
 }
 
-function example(schema: Type.TSchema & { examples?: readonly unknown[] }): unknown {
+function example(schema: Schema): unknown {
   return schema.examples?.[0]
 }

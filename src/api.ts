@@ -16,10 +16,12 @@ import { type Answer, type Envelope, envelope, type Failure, failure, success } 
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
 import { registerImport } from './import-endpoint.ts'
 import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
-import { allPages, enveloped, listing, listText, readPage } from './listing.ts'
+import { enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
+import { queryStringOf } from './query-string.ts'
 import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
+import { walk } from './store/walk.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 import { type Framing, framings } from './transfer/write-books.ts'
 
@@ -113,7 +115,7 @@ export function registerApi(
         if (disposition !== undefined) reply.header('content-disposition', disposition)
       }
       addVary(reply, 'Accept')
-      const queryString = queryStringOf(request)
+      const queryString = queryStringOf(request.originalUrl)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
       if (asked?.limit !== undefined) {
@@ -130,7 +132,7 @@ export function registerApi(
         announce()
         return Readable.from([])
       }
-      const pages = asked ? allPages(store, asked.query, asked.after) : store.list()
+      const pages = asked ? walk(store, asked.query, asked.after) : store.list()
       const list = await listing(pages, framing)
       if (list instanceof Readable) {
         list.once('error', (error) =>
@@ -252,12 +254,6 @@ function refuseTooMany(limit: LoginLimit, { ip }: FastifyRequest, reply: Fastify
 /** Whether a request is refused for its body, by the schema, the parser or the limit of its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
-}
-
-/** What comes after the first `?` of the request target. */
-function queryStringOf({ originalUrl }: FastifyRequest): string {
-  const start = originalUrl.indexOf('?')
-  return start === -1 ? '' : originalUrl.slice(start + 1)
 }
 
 function bookId(params: { id: string }): number {

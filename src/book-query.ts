@@ -28,6 +28,9 @@ export interface SortField {
   readonly descending: boolean
 }
 
+/** The order of ids. */
+export const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
+
 /**
  * The place of a book in an order, also when there is no such book any more: the value of each of the fields, texts
  * cut to a sort key; or 0 for a book with whole words and 1 for another, and its id.

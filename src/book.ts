@@ -1,41 +1,53 @@
-import Type from 'typebox'
+import { objectSchema, partialSchema, type Schema } from './json-schema.ts'
 
 const exampleBook = { id: 1, title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
 const { id: _assigned, ...exampleFields } = exampleBook
 
-export const BookId = Type.Integer({
+export const BookId: Schema = {
+  type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Assigned by the service, never used again after the book is deleted.',
-})
+}
 
 /** Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only. */
-const Text = (description: string) => Type.String({ pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description })
+const text = (description: string): Schema => ({
+  type: 'string',
+  pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
+  description,
+})
 
 const fields = {
-  title: Text('May be empty.'),
-  author: Text('May be empty.'),
-  year: Type.Integer({
+  title: text('May be empty.'),
+  author: text('May be empty.'),
+  year: {
+    type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Negative years are fine.',
-  }),
-}
-
-/** A stored book (contract §2). */
-export const Book = Type.Object({ id: BookId, ...fields }, { $id: 'Book', examples: [exampleBook] })
-export type Book = Type.Static<typeof Book>
+  },
+} as const
 
 /** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
-export const NewBook = Type.Object(fields, { $id: 'NewBook', examples: [exampleFields] })
-export type NewBook = Type.Static<typeof NewBook>
+export interface NewBook {
+  readonly title: string
+  readonly author: string
+  readonly year: number
+}
+export const NewBook = objectSchema<NewBook>(fields, { $id: 'NewBook', examples: [exampleFields] })
+
+/** A stored book (contract §2). */
+export interface Book extends NewBook {
+  readonly id: number
+}
+export const Book = objectSchema<Book>({ id: BookId, ...fields }, { $id: 'Book', examples: [exampleBook] })
 
 /** What a client sends to change a book: the fields to replace; absent ones keep their value (§4 rule 2). */
-export const BookChanges = Type.Partial(NewBook, {
+export type BookChanges = Partial<NewBook>
+export const BookChanges = partialSchema<NewBook>(fields, {
   $id: 'BookChanges',
   examples: [{ year: exampleFields.year }],
 })
-export type BookChanges = Type.Static<typeof BookChanges>
 
 /**
  * Reads a book identifier as it stands in the request target.

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { objectSchema, type Schema } from './json-schema.ts'
 
 /** A status and the message that goes with it: one row of the contract's tables (§4, §7). */
 export interface Answer {
@@ -73,15 +73,15 @@ export function envelope<Data>({ status, message }: Answer, data: Data): Envelop
 /** The schema of an envelope that answers with one status, any of these messages, and data such as the example. */
 export function envelopeSchema(
   answers: readonly [Answer, ...Answer[]],
-  data: Type.TSchema,
+  data: Schema,
   exampleData: unknown,
-): Type.TSchema {
+): Schema {
   const { status } = answers[0]
   const messages = answers.map((answer) => answer.message)
-  return Type.Object(
+  return objectSchema<Envelope<unknown>>(
     {
-      status: Type.Integer({ enum: [status] }),
-      message: Type.String({ enum: messages }),
+      status: { type: 'integer', enum: [status] },
+      message: { type: 'string', enum: messages },
       data,
     },
     {

@@ -1,6 +1,12 @@
 import { UsageError } from './command.ts'
 import { FORMATS, type Format, formatOfName } from './transfer/formats.ts'
 
+/** `--format`, for the options of a command. */
+export const formatOption = {
+  type: 'string',
+  description: 'csv or ndjson; by default the end of the name tells, or else csv',
+} as const
+
 /**
  * @param option as it was given.
  * @throws UsageError if it is no format, or there is none and the name of the file tells none.

@@ -1,24 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import Type from 'typebox'
 import { describeEndpoint } from './api-schema.ts'
 import { awaitBody, dropRest } from './connection.ts'
 import { envelope, Failure, failure, success } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
+import { partialSchema } from './json-schema.ts'
+import { parseBoolean, parseQueryString, queryStringOf } from './query-string.ts'
 import type { Imported, Store } from './store/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
 import { ImportRefused, ImportReport } from './transfer/import-report.ts'
 
-const ImportParameters = Type.Partial(
-  Type.Object({
-    dry_run: Type.Boolean({
-      description: 'Whether the file is only checked: the answer is 200 with all that is found.',
-    }),
-    skip_existing: Type.Boolean({
-      description: 'Whether to pass over books that are there already, with the same title, author and year.',
-    }),
-  }),
-)
+const ImportParameters = partialSchema({
+  dry_run: {
+    type: 'boolean',
+    description: 'Whether the file is only checked: the answer is 200 with all that is found.',
+  },
+  skip_existing: {
+    type: 'boolean',
+    description: 'Whether to pass over books that are there already, with the same title, author and year.',
+  },
+})
 
 const NONE: Imported = { added: 0, skipped: 0 }
 
@@ -60,7 +61,7 @@ export function registerImport(
       try {
         const format = formatOf(request)
         if (format === undefined) throw failure.unsupportedMediaType
-        const options = parseOptions(request)
+        const options = parseOptions(queryStringOf(request.originalUrl))
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
         if (isBusy) throw failure.unavailable
         isBusy = true
@@ -136,19 +137,10 @@ function formatOf({ headers }: FastifyRequest): Format | undefined {
 }
 
 /** @throws failure.invalidQueryParameter */
-function parseOptions({ originalUrl }: FastifyRequest): Options {
-  const start = originalUrl.indexOf('?')
-  const parameters = new URLSearchParams(start === -1 ? '' : originalUrl.slice(start + 1))
-  for (const [name, value] of parameters) {
-    const isKnown = name === 'dry_run' || name === 'skip_existing'
-    if (!isKnown || !/^(?:true|false)$/.test(value) || parameters.getAll(name).length > 1) {
-      throw failure.invalidQueryParameter
-    }
-  }
-  return {
-    dryRun: parameters.get('dry_run') === 'true',
-    skipExisting: parameters.get('skip_existing') === 'true',
-  }
+function parseOptions(queryString: string): Options {
+  const parameters = parseQueryString(queryString, ImportParameters.properties)
+  const { dry_run = 'false', skip_existing = 'false' } = parameters
+  return { dryRun: parseBoolean(dry_run), skipExisting: parseBoolean(skip_existing) }
 }
 
 function refusal({ message }: ImportRefused): Failure {

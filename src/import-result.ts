@@ -1,25 +1,35 @@
-import Type from 'typebox'
-import { MAX_FAULTS } from './transfer/import-report.ts'
+import { objectSchema, type Schema } from './json-schema.ts'
+import { MAX_FAULTS, type RowFault } from './transfer/import-report.ts'
 
-const Count = (description: string) => Type.Integer({ minimum: 0, description })
+const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
 /** What came of a file. */
-export const ImportResult = Type.Object(
+export interface ImportResult {
+  readonly source: string
+  readonly rows: number
+  readonly added: number
+  readonly skipped: number
+  readonly without_year: number
+  readonly faulty: number
+  readonly faults: readonly RowFault[]
+}
+export const ImportResult = objectSchema<ImportResult>(
   {
-    source: Type.String({ description: 'The program that wrote the file, as its first line tells.' }),
-    rows: Count('Rows of the file that should be books.'),
-    added: Count('Books that were stored; or would be.'),
-    skipped: Count('Books that were there already.'),
-    without_year: Count('Books of another program’s file that tell no year; theirs is 0.'),
-    faulty: Count('Rows that cannot be stored. Only a dry run answers 200 if there is any.'),
-    faults: Type.Array(
-      Type.Object({
-        line: Count('From 1.'),
-        field: Type.Union([Type.String(), Type.Null()]),
-        reason: Type.String(),
+    source: { type: 'string', description: 'The program that wrote the file, as its first line tells.' },
+    rows: count('Rows of the file that should be books.'),
+    added: count('Books that were stored; or would be.'),
+    skipped: count('Books that were there already.'),
+    without_year: count('Books of another program’s file that tell no year; theirs is 0.'),
+    faulty: count('Rows that cannot be stored. Only a dry run answers 200 if there is any.'),
+    faults: {
+      type: 'array',
+      items: objectSchema<RowFault>({
+        line: count('From 1.'),
+        field: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        reason: { type: 'string' },
       }),
-      { description: `What is wrong with the first ${MAX_FAULTS} of them.` },
-    ),
+      description: `What is wrong with the first ${MAX_FAULTS} of them.`,
+    },
   },
   {
     $id: 'ImportResult',
@@ -28,4 +38,3 @@ export const ImportResult = Type.Object(
     ],
   },
 )
-export type ImportResult = Type.Static<typeof ImportResult>

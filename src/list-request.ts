@@ -1,8 +1,9 @@
-import Type from 'typebox'
 import type { Book } from './book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from './book-query.ts'
+import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from './book-query.ts'
 import type { Cursors } from './cursor.ts'
 import { failure } from './envelope.ts'
+import { partialSchema, type Schema } from './json-schema.ts'
+import { type Parameters, parseBoolean, parseQueryString, valid } from './query-string.ts'
 import { searchedWords } from './words.ts'
 
 /** What a request for the list asks for. */
@@ -20,58 +21,62 @@ const MAX_LIMIT = 1000
 /** Words in a search; each costs a look-up. */
 const MAX_WORDS = 32
 
-const Year = (description: string) =>
-  Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description })
+const year = (description: string): Schema => ({
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description,
+})
 
 /** The parameters of a filter, as the OpenAPI document describes them. */
-export const FilterParameters = Type.Object({
-  q: Type.String({
+export const FilterParameters = partialSchema({
+  q: {
+    type: 'string',
     description:
       'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
     examples: ['garcia marquez'],
-  }),
-  title: Type.String({ description: 'The exact title.' }),
-  author: Type.String({ description: 'The exact author.' }),
-  year: Year('The exact year.'),
-  year_min: Year('The first year.'),
-  year_max: Year('The last year.'),
+  },
+  title: { type: 'string', description: 'The exact title.' },
+  author: { type: 'string', description: 'The exact author.' },
+  year: year('The exact year.'),
+  year_min: year('The first year.'),
+  year_max: year('The last year.'),
 })
 
 /** Those of the list. */
-export const ListParameters = Type.Partial(
-  Type.Object({
-    limit: Type.Integer({
-      minimum: 1,
-      maximum: MAX_LIMIT,
-      description:
-        'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
-    }),
-    after: Type.String({ description: 'Where the page begins, as a `Link` header gave it.' }),
-    count: Type.Boolean({
-      description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
-    }),
-    sort: Type.String({
-      pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
-      description:
-        'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
-        'Texts compare by code point.',
-      examples: ['year,-title'],
-    }),
-    ...FilterParameters.properties,
-  }),
-)
+export const ListParameters = partialSchema({
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    description:
+      'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
+  },
+  after: { type: 'string', description: 'Where the page begins, as a `Link` header gave it.' },
+  count: {
+    type: 'boolean',
+    description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
+  },
+  sort: {
+    type: 'string',
+    pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
+    description:
+      'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
+      'Texts compare by code point.',
+    examples: ['year,-title'],
+  },
+  ...FilterParameters.properties,
+})
 
-type Name = keyof Type.Static<typeof ListParameters>
-type Parameters = { [Each in Name]?: string }
-const NAMES = Object.keys(ListParameters.properties) as Name[]
+type FilterTexts = Parameters<keyof typeof FilterParameters.properties>
 
 /**
- * Reads a query string, what comes after the `?`, as forms write it: `+` is a space.
+ * Reads a query string.
  * @throws failure.invalidQueryParameter for anything that it does not know or cannot take as it stands.
  */
 export function parseListRequest(queryString: string, cursors: Cursors): ListRequest {
-  const { limit, after, count, ...selection } = parseParameters(queryString)
-  const query = parseQuery(selection)
+  const { limit, after, count, ...selection } = parseQueryString(queryString, ListParameters.properties)
+  const query = readQuery(selection)
   return {
     query,
     after: after === undefined ? undefined : valid(cursors.read(after, query)),
@@ -85,11 +90,7 @@ export function parseListRequest(queryString: string, cursors: Cursors): ListReq
  * @throws failure.invalidQueryParameter
  */
 export function parseFilter(queryString: string): BookFilter {
-  if (queryString === '') return {}
-  const parameters = parseParameters(queryString)
-  if (Object.keys(parameters).some((name) => !(name in FilterParameters.properties)))
-    throw failure.invalidQueryParameter
-  return parseQuery(parameters).filter
+  return readFilter(parseQueryString(queryString, FilterParameters.properties))
 }
 
 /** @returns the query string of the next page. */
@@ -99,30 +100,14 @@ export function nextPage(queryString: string, cursor: string): string {
   return parameters.toString()
 }
 
-function parseParameters(queryString: string): Parameters {
-  const parameters: Parameters = {}
-  for (const part of queryString.split('&')) {
-    const [, name, value] = valid(/^([^=]*)=(.*)$/.exec(part) ?? undefined).map(decode)
-    const parameter = valid(NAMES.find((each) => each === name))
-    if (parameter in parameters) throw failure.invalidQueryParameter
-    parameters[parameter] = value ?? ''
-  }
-  return parameters
+function readQuery({ sort, ...texts }: FilterTexts & Parameters<'sort'>): BookQuery {
+  const filter = readFilter(texts)
+  if (sort !== undefined) return { filter, order: parseSort(sort) }
+  return { filter, order: filter.words === undefined ? BY_ID : 'relevance' }
 }
 
-/** @throws failure.invalidQueryParameter for what is not UTF-8, or has a NUL, which is in no book (§2). */
-function decode(text: string): string {
-  try {
-    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
-    if (!decoded.includes('\0')) return decoded
-  } catch {
-    // Answered as below.
-  }
-  throw failure.invalidQueryParameter
-}
-
-function parseQuery({ sort, q, title, author, year, year_min, year_max }: Parameters): BookQuery {
-  const filter: BookFilter = {
+function readFilter({ q, title, author, year, year_min, year_max }: FilterTexts): BookFilter {
+  return {
     ...(title !== undefined && { title }),
     ...(author !== undefined && { author }),
     ...(year !== undefined && { year: parseInteger(year) }),
@@ -130,11 +115,7 @@ function parseQuery({ sort, q, title, author, year, year_min, year_max }: Parame
     ...(year_max !== undefined && { yearMax: parseInteger(year_max) }),
     ...(q !== undefined && { words: parseWords(q) }),
   }
-  if (sort !== undefined) return { filter, order: parseSort(sort) }
-  return { filter, order: q === undefined ? BY_ID : 'relevance' }
 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 const SORT_FIELDS: readonly (keyof Book)[] = ['id', 'title', 'author', 'year']
 
@@ -167,14 +148,4 @@ function parseInteger(text: string): number {
   if (!/^(?:0|-?[1-9][0-9]*)$/.test(text) || !Number.isSafeInteger(number))
     throw failure.invalidQueryParameter
   return number
-}
-
-function parseBoolean(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw failure.invalidQueryParameter
-  return text === 'true'
-}
-
-function valid<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw failure.invalidQueryParameter
-  return value
 }

@@ -5,9 +5,8 @@ import { envelope, success } from './envelope.ts'
 import type { Page, Store } from './store/store.ts'
 import type { Framing } from './transfer/write-books.ts'
 
-/** Bounds of a page that a client asks for, in bytes of text, and of one that is read for a longer list. */
+/** The text of a page that a client asks for, in bytes. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
-const PART = { books: 1000, text: 64 * 1024 }
 
 /** A page of at most `limit` books; fewer than there are if their texts are very long. */
 export function readPage(
@@ -17,22 +16,6 @@ export function readPage(
   limit: number,
 ): Promise<Page> {
   return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT })
-}
-
-/** All books of a query after a position, as `listing` takes them. */
-export async function* allPages(
-  store: Store,
-  query: BookQuery,
-  after: Position | undefined,
-): AsyncIterable<string> {
-  let position = after
-  for (;;) {
-    const page = await store.page(query, position, PART)
-    if (page.last === undefined) return
-    yield page.json
-    if (!page.more) return
-    position = page.last
-  }
 }
 
 const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(/(?=\]\})/) as [

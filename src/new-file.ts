@@ -1,9 +1,8 @@
 import { once } from 'node:events'
-import { createWriteStream, existsSync, linkSync, rmSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { createWriteStream, existsSync, rmSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { OperatorError } from './command.ts'
-import { synchronise } from './store/files.ts'
+import { giveName, partFileOf } from './store/part-file.ts'
 
 /**
  * Writes a new file, which takes its name only when it is complete and on the disk.
@@ -13,22 +12,18 @@ import { synchronise } from './store/files.ts'
 export async function writeNewFile(path: string, parts: AsyncIterable<string>): Promise<void> {
   if (path === '-') return await writeAll(process.stdout, parts)
   if (existsSync(path)) throw new OperatorError(`${path} exists already; name another file`)
-  const directory = dirname(resolve(path))
-  const part = join(directory, `.${basename(path)}.${process.pid}.part`)
+  const part = partFileOf(path)
   try {
     const stream = createWriteStream(part, { flags: 'wx' })
     await writeAll(stream, parts)
     stream.end()
     await finished(stream)
-    synchronise(part)
-    // Unlike a renaming, never replaces a file that has come meanwhile.
-    linkSync(part, path)
+    giveName(part, path)
   } catch (error) {
     throw asOperatorError(path, error)
   } finally {
     rmSync(part, { force: true })
   }
-  synchronise(directory)
 }
 
 async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<string>): Promise<void> {

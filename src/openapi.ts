@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import Type from 'typebox'
 import packageJson from '../package.json' with { type: 'json' }
 import { ConditionFields, namedSchemas } from './api-schema.ts'
 import { BookId } from './book.ts'
+import { objectSchema } from './json-schema.ts'
 
 /** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
 const CONTENT_SECURITY_POLICY = [
@@ -54,7 +54,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       schema: {
         ...schema,
         ...describedOnly,
-        ...(url.endsWith('/:id') && { params: Type.Object({ id: BookId }), headers: ConditionFields }),
+        ...(url.endsWith('/:id') && { params: objectSchema({ id: BookId }), headers: ConditionFields }),
       },
       url,
     }),

@@ -1,8 +1,8 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import Type from 'typebox'
 import { describeEndpoint } from './api-schema.ts'
 import { envelope, failure, success } from './envelope.ts'
 import { FilterParameters, parseFilter } from './list-request.ts'
+import { queryStringOf } from './query-string.ts'
 import { BookStatistics } from './statistics.ts'
 import type { Store } from './store/store.ts'
 
@@ -16,16 +16,14 @@ export function registerStatistics(
     schema: describeEndpoint({
       id: 'countBooks',
       summary: 'Count the books by decade and by author; all, or those that are asked for',
-      query: Type.Partial(FilterParameters),
+      query: FilterParameters,
       success: success.statisticsRetrieved,
       data: BookStatistics,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
     handler: async ({ originalUrl }) => {
-      const start = originalUrl.indexOf('?')
-      const filter = start === -1 ? {} : parseFilter(originalUrl.slice(start + 1))
-      const { decades, authors } = await store.statistics(filter)
+      const { decades, authors } = await store.statistics(parseFilter(queryStringOf(originalUrl)))
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },
   })

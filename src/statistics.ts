@@ -1,17 +1,24 @@
-import Type from 'typebox'
+import { objectSchema, type Schema } from './json-schema.ts'
+import type { Statistics } from './store/store.ts'
 
-const Count = Type.Integer({ minimum: 1 })
+const count: Schema = { type: 'integer', minimum: 1 }
 
 /** What the books of a catalogue are, at a glance. */
-export const BookStatistics = Type.Object(
+export const BookStatistics = objectSchema<Statistics>(
   {
-    decades: Type.Array(
-      Type.Object({ decade: Type.Integer({ description: 'Its first year.' }), books: Count }),
-      { description: 'In their order; of more than 200 those with the most books.' },
-    ),
-    authors: Type.Array(Type.Object({ author: Type.String(), books: Count }), {
+    decades: {
+      type: 'array',
+      items: objectSchema<Statistics['decades'][number]>({
+        decade: { type: 'integer', description: 'Its first year.' },
+        books: count,
+      }),
+      description: 'In their order; of more than 200 those with the most books.',
+    },
+    authors: {
+      type: 'array',
+      items: objectSchema<Statistics['authors'][number]>({ author: { type: 'string' }, books: count }),
       description: 'The 20 with the most books, told apart by their first 500 characters.',
-    }),
+    },
   },
   {
     $id: 'BookStatistics',

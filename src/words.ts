@@ -66,10 +66,27 @@ export function searchedWords(text: string): string[] {
   return [...new Set(wordsBetweenSpaces(text).flat().map(cut))]
 }
 
+/** The texts of a book that are searched. */
+interface Texts {
+  readonly title: string
+  readonly author: string
+}
+
+/** @returns the words by which a book is found, each once. */
+export function wordsOfBook({ title, author }: Texts): string[] {
+  return [...new Set([...wordsOf(title), ...wordsOf(author)])]
+}
+
 /** Whether a search for these words finds the book. */
-export function hasWords(book: { title: string; author: string }, searched: readonly string[]): boolean {
-  const words = [...wordsOf(book.title), ...wordsOf(book.author)]
+export function hasWords(book: Texts, searched: readonly string[]): boolean {
+  const words = wordsOfBook(book)
   return searched.every((start) => words.some((word) => word.startsWith(start)))
+}
+
+/** Whether the book has each of these words as a whole one, not only as the beginning of another. */
+export function hasWholeWords(book: Texts, searched: readonly string[]): boolean {
+  const words = new Set(wordsOfBook(book))
+  return searched.every((word) => words.has(word))
 }
 
 /** The words of each part of the text that has no space in it. */

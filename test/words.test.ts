@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { hasWords, searchedWords, wordsOf } from '../src/words.ts'
+import { hasWholeWords, hasWords, searchedWords, wordsOf, wordsOfBook } from '../src/words.ts'
 
 describe('the words of a text', () => {
   const WORDS: Record<string, string[]> = {
@@ -76,5 +76,12 @@ describe('a search', () => {
     const finds = (text: string) => hasWords(book, searchedWords(text))
     assert.ok(finds('garcia marquez') && finds('GARCÍA') && finds('sol gab') && finds('d'))
     assert.ok(!finds('oledad') && !finds('garcia x') && !finds('soledadx'))
+  })
+
+  it('tells whole words in title and author from beginnings', () => {
+    const book = { title: 'The cat', author: 'Cat Catalogue' }
+    const isWhole = (text: string) => hasWholeWords(book, searchedWords(text))
+    assert.deepEqual(wordsOfBook(book), ['the', 'cat', 'catalogue'])
+    assert.ok(isWhole('CAT the') && isWhole('catalogue') && !isWhole('cata') && !isWhole('the c'))
   })
 })

@@ -1,12 +1,12 @@
 import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
 import { requireDatabase, withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
-import { chosenFormat } from '../format-option.ts'
+import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
 import type { Format } from '../transfer/formats.ts'
-import { framings } from '../transfer/write-books.ts'
+import { booksIn, framings } from '../transfer/write-books.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
@@ -15,10 +15,7 @@ export const command: Command = {
 run meanwhile. The file appears when it is complete.`,
   operands: 1,
   options: {
-    format: {
-      type: 'string',
-      description: 'csv or ndjson; by default the end of the name tells, or else csv',
-    },
+    format: formatOption,
   },
   run: ({ values, operand }) => {
     const format = chosenFormat(values.format, operand)
@@ -53,8 +50,7 @@ async function* textOf(
   if (head !== '') yield head
   for await (const page of store.list()) {
     if (signal.aborted) throw signal.reason as OperatorError
-    // Between two books, and nowhere else, stands this.
-    count(page.split('},{"id":').length)
+    count(booksIn(page))
     yield of(page)
   }
 }

@@ -2,7 +2,7 @@ import { createReadStream, statSync } from 'node:fs'
 import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
 import { withStore } from '../command-store.ts'
 import type { Config } from '../config.ts'
-import { chosenFormat } from '../format-option.ts'
+import { chosenFormat, formatOption } from '../format-option.ts'
 import { Progress } from '../progress.ts'
 import type { Format } from '../transfer/formats.ts'
 import { ImportRefused, ImportReport } from '../transfer/import-report.ts'
@@ -23,10 +23,7 @@ CSV is that of export, or an export of Goodreads, LibraryThing or Calibre. Ids i
       type: 'boolean',
       description: 'tell what would be done, and what is wrong, and store nothing',
     },
-    format: {
-      type: 'string',
-      description: 'csv or ndjson; by default the end of the name tells, or else csv',
-    },
+    format: formatOption,
   },
   run: ({ values, operand }) => {
     const request = {

@@ -1,5 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { SEARCHED_LENGTH } from '../words.ts'
+import type { Use } from './server-attempt.ts'
 import { type BookWords, type DueBook, STEP_BOOKS, type WordIndex } from './server-words.ts'
 
 /** What tells the texts of books apart; not for security. */
@@ -26,9 +27,7 @@ const INSERT = 'INSERT INTO book_words (book, word) VALUES ?'
 const MARK = `UPDATE books SET search_words_of = ${FINGERPRINT} WHERE id IN (?)`
 
 /** The words in the table `book_words`. @param use does the work on a connection. */
-export function mysqlWords(
-  use: <Result>(work: (connection: Connection) => Promise<Result>) => Promise<Result>,
-): WordIndex {
+export function mysqlWords(use: Use<Connection>): WordIndex {
   return {
     due: (after) =>
       use(async (connection) => {

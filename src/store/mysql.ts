@@ -1,7 +1,5 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import type { Book, BookChanges, NewBook } from '../book.ts'
-import type { BookFilter, BookQuery, Position } from '../book-query.ts'
-import type { ConnectionPool } from './connection-pool.ts'
+import type { Book } from '../book.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
 import { mysqlImport } from './mysql-import.ts'
@@ -10,13 +8,10 @@ import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { mysqlWords } from './mysql-words.ts'
 import type { Value } from './query-sql.ts'
-import { importIntoServer } from './server-import.ts'
 import { BOOK, selectListPage } from './server-page.ts'
-import { ServerQueries } from './server-query.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
-import { attempt, fieldsOf, pages } from './server-store.ts'
-import { WordUpkeep } from './server-words.ts'
-import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
+import { fieldsOf, type ServerEngine, ServerStore } from './server-store.ts'
+import type { Store } from './store.ts'
 
 type Values = (string | number | null)[]
 
@@ -50,123 +45,58 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   const server = { name, driver: new MysqlDriver(target), ensureSchema, isNotReady }
   const pool = await openPool(server, options)
   const { keys, words } = await ensureMysqlAdditions(pool, options.report)
-  return new MysqlStore(pool, keys, words ? options.report : undefined)
+  return new ServerStore(pool, mysqlEngine(keys, words), options.report)
 }
 
-/** Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
-class MysqlStore implements Store {
-  readonly #pool: ConnectionPool<Connection>
-  readonly #hasKeys: boolean
-  readonly #words: WordUpkeep | undefined
-  readonly #queries: ServerQueries
+/**
+ * Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits.
+ * @param hasKeys whether the table has columns for the keys of orders.
+ * @param hasWords whether the words of books are indexed.
+ */
+const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connection> => ({
+  faults: { isUnavailable, isRolledBack },
+  words: hasWords ? mysqlWords : undefined,
+  createsWords: false,
+  dialect: async (words, query) => dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
+  importOn: (connection) => mysqlImport(connection, hasKeys),
+  find: read,
+  query,
 
-  /**
-   * @param hasKeys whether the table has columns for the keys of orders.
-   * @param report what keeps the index of words tells the operator; undefined if there is no such index.
-   */
-  constructor(pool: ConnectionPool<Connection>, hasKeys: boolean, report: OpenOptions['report'] | undefined) {
-    this.#pool = pool
-    this.#hasKeys = hasKeys
-    this.#words =
-      report &&
-      new WordUpkeep(
-        mysqlWords((work) => this.#use(work)),
-        report,
-      )
-    this.#queries = new ServerQueries({
-      dialect: async (words, query) =>
-        dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
-      words: this.#words,
-      use: (work, time) =>
-        this.#use((connection) => work((sql, values) => query(connection, sql, values)), time),
-    })
-  }
-
-  async create({ title, author, year }: NewBook): Promise<Book> {
-    const { insertId } = await this.#use((connection) => write(connection, INSERT, [title, author, year]))
-    this.#words?.noteWrite()
+  async create(connection, { title, author, year }) {
+    const { insertId } = await write(connection, INSERT, [title, author, year])
     // As it is read back: −0 is stored as 0.
     return { id: insertId, title, author, year: year + 0 }
-  }
+  },
 
-  find(id: number): Promise<Book | undefined> {
-    return this.#use((connection) => read(connection, id))
-  }
+  async listPage(connection, after) {
+    const [rows] = await connection.execute<(Book & RowDataPacket)[]>(PAGE, [after])
+    return rows
+  },
 
-  list(): AsyncIterable<string> {
-    return pages((after, time) =>
-      this.#use(async (connection) => {
-        const [rows] = await connection.execute<(Book & RowDataPacket)[]>(PAGE, [after])
-        return rows
-      }, time),
-    )
-  }
-
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
-    return this.#queries.page(query, after, bounds)
-  }
-
-  count(filter: BookFilter): Promise<number> {
-    return this.#queries.count(filter)
-  }
-
-  statistics(filter: BookFilter): Promise<Statistics> {
-    return this.#queries.statistics(filter)
-  }
-
-  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const updated = await this.#use(async (connection) => {
-      await connection.beginTransaction()
-      const values = [title ?? null, author ?? null, year ?? null, id]
-      const { affectedRows } =
-        expected === undefined
-          ? await write(connection, UPDATE, values)
-          : await write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
-      // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
-      // which might be a book that was created just now. (Rows found count as affected, changed or not.)
-      const book = affectedRows === 0 ? undefined : await read(connection, id)
-      await connection.commit()
-      return book
-    })
-    this.#words?.noteWrite()
-    return updated
-  }
-
-  async delete(id: number, expected?: Book): Promise<boolean> {
-    const statement = this.#words ? DELETE_WITH_WORDS : DELETE
-    const { affectedRows } = await this.#use((connection) =>
+  async update(connection, id, { title, author, year }, expected) {
+    await connection.beginTransaction()
+    const values = [title ?? null, author ?? null, year ?? null, id]
+    const { affectedRows } =
       expected === undefined
-        ? write(connection, statement, [id])
-        : write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)]),
-    )
+        ? await write(connection, UPDATE, values)
+        : await write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
+    // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
+    // which might be a book that was created just now. (Rows found count as affected, changed or not.)
+    const book = affectedRows === 0 ? undefined : await read(connection, id)
+    await connection.commit()
+    return book
+  },
+
+  async delete(connection, id, expected) {
+    const statement = hasWords ? DELETE_WITH_WORDS : DELETE
+    const { affectedRows } =
+      expected === undefined
+        ? await write(connection, statement, [id])
+        : await write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)])
     // Those of its words count too.
     return affectedRows > 0
-  }
-
-  async import(
-    groups: AsyncIterable<readonly ImportedBook[]>,
-    options: ImportOptions = {},
-  ): Promise<Imported> {
-    const transactionOn = (connection: Connection) => mysqlImport(connection, this.#hasKeys)
-    const faults = { isUnavailable, isRolledBack }
-    const imported = await importIntoServer(this.#pool, faults, transactionOn, groups, options)
-    this.#words?.noteWrite()
-    return imported
-  }
-
-  load() {
-    return this.#pool.load()
-  }
-
-  async close(): Promise<void> {
-    await this.#words?.close()
-    await this.#pool.close()
-  }
-
-  #use<Result>(work: (connection: Connection) => Promise<Result>, time?: number): Promise<Result> {
-    return attempt(this.#pool, { isUnavailable, isRolledBack }, work, time)
-  }
-}
+  },
+})
 
 async function read(connection: Connection, id: number): Promise<Book | undefined> {
   const [rows] = await connection.execute<(Book & RowDataPacket)[]>(SELECT, [id])

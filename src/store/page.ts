@@ -22,6 +22,9 @@ export interface Source {
   keyAt(condition: Condition, field: SortField, number: number): Promise<Value | undefined>
 }
 
+/** What a book counts towards PageBounds.text: its title and author, in bytes of UTF-8. */
+export const sizeOf = ({ title, author }: Book) => Buffer.byteLength(title) + Buffer.byteLength(author)
+
 /** Reads a page as Store.page promises it. */
 export async function readPage(
   source: Source,
@@ -66,7 +69,7 @@ export class Collection {
   /** @param whole by relevance: whether it has every word as a whole one. */
   add({ book, key }: Found, whole: boolean): void {
     this.#found.push({ book, key, whole })
-    this.#room -= Buffer.byteLength(book.title) + Buffer.byteLength(book.author)
+    this.#room -= sizeOf(book)
   }
 
   page(order: Order): Page {

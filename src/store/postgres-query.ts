@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { SORT_KEY_LENGTH } from '../book-query.ts'
 import { SEARCHED_LENGTH } from '../words.ts'
 import type { Dialect } from './query-sql.ts'
+import type { Use } from './server-attempt.ts'
 import { type DueBook, STEP_BOOKS, type WordIndex } from './server-words.ts'
 
 /** In the collation C, text compares by its bytes, which in UTF-8 are in the order of code points. */
@@ -48,9 +49,7 @@ const STORE = `
   WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND search_words_of IS DISTINCT FROM indexed.fingerprint`
 
 /** The words in the column `search_words`. @param use does the work on a connection. */
-export function postgresWords(
-  use: <Result>(work: (client: pg.Client) => Promise<Result>) => Promise<Result>,
-): WordIndex {
+export function postgresWords(use: Use<pg.Client>): WordIndex {
   return {
     due: (after) => use(async (client) => (await client.query<DueBook>(SELECT_DUE, [after])).rows),
     async store(books) {

@@ -1,5 +1,12 @@
 import type { Book } from '../book.ts'
-import { type BookFilter, type BookQuery, type Position, type SortField, sortKey } from '../book-query.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  BY_ID,
+  type Position,
+  type SortField,
+  sortKey,
+} from '../book-query.ts'
 
 export type Value = string | number
 
@@ -25,9 +32,8 @@ export interface Condition {
 
 /** Books that follow one another in an order, as an index can give them. */
 export interface Run extends Condition {
-  /** What decides on their order, and the same in SQL. */
+  /** What decides on their order. */
   readonly fields: readonly SortField[]
-  readonly orderBy: string
   /** By relevance: whether they have every word as a whole one. */
   readonly whole: boolean
 }
@@ -41,63 +47,75 @@ export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
 
 /**
  * The books of a query after a position, as runs that follow one another. Each is a range of an index, so that a page
- * costs the same wherever it begins; except that books which are equal in the first of several fields are sorted.
+ * costs the same wherever it begins; except that books which are equal in two fields are sorted by a third.
  * @param keyAhead finds the key that the run reaches with as many books as are still wanted, if it has so many.
  */
-export async function* runs(
+export function runs(
   { filter, order }: BookQuery,
   after: Position | undefined,
   dialect: Dialect,
-  keyAhead: (condition: Condition, field: SortField) => Promise<Value | undefined>,
-): AsyncGenerator<Run, void> {
+  keyAhead: KeyAhead,
+): AsyncIterable<Run> | Iterable<Run> {
+  if (order === 'relevance') return runsByRelevance(filter, after, dialect)
   const all = () => {
     const conditions = new Conditions(dialect, filter)
-    return filter.words === undefined || order === 'relevance'
-      ? conditions
-      : conditions.hasWords(filter.words, false)
+    return filter.words === undefined ? conditions : conditions.hasWords(filter.words, false)
   }
-  const run = (conditions: Condition, fields: readonly SortField[], whole = false): Run => ({
-    where: conditions.where,
-    values: conditions.values,
-    fields,
-    orderBy: orderBy(fields, dialect),
-    whole,
-  })
+  return runsByFields(all, order, after, dialect, keyAhead)
+}
 
-  if (order === 'relevance') {
-    const words = filter.words ?? []
-    const [rank = 0, id = 0] = after ?? []
-    if (rank === 0) yield run(all().hasWords(words, true).compare('id', '>', id), BY_ID, true)
-    const others = all().hasWords(words, false).lacksWords(words)
-    yield run(others.compare('id', '>', rank === 0 ? 0 : id), BY_ID)
-    return
-  }
+type KeyAhead = (condition: Condition, field: SortField) => Promise<Value | undefined>
 
+function* runsByRelevance(
+  filter: BookFilter,
+  after: Position | undefined,
+  dialect: Dialect,
+): Generator<Run, void> {
+  const all = () => new Conditions(dialect, filter)
+  const words = filter.words ?? []
+  const [rank = 0, id = 0] = after ?? []
+  if (rank === 0) yield runOf(all().hasWords(words, true).compare('id', '>', id), BY_ID, true)
+  const others = all().hasWords(words, false).lacksWords(words)
+  yield runOf(others.compare('id', '>', rank === 0 ? 0 : id), BY_ID)
+}
+
+/** @param all the condition of all books among which they are. */
+async function* runsByFields(
+  all: () => Conditions,
+  order: readonly SortField[],
+  after: Position | undefined,
+  dialect: Dialect,
+  keyAhead: KeyAhead,
+): AsyncGenerator<Run, void> {
   const [first, ...rest] = order
   if (first === undefined) throw new Error('an order has no field')
   if (rest.length === 0) {
-    yield run(after === undefined ? all() : all().after(order, after), order)
+    yield runOf(after === undefined ? all() : all().after(order, after), order)
     return
   }
   const [key, ...keys] = after ?? []
-  if (key !== undefined) yield run(all().compare(first.name, '=', key).after(rest, keys), rest)
+  const equalTo = (key: Value) => () => all().compare(first.name, '=', key)
+  if (key !== undefined) yield* runsByFields(equalTo(key), rest, keys, dialect, keyAhead)
   const following = () =>
     key === undefined ? all() : all().compare(first.name, first.descending ? '<' : '>', key)
   // An index that ends in the id gives both in the same direction only.
   if (rest.length === 1 && rest[0]?.descending === first.descending) {
-    yield run(following(), order)
+    yield runOf(following(), order)
     return
   }
   const last = await keyAhead(following(), first)
   if (last === undefined) {
-    yield run(following(), order)
+    yield runOf(following(), order)
     return
   }
-  yield run(following().compare(first.name, first.descending ? '>' : '<', last), order)
-  yield run(all().compare(first.name, '=', last), rest)
+  const before = following().compare(first.name, first.descending ? '>' : '<', last)
+  yield runOf(before, order)
+  yield* runsByFields(equalTo(last), rest, undefined, dialect, keyAhead)
 }
 
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
+function runOf({ where, values }: Condition, fields: readonly SortField[], whole = false): Run {
+  return { where, values, fields, whole }
+}
 
 export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')

@@ -1,6 +1,7 @@
 import { describeError } from './connection-errors.ts'
 import type { ConnectionPool } from './connection-pool.ts'
-import type { Faults } from './server-store.ts'
+import { within } from './deadline.ts'
+import type { Faults } from './server-attempt.ts'
 import {
   type Imported,
   type ImportedBook,
@@ -95,11 +96,5 @@ async function importWithin(
   return { imported: { added, skipped: all - added } }
 }
 
-async function inTime<Result>(work: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = new StoreUnavailable(
-    `the database server did not answer within ${STATEMENT_TIME / 1000} seconds`,
-  )
-  const timer = setTimeout(() => reject(late), STATEMENT_TIME)
-  return await Promise.race([work, promise]).finally(() => clearTimeout(timer))
-}
+const inTime = <Result>(work: Promise<Result>) =>
+  within(work, STATEMENT_TIME, `the database server did not answer within ${STATEMENT_TIME / 1000} seconds`)

@@ -1,13 +1,11 @@
-import type { SortField } from '../book-query.ts'
+import { BY_ID, type SortField } from '../book-query.ts'
 import { type Dialect, orderBy } from './query-sql.ts'
 import type { PageBounds } from './store.ts'
+import { PART } from './walk.ts'
 
 /** The columns of a book. A table that was there before the service may have NULL in any of them but the id. */
 export const BOOK =
   "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
-
-/** Bounds of a page of the list of all books. */
-const LIST_PAGE: PageBounds = { books: 1000, text: 64 * 1024 }
 
 /** Books that follow one another in an order. */
 interface Selection {
@@ -43,8 +41,4 @@ export function selectPage(
 
 /** The statement that reads a page of the list of all books. @param after the placeholder of an id. */
 export const selectListPage = (after: string) =>
-  selectPage(
-    { where: `id > ${after}`, fields: [{ name: 'id', descending: false }] },
-    { key: (name) => name },
-    LIST_PAGE,
-  )
+  selectPage({ where: `id > ${after}`, fields: BY_ID }, { key: (name) => name }, PART)

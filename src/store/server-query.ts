@@ -13,7 +13,7 @@ import type { Page, PageBounds, Statistics } from './store.ts'
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
 
 /** How an engine answers queries. */
-interface QueryEngine {
+export interface QueryEngine {
   /** How conditions are written to find books with these words, or any. */
   dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined where the server has none. */
@@ -31,22 +31,24 @@ export class ServerQueries {
   }
 
   async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
-    const read = (query: BookQuery, after: Position | undefined, bounds: PageBounds) =>
-      this.#use((source) => readPage(source, query, after, bounds), query.filter)
-    const isScan = query.filter.words !== undefined && this.#engine.words === undefined
-    return isScan ? pageByScan(read, query, after, bounds) : read(query, after, bounds)
+    if (this.#isIndexed(query.filter))
+      return this.#use((source) => readPage(source, query, after, bounds), query.filter)
+    return pageByScan(this, query, after, bounds)
   }
 
   async count(filter: BookFilter): Promise<number> {
-    if (filter.words === undefined || this.#engine.words !== undefined)
-      return this.#use((source) => source.count(filter), filter)
-    return countByScan((query, after, bounds) => this.page(query, after, bounds), filter)
+    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter)
+    return countByScan(this, filter)
   }
 
   async statistics(filter: BookFilter): Promise<Statistics> {
-    if (filter.words === undefined || this.#engine.words !== undefined)
-      return this.#use((source) => source.statistics(filter), filter)
-    return statisticsByScan((query, after, bounds) => this.page(query, after, bounds), filter)
+    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter)
+    return statisticsByScan(this, filter)
+  }
+
+  /** Whether the server can find the books itself: words only where it has an index of them. */
+  #isIndexed({ words }: BookFilter): boolean {
+    return words === undefined || this.#engine.words !== undefined
   }
 
   async #use<Result>(work: (source: ServerSource) => Promise<Result>, filter: BookFilter): Promise<Result> {

@@ -1,21 +1,17 @@
 import type { Book } from '../book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
-import { hasWords, wordsOf } from '../words.ts'
+import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from '../book-query.ts'
+import { hasWholeWords, hasWords } from '../words.ts'
 import { Collection } from './page.ts'
 import { collectStatistics } from './statistics.ts'
-import type { Page, PageBounds, Statistics } from './store.ts'
+import type { Page, PageBounds, Statistics, Store } from './store.ts'
+import { walk } from './walk.ts'
 
 /*
  * How words are searched where the server has no index of them: by reading all books that the other conditions let
  * through, part by part.
  */
 
-/** What is read at once. */
-const PART: PageBounds = { books: 1000, text: 64 * 1024 }
-
-const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
-
-type ReadPage = (query: BookQuery, after: Position | undefined, bounds: PageBounds) => Promise<Page>
+type Pages = Pick<Store, 'page'>
 
 /** Books in an order, of which those are wanted that `has` lets through. */
 interface Scan {
@@ -25,16 +21,16 @@ interface Scan {
   has(book: Book): boolean
 }
 
-/** Reads a page as Store.page promises it. @param read does so for queries without words. */
+/** Reads a page as Store.page promises it. @param pages of queries without words. */
 export async function pageByScan(
-  read: ReadPage,
+  pages: Pages,
   { filter: { words = [], ...filter }, order }: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
 ): Promise<Page> {
   const found = new Collection(bounds)
   for (const { fields, after: position, whole, has } of scans(order, after, words)) {
-    for await (const book of booksOf(read, { filter, order: fields }, position)) {
+    for await (const book of booksOf(pages, { filter, order: fields }, position)) {
       if (has(book)) found.add({ book, key: book }, whole)
       if (found.isComplete) return found.page(order)
     }
@@ -42,25 +38,22 @@ export async function pageByScan(
   return found.page(order)
 }
 
-/** Counts as Store.count promises it. @param read reads pages of any query. */
-export async function countByScan(read: ReadPage, filter: BookFilter): Promise<number> {
+/** Counts as Store.count promises it. @param pages of any query. */
+export async function countByScan(pages: Pages, filter: BookFilter): Promise<number> {
   let count = 0
-  for await (const _ of booksOf(read, { filter, order: BY_ID }, undefined)) count++
+  for await (const _ of booksOf(pages, { filter, order: BY_ID }, undefined)) count++
   return count
 }
 
-/** Counts as Store.statistics promises it. @param read reads pages of any query. */
-export function statisticsByScan(read: ReadPage, filter: BookFilter): Promise<Statistics> {
-  return collectStatistics(booksOf(read, { filter, order: BY_ID }, undefined))
+/** Counts as Store.statistics promises it. @param pages of any query. */
+export function statisticsByScan(pages: Pages, filter: BookFilter): Promise<Statistics> {
+  return collectStatistics(booksOf(pages, { filter, order: BY_ID }, undefined))
 }
 
 function scans(order: BookQuery['order'], after: Position | undefined, words: readonly string[]): Scan[] {
   if (order !== 'relevance')
     return [{ fields: order, after, whole: false, has: (book) => hasWords(book, words) }]
-  const isWhole = ({ title, author }: Book) => {
-    const own = new Set([...wordsOf(title), ...wordsOf(author)])
-    return words.every((word) => own.has(word))
-  }
+  const isWhole = (book: Book) => hasWholeWords(book, words)
   const [rank = 0, ...id] = after ?? []
   const first: Scan = { fields: BY_ID, after: after && id, whole: true, has: isWhole }
   const second: Scan = {
@@ -73,15 +66,9 @@ function scans(order: BookQuery['order'], after: Position | undefined, words: re
 }
 
 async function* booksOf(
-  read: ReadPage,
+  pages: Pages,
   query: BookQuery,
   after: Position | undefined,
 ): AsyncGenerator<Book, void> {
-  let position = after
-  for (;;) {
-    const page = await read(query, position, PART)
-    yield* JSON.parse(`[${page.json}]`) as Book[]
-    if (!page.more || page.last === undefined) return
-    position = page.last
-  }
+  for await (const page of walk(pages, query, after)) yield* JSON.parse(`[${page}]`) as Book[]
 }

@@ -1,53 +1,127 @@
-import type { Book, NewBook } from '../book.ts'
-import { describeError } from './connection-errors.ts'
+import type { Book, BookChanges, NewBook } from '../book.ts'
+import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
-import { StoreUnavailable } from './store.ts'
+import type { Value } from './query-sql.ts'
+import { attempt, type Faults, type Use } from './server-attempt.ts'
+import { type ImportTransaction, importIntoServer } from './server-import.ts'
+import { type QueryEngine, ServerQueries } from './server-query.ts'
+import { type WordIndex, WordUpkeep } from './server-words.ts'
+import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
+
+/** What differs between the engines: what they do on a connection for each promise of the store. */
+export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
+  readonly faults: Faults
+  /** Makes the index of words; undefined where the database has none. */
+  readonly words: ((use: Use<Connection>) => WordIndex) | undefined
+  /** Whether `create` stores the words of the book as well. */
+  readonly createsWords: boolean
+  create(connection: Connection, book: NewBook): Promise<Book>
+  find(connection: Connection, id: number): Promise<Book | undefined>
+  /** A page of the list of all books. @param after the id before its first. */
+  listPage(connection: Connection, after: number): Promise<Book[]>
+  update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
+  delete(connection: Connection, id: number, expected?: Book): Promise<boolean>
+  /** Runs a statement of a query. */
+  query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
+  importOn(connection: Connection): ImportTransaction
+}
+
+/** A store on a server. */
+export class ServerStore<Connection> implements Store {
+  readonly #pool: ConnectionPool<Connection>
+  readonly #engine: ServerEngine<Connection>
+  readonly #words: WordUpkeep | undefined
+  readonly #queries: ServerQueries
+
+  /** @param report tells the operator of something that takes time; one line. */
+  constructor(
+    pool: ConnectionPool<Connection>,
+    engine: ServerEngine<Connection>,
+    report: (message: string) => void,
+  ) {
+    this.#pool = pool
+    this.#engine = engine
+    const index = engine.words?.((work) => this.#use(work))
+    this.#words = index && new WordUpkeep(index, report)
+    this.#queries = new ServerQueries({
+      dialect: (words, query) => engine.dialect(words, query),
+      words: this.#words,
+      use: (work, time) =>
+        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), time),
+    })
+  }
+
+  async create(book: NewBook): Promise<Book> {
+    const created = await this.#use((connection) => this.#engine.create(connection, book))
+    if (!this.#engine.createsWords) this.#words?.noteWrite()
+    return created
+  }
+
+  find(id: number): Promise<Book | undefined> {
+    return this.#use((connection) => this.#engine.find(connection, id))
+  }
+
+  list(): AsyncIterable<string> {
+    return pages((after, time) => this.#use((connection) => this.#engine.listPage(connection, after), time))
+  }
+
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+    return this.#queries.page(query, after, bounds)
+  }
+
+  count(filter: BookFilter): Promise<number> {
+    return this.#queries.count(filter)
+  }
+
+  statistics(filter: BookFilter): Promise<Statistics> {
+    return this.#queries.statistics(filter)
+  }
+
+  async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
+    const updated = await this.#use((connection) => this.#engine.update(connection, id, changes, expected))
+    this.#words?.noteWrite()
+    return updated
+  }
+
+  delete(id: number, expected?: Book): Promise<boolean> {
+    return this.#use((connection) => this.#engine.delete(connection, id, expected))
+  }
+
+  async import(
+    groups: AsyncIterable<readonly ImportedBook[]>,
+    options: ImportOptions = {},
+  ): Promise<Imported> {
+    const { faults } = this.#engine
+    const transactionOn = (connection: Connection) => this.#engine.importOn(connection)
+    const imported = await importIntoServer(this.#pool, faults, transactionOn, groups, options)
+    this.#words?.noteWrite()
+    return imported
+  }
+
+  load() {
+    return this.#pool.load()
+  }
+
+  async close(): Promise<void> {
+    await this.#words?.close()
+    await this.#pool.close()
+  }
+
+  #use<Result>(work: (connection: Connection) => Promise<Result>, time?: number): Promise<Result> {
+    return attempt(this.#pool, this.#engine.faults, work, time)
+  }
+}
 
 /** The fields as values for the placeholders of a statement. */
 export function fieldsOf({ title, author, year }: NewBook): [title: string, author: string, year: number] {
   return [title, author, year]
 }
 
-/** Attempts at what the server rolls back for the sake of others. */
-const ATTEMPTS = 5
-
-/** What an engine knows of its errors. */
-export interface Faults {
-  /** The database cannot be used now, and may be later. */
-  isUnavailable(error: unknown): boolean
-  /** The work was rolled back for the sake of others, and can be done again. */
-  isRolledBack(error: unknown): boolean
-}
-
-/**
- * Does the work on a connection of the pool.
- * @param time that all attempts may take together, in milliseconds.
- * @throws StoreUnavailable for what Faults calls so; else what the work throws.
- */
-export async function attempt<Connection, Result>(
-  pool: ConnectionPool<Connection>,
-  faults: Faults,
-  work: (connection: Connection) => Promise<Result>,
-  time: number = DEADLINE,
-): Promise<Result> {
-  const end = Date.now() + time
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await pool.use(work, end - Date.now())
-    } catch (error) {
-      if (error instanceof StoreUnavailable) throw error
-      if (faults.isRolledBack(error) && attempts < ATTEMPTS) continue
-      if (faults.isUnavailable(error)) throw new StoreUnavailable(describeError(error), { cause: error })
-      throw error
-    }
-  }
-}
-
 /**
  * All books as pages of JSON text, each read when it is asked for. The first two have the time of one together,
  * because an answer begins only when both are there.
  */
-export async function* pages(read: (after: number, time: number) => Promise<Book[]>): AsyncIterable<string> {
+async function* pages(read: (after: number, time: number) => Promise<Book[]>): AsyncIterable<string> {
   const end = Date.now() + DEADLINE
   let after = 0
   for (let page = 1; ; page++) {

@@ -1,5 +1,5 @@
-import { wordsOf } from '../words.ts'
-import { StoreUnavailable } from './store.ts'
+import { wordsOfBook } from '../words.ts'
+import { within } from './deadline.ts'
 
 /** Books that are indexed in one step, at most, and about so many words. */
 export const STEP_BOOKS = 200
@@ -77,10 +77,7 @@ export class WordUpkeep {
    * @throws StoreUnavailable when it takes longer; else what the index throws.
    */
   async bringUpToDate(time: number): Promise<void> {
-    const { promise, reject } = Promise.withResolvers<never>()
-    const late = new StoreUnavailable('words are still being indexed, of many books that were there before')
-    const timer = setTimeout(() => reject(late), time)
-    await Promise.race([this.#pass(), promise]).finally(() => clearTimeout(timer))
+    await within(this.#pass(), time, 'words are still being indexed, of many books that were there before')
   }
 
   /** Ends when the step that is being done is. */
@@ -133,16 +130,11 @@ export class WordUpkeep {
 function wordsOfSome(books: readonly DueBook[]): BookWords[] {
   const step: BookWords[] = []
   let count = 0
-  for (const { id, title, author, fingerprint } of books) {
-    const words = wordsInIndex({ title, author })
-    step.push({ id, fingerprint, words })
+  for (const book of books) {
+    const words = wordsOfBook(book)
+    step.push({ id: book.id, fingerprint: book.fingerprint, words })
     count += words.length
     if (count >= STEP_WORDS) break
   }
   return step
-}
-
-/** The words by which a book is found, each once. */
-export function wordsInIndex({ title, author }: Pick<DueBook, 'title' | 'author'>): string[] {
-  return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }

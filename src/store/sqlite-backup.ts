@@ -1,7 +1,7 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
-import { synchronise } from './files.ts'
+import { giveName, partFileOf } from './part-file.ts'
 import { openConnection } from './sqlite-connection.ts'
 
 /** Pages copied between two reports of progress. */
@@ -31,15 +31,11 @@ export async function backupSqlite(
   if (!existsSync(source)) throw new BackupFailed(`there is no database ${source}`)
   if (!existsSync(directory)) throw new BackupFailed(`there is no directory ${directory}`)
   if (existsSync(target)) throw new BackupFailed(`${target} exists already; name another file`)
-  const part = join(directory, `.${basename(target)}.${process.pid}.part`)
+  const part = partFileOf(target)
   try {
     await copy(source, part, progress, signal)
     check(part)
-    synchronise(part)
-    // Taking the name first, so that a file that has come meanwhile is never replaced.
-    closeSync(openSync(target, 'wx'))
-    renameSync(part, target)
-    synchronise(directory)
+    giveName(part, target)
   } catch (error) {
     throw new BackupFailed(error instanceof Error ? error.message : String(error), { cause: error })
   } finally {

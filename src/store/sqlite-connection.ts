@@ -30,10 +30,15 @@ export function makeDurable(database: DatabaseSync): void {
       return
     } catch (error) {
       // SQLite does not wait for another process that changes the journal mode of a new file at the same time.
-      if (resultCode(error) !== BUSY || Date.now() > deadline) throw error
+      if (!isLocked(error) || Date.now() > deadline) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_INTERVAL)
     }
   }
+}
+
+/** Whether the error tells that another process holds the lock of the file. */
+export function isLocked(error: unknown): boolean {
+  return resultCode(error) === BUSY
 }
 
 /** Whether the error tells that the database cannot be used now, and may be later. */

@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads'
 import { errorOf, type Failed } from './sqlite-failure.ts'
 import type { ImportAnswer, ImportMessage } from './sqlite-import-thread.ts'
+import { SqliteThread } from './sqlite-thread.ts'
 import {
   type Imported,
   type ImportedBook,
@@ -55,41 +55,37 @@ function counts(answer: Answer): Imported {
 }
 
 class ImportThread {
-  readonly #thread: Worker
-  readonly #exit: Promise<unknown>
+  readonly #thread: SqliteThread<ImportMessage, ImportAnswer>
   readonly #asked: PromiseWithResolvers<Answer>[] = []
   #hasEnded = false
 
   constructor(path: string) {
-    this.#thread = new Worker(new URL('./sqlite-import-thread.ts', import.meta.url), {
-      workerData: path,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
-    })
-    let cause: unknown = new Error('it was terminated')
-    this.#thread.on('message', (answer: ImportAnswer) => this.#answered(answer))
-    this.#thread.on('error', (error) => {
-      cause = error
-    })
-    this.#exit = new Promise((resolve) => this.#thread.once('exit', resolve)).then(() => {
-      this.#hasEnded = true
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      const message = `the thread of an import died: ${reason}`
-      for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
-    })
+    this.#thread = new SqliteThread(
+      './sqlite-import-thread.ts',
+      path,
+      {
+        answered: (answer) => this.#answered(answer),
+        ended: (cause) => {
+          this.#hasEnded = true
+          const reason = cause instanceof Error ? cause.message : String(cause)
+          const message = `the thread of an import died: ${reason}`
+          for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
+        },
+      },
+      { maxYoungGenerationSizeMb: YOUNG_GENERATION },
+    )
   }
 
   async ask(message: ImportMessage): Promise<Answer> {
     if (this.#hasEnded) throw new StoreUnavailable('the thread of an import died')
     const asked = Promise.withResolvers<Answer>()
     this.#asked.push(asked)
-    this.#thread.postMessage(message)
+    this.#thread.post(message)
     return asked.promise
   }
 
-  /** Ends the thread when it has answered. */
-  async end(): Promise<void> {
-    this.#thread.postMessage(null)
-    await this.#exit
+  end(): Promise<void> {
+    return this.#thread.end()
   }
 
   #answered(answer: ImportAnswer): void {

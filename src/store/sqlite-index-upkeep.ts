@@ -9,10 +9,16 @@ const DELAY = 200
 const MAX_WRITES = 100_000
 
 /**
- * Between two steps, in milliseconds: other processes try to get the write lock now and then only, and would hardly
- * ever meet the moment in which it is free.
+ * Milliseconds between two steps, in which writes of this process are committed; and, after so many of work, for other
+ * processes: SQLite tries to get their lock every 100 ms, and might never meet a shorter one.
  */
-const PAUSE = 10
+const PAUSE = 1
+const [WORK, LONG_PAUSE] = [800, 150]
+
+/** The last of the books that somebody waits for. */
+interface Goal extends PromiseWithResolvers<void> {
+  readonly last: number
+}
 
 /** Decides when the index follows the writes: at once for a query, else when there is time. */
 export class IndexUpkeep {
@@ -20,6 +26,7 @@ export class IndexUpkeep {
   readonly #timer: NodeJS.Timeout
   /** Writes that the index may not have. */
   #writes = 0
+  #goals: Goal[] = []
 
   constructor(index: BookIndex) {
     this.#index = index
@@ -39,12 +46,33 @@ export class IndexUpkeep {
    * @throws what node:sqlite throws
    */
   async bringUpToDate(): Promise<void> {
-    const { last } = this.#index
-    while (this.#index.step().last < last) await pause(PAUSE)
+    const reached = Promise.withResolvers<void>()
+    // They are reached in the order of the calls.
+    const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)
+    this.#goals.push({ last, ...reached })
+    if (this.#goals.length === 1) this.#work()
+    await reached.promise
   }
 
   stop(): void {
     clearTimeout(this.#timer)
+  }
+
+  async #work(): Promise<void> {
+    let restedAt = Date.now()
+    for (;;) {
+      try {
+        const { last } = this.#index.step()
+        for (const { resolve } of this.#goals.filter((goal) => goal.last <= last)) resolve()
+        this.#goals = this.#goals.filter((goal) => goal.last > last)
+      } catch (error) {
+        for (const { reject } of this.#goals.splice(0)) reject(error)
+      }
+      if (this.#goals.length === 0) return
+      const isTired = Date.now() - restedAt > WORK
+      await pause(isTired ? LONG_PAUSE : PAUSE)
+      if (isTired) restedAt = Date.now()
+    }
   }
 
   // What fails in these two fails again for the query that needs it, and is told then.

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import { SORT_KEY_LENGTH } from '../book-query.ts'
-import { SEARCHED_LENGTH, wordsOf } from '../words.ts'
+import { SEARCHED_LENGTH, wordsOfBook } from '../words.ts'
 
 /**
  * Books in one transaction at most: the more, the more of them share a page of the index. Writes wait meanwhile, for
@@ -79,9 +79,10 @@ export class BookIndex {
     }
   }
 
-  #insert({ id, title, author, year }: Book): void {
+  #insert(book: Book): void {
+    const { id, title, author, year } = book
     this.#insertKeys.run(id, title, author, year)
-    this.#insertWords.run(id, [...new Set([...wordsOf(title), ...wordsOf(author)])].join(' '))
+    this.#insertWords.run(id, wordsOfBook(book).join(' '))
   }
 
   #remove(id: number): void {

@@ -1,11 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
-import { type Found, readPage, type Source } from './page.ts'
+import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
 import { type Select, selectStatistics } from './statistics.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
+
+/** So many books are soon sorted. */
+const FEW_BOOKS = 10_000
 
 /** Whether there are changes that the index does not have. */
 export function isIndexBehind(database: DatabaseSync): boolean {
@@ -28,7 +31,24 @@ export function readSqlitePage(
   const tables = needsIndex(query)
     ? { books: true, keys: true, words: query.filter.words !== undefined }
     : { books: true, keys: false, words: false }
-  return readPage(new Reading(database, tables), query, after, bounds)
+  const dialect = dialectOf(tables, needsIndex(query) && hasManyYears(database, query))
+  return readPage(new Reading(database, tables, dialect), query, after, bounds)
+}
+
+/**
+ * Whether the books are those of many years, in another order: then a page is found by going through all books in that
+ * order, sooner than by sorting those of the years.
+ */
+function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boolean {
+  const { yearMin, yearMax, ...others } = filter
+  const isRange = yearMin !== undefined || yearMax !== undefined
+  if (!isRange || Object.keys(others).length > 0 || order === 'relevance' || order[0]?.name === 'year')
+    return false
+  const { where, values } = conditionOf(filter, dialectOf(tablesOf(filter)))
+  return (
+    database.prepare(`SELECT 1 FROM book_keys WHERE ${where} LIMIT 1 OFFSET ?`).get(...values, FEW_BOOKS) !==
+    undefined
+  )
 }
 
 export function countBooks(database: DatabaseSync, filter: BookFilter): number {
@@ -52,17 +72,17 @@ class Reading implements Source {
   readonly #from: string
   readonly #columns: string
 
-  constructor(database: DatabaseSync, tables: Tables) {
-    this.dialect = dialectOf(tables)
+  constructor(database: DatabaseSync, tables: Tables, dialect: Dialect) {
+    this.dialect = dialect
     this.#database = database
     this.#from = joined(tables)
     const keys = tables.keys ? ', title_key, author_key, year_key' : ''
     this.#columns = `${this.dialect.key('id')} AS id, title, author, year${keys}`
   }
 
-  async read({ where, orderBy, values }: Run, books: number, text: number): Promise<Found[]> {
+  async read({ where, fields, values }: Run, books: number, text: number): Promise<Found[]> {
     const statement = this.#database.prepare(
-      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${where} ORDER BY ${orderBy} LIMIT ?`,
+      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
     )
     const found: Found[] = []
     let room = text
@@ -73,7 +93,7 @@ class Reading implements Source {
         book,
         key: { id, title: title_key ?? title, author: author_key ?? author, year: year_key ?? year },
       })
-      room -= Buffer.byteLength(title) + Buffer.byteLength(author)
+      room -= sizeOf(book)
       if (room <= 0) break
     }
     return found

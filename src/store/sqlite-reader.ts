@@ -1,12 +1,14 @@
-import { Worker } from 'node:worker_threads'
 import { errorOf } from './sqlite-failure.ts'
 import type { ReaderAnswer, ReaderMessage } from './sqlite-reader-thread.ts'
+import { SqliteThread } from './sqlite-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Questions that may wait; more are turned away at once. */
 const MAX_WAITING = 1000
 
 type Answer = Exclude<ReaderAnswer, { error: Error }>
+
+type Thread = SqliteThread<ReaderMessage, ReaderAnswer>
 
 interface Pending extends PromiseWithResolvers<Answer> {
   readonly message: ReaderMessage
@@ -15,7 +17,7 @@ interface Pending extends PromiseWithResolvers<Answer> {
 /** Asks the thread that answers queries, one question at a time. The thread is started with the first. */
 export class SqliteReader {
   readonly #path: string
-  #thread: Worker | undefined
+  #thread: Thread | undefined
   readonly #waiting: Pending[] = []
   #asked: Pending | undefined
 
@@ -40,11 +42,7 @@ export class SqliteReader {
   /** Ends the thread, once it has answered what it was asked; what waits fails. */
   async close(): Promise<void> {
     for (const { reject } of this.#waiting.splice(0)) reject(new StoreUnavailable('the store is closed'))
-    const thread = this.#thread
-    if (thread === undefined) return
-    const exit = new Promise((resolve) => thread.once('exit', resolve))
-    thread.postMessage(null)
-    await exit
+    await this.#thread?.end()
   }
 
   #askNext(): void {
@@ -52,7 +50,7 @@ export class SqliteReader {
     this.#asked = this.#waiting.shift()
     if (this.#asked === undefined) return
     this.#thread ??= this.#start()
-    this.#thread.postMessage(this.#asked.message)
+    this.#thread.post(this.#asked.message)
   }
 
   #answered(answer: ReaderAnswer): void {
@@ -63,22 +61,16 @@ export class SqliteReader {
     else asked?.resolve(answer)
   }
 
-  #start(): Worker {
-    const thread = new Worker(new URL('./sqlite-reader-thread.ts', import.meta.url), {
-      workerData: this.#path,
+  #start(): Thread {
+    return new SqliteThread('./sqlite-reader-thread.ts', this.#path, {
+      answered: (answer) => this.#answered(answer),
+      ended: (cause) => {
+        this.#thread = undefined
+        const asked = this.#asked
+        this.#asked = undefined
+        asked?.reject(new StoreUnavailable('the thread that answers queries died', { cause }))
+        this.#askNext()
+      },
     })
-    let cause: unknown = new Error('it was terminated')
-    thread.on('message', (answer: ReaderAnswer) => this.#answered(answer))
-    thread.on('error', (error) => {
-      cause = error
-    })
-    thread.on('exit', () => {
-      this.#thread = undefined
-      const asked = this.#asked
-      this.#asked = undefined
-      asked?.reject(new StoreUnavailable('the thread that answers queries died', { cause }))
-      this.#askNext()
-    })
-    return thread
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { isLocked } from './sqlite-connection.ts'
 import { StoreNotOpened } from './store.ts'
 
 /** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
@@ -18,8 +19,9 @@ const STEPS = [
    ) STRICT;
    PRAGMA application_id = ${APPLICATION_ID};`,
 
-  // What queries need beside the books: see sqlite-index.ts. The triggers note the books that it has to look at,
-  // whoever changed them.
+  // What queries need beside the books: see sqlite-index.ts. The statistics are of a large catalogue, where the choice
+  // of an index matters: how many books there are, and how many of them have the same keys. The triggers note the books
+  // that the index has to look at, whoever changed them.
   `CREATE TABLE book_keys (
      id         INTEGER PRIMARY KEY,
      title_key  TEXT    NOT NULL,
@@ -29,6 +31,20 @@ const STEPS = [
    CREATE INDEX book_keys_title ON book_keys (title_key);
    CREATE INDEX book_keys_author ON book_keys (author_key);
    CREATE INDEX book_keys_year ON book_keys (year_key);
+   CREATE INDEX book_keys_author_title ON book_keys (author_key, title_key);
+   CREATE INDEX book_keys_author_year ON book_keys (author_key, year_key);
+   CREATE INDEX book_keys_year_title ON book_keys (year_key, title_key);
+   CREATE INDEX book_keys_year_author ON book_keys (year_key, author_key);
+   ANALYZE book_keys;
+   INSERT INTO sqlite_stat1 VALUES
+     ('books', NULL, '1000000'),
+     ('book_keys', 'book_keys_title', '1000000 2'),
+     ('book_keys', 'book_keys_author', '1000000 20'),
+     ('book_keys', 'book_keys_year', '1000000 4000'),
+     ('book_keys', 'book_keys_author_title', '1000000 20 1'),
+     ('book_keys', 'book_keys_author_year', '1000000 20 2'),
+     ('book_keys', 'book_keys_year_title', '1000000 4000 1'),
+     ('book_keys', 'book_keys_year_author', '1000000 4000 2');
    CREATE VIRTUAL TABLE book_words USING fts5 (
      words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
    );
@@ -71,14 +87,16 @@ export function schemaVersion(database: DatabaseSync): number {
  * @throws StoreNotOpened as schemaVersion does.
  */
 export function ensureSchema(database: DatabaseSync): void {
-  database.exec('BEGIN IMMEDIATE')
   try {
+    database.exec('BEGIN IMMEDIATE')
     const missing = STEPS.slice(schemaVersion(database))
     for (const step of missing) database.exec(step)
     if (missing.length > 0) database.exec(`PRAGMA user_version = ${STEPS.length}`)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
+    // Another process is writing for long, as at the end of an import: so the file can be written.
+    if (isLocked(error) && schemaVersion(database) === STEPS.length) return
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The thread that writes: it waits for the disk so that the thread that answers requests never does. Each message
  * is a batch of writes, answered with their outcomes; or 'index', answered when the index has all that was committed
- * before; or null, which ends the thread.
+ * before; or 'changed', when another thread has written; or null, which ends the thread.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
@@ -10,7 +10,7 @@ import { GroupCommit, type Outcome, type Write } from './sqlite-group-commit.ts'
 import { BookIndex } from './sqlite-index.ts'
 import { IndexUpkeep } from './sqlite-index-upkeep.ts'
 
-export type WriterMessage = readonly Write[] | 'index' | null
+export type WriterMessage = readonly Write[] | 'index' | 'changed'
 export type WriterAnswer = readonly Outcome[] | 'indexed' | Failed
 
 /** Kibibytes of memory for pages, used as needed: a write to a page that is not there has to read it first. */
@@ -24,7 +24,7 @@ const upkeep = new IndexUpkeep(new BookIndex(database))
 
 const answer = (message: WriterAnswer) => parentPort?.postMessage(message)
 
-parentPort?.on('message', (message: WriterMessage) => {
+parentPort?.on('message', (message: WriterMessage | null) => {
   if (message === null) {
     upkeep.stop()
     database.close()
@@ -34,6 +34,8 @@ parentPort?.on('message', (message: WriterMessage) => {
       () => answer('indexed'),
       (error) => answer(asFailed(error)),
     )
+  } else if (message === 'changed') {
+    upkeep.noteWrites(0)
   } else {
     answer(groupCommit.commit(message))
     upkeep.noteWrites(message.length)

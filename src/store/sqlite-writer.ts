@@ -1,8 +1,8 @@
 import { channel } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
 import { errorOf } from './sqlite-failure.ts'
 import type { Outcome, Row, Write } from './sqlite-group-commit.ts'
+import { SqliteThread } from './sqlite-thread.ts'
 import type { WriterAnswer, WriterMessage } from './sqlite-writer-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -18,6 +18,8 @@ const groupCommits = channel('book-catalogue.group-commit')
 
 const turnOfEventLoop = promisify(setImmediate)
 
+type Thread = SqliteThread<WriterMessage, WriterAnswer>
+
 interface Pending {
   readonly write: Write
   readonly resolve: (row: Row | undefined) => void
@@ -31,7 +33,7 @@ interface Pending {
 export class SqliteWriter {
   readonly #path: string
   /** Undefined after it has died, until there is something to write again. */
-  #thread: Worker | undefined
+  #thread: Thread | undefined
   #waiting: Pending[] = []
   #waitingText = 0
   #committing: Pending[] = []
@@ -85,13 +87,14 @@ export class SqliteWriter {
 
   /**
    * Lets all writes wait, so that somebody else can write to the file without keeping the thread busy.
-   * @returns what ends it, when nothing is being committed any more.
+   * @returns when nothing is being committed any more, what ends it; then the index follows what was written.
    */
   async hold(): Promise<() => void> {
     this.#holders++
     if (this.#committing.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
     return () => {
       this.#holders--
+      this.#post('changed')
       this.#commit()
     }
   }
@@ -106,11 +109,7 @@ export class SqliteWriter {
       this.#drained = resolve
       if (this.#unanswered === 0) resolve()
     })
-    const thread = this.#thread
-    if (thread === undefined) return
-    const exit = new Promise((resolve) => thread.once('exit', resolve))
-    this.#post(null)
-    await exit
+    await this.#thread?.end()
   }
 
   /** Takes in what else arrives in this turn of the event loop. */
@@ -134,7 +133,7 @@ export class SqliteWriter {
 
   #post(message: WriterMessage): void {
     this.#thread ??= this.#start()
-    this.#thread.postMessage(message)
+    this.#thread.post(message)
   }
 
   #answered(answer: WriterAnswer): void {
@@ -159,27 +158,23 @@ export class SqliteWriter {
     }
   }
 
-  #start(): Worker {
-    const thread = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), {
-      workerData: this.#path,
+  #start(): Thread {
+    return new SqliteThread('./sqlite-writer-thread.ts', this.#path, {
+      answered: (answer) => this.#answered(answer),
+      ended: (cause) => this.#ended(cause),
     })
-    let cause: unknown = new Error('it was terminated')
-    thread.on('message', (answer: WriterAnswer) => this.#answered(answer))
-    thread.on('error', (error) => {
-      cause = error
-    })
-    thread.on('exit', () => {
-      this.#thread = undefined
-      const lost = this.#committing
-      this.#committing = []
-      for (const resolve of this.#idle.splice(0)) resolve()
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
-      for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
-      for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(reason, { cause }))
-      this.#commit()
-    })
-    return thread
+  }
+
+  #ended(cause: unknown): void {
+    this.#thread = undefined
+    const lost = this.#committing
+    this.#committing = []
+    for (const resolve of this.#idle.splice(0)) resolve()
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
+    for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
+    for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(reason, { cause }))
+    this.#commit()
   }
 }
 

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { within } from './deadline.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
@@ -20,7 +21,6 @@ import {
   type Statistics,
   type Store,
   StoreNotOpened,
-  StoreUnavailable,
 } from './store.ts'
 
 /** Bounds of a page of the list: books, and bytes of their texts unless it has a single one. */
@@ -28,10 +28,7 @@ const FIRST_PAGE_BOOKS = 50
 const PAGE_BOOKS = 1000
 const PAGE_TEXT = 64 * 1024
 
-/** The index follows an import after so long, in milliseconds: a command has ended by then. */
-const INDEX_DELAY = 200
-
-/** How long a query waits for the index, in milliseconds. */
+/** How long a query waits for the index, in milliseconds. The many books of an earlier release may take longer. */
 const INDEX_TIME = 4000
 
 /**
@@ -68,7 +65,6 @@ class SqliteStore implements Store {
   readonly #reader: SqliteReader
   readonly #path: string
   readonly #imports = new Set<Promise<unknown>>()
-  #indexing: NodeJS.Timeout | undefined
   readonly #select: StatementSync
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
@@ -140,10 +136,7 @@ class SqliteStore implements Store {
     const importing = importIntoSqlite(this.#path, groups, options, () => this.#writer.hold())
     this.#imports.add(importing)
     try {
-      const imported = await importing
-      clearTimeout(this.#indexing)
-      if (!options.dryRun) this.#indexing = setTimeout(() => this.#index(), INDEX_DELAY)
-      return imported
+      return await importing
     } finally {
       this.#imports.delete(importing)
     }
@@ -156,7 +149,6 @@ class SqliteStore implements Store {
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
-    clearTimeout(this.#indexing)
     await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#database.close()
   }
@@ -164,16 +156,11 @@ class SqliteStore implements Store {
   async #ask(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
     let answer = await this.#reader.ask({ question, isIndexed })
     if (answer === 'behind') {
-      await inTime(this.#writer.index())
+      await within(this.#writer.index(), INDEX_TIME, 'the index of the books is being built')
       answer = await this.#reader.ask({ question, isIndexed: true })
     }
     if (answer === 'behind') throw new Error('a question was not answered')
     return answer.result
-  }
-
-  /** So that the next query need not wait for it. What fails here fails again for that query. */
-  #index(): void {
-    this.#writer.index().catch(() => {})
   }
 
   /** The books of the next page of the list, at most so many and not too long together; undefined at its end. */
@@ -196,14 +183,6 @@ class SqliteStore implements Store {
   #textOfNext(after: number, books: number): number {
     return Number(this.#measure.get(after, books)?.text)
   }
-}
-
-/** @throws StoreUnavailable when the index takes too long, as for the many books of an earlier release. */
-async function inTime(indexed: Promise<void>): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const late = new StoreUnavailable('the index of the books is being built')
-  const timer = setTimeout(() => reject(late), INDEX_TIME)
-  await Promise.race([indexed, promise]).finally(() => clearTimeout(timer))
 }
 
 function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {

@@ -17,6 +17,12 @@ const CRLF = '\r\n'
 /** What a field cannot have unless it is in quotes (RFC 4180 §2.6). */
 const NEEDS_QUOTES = /[",\r\n]/
 
+/** Stands in a page between two books, and nowhere else: within a string the quote would be escaped (RFC 8259 §7). */
+const BETWEEN = '},{"id":'
+
+/** @returns how many books a page has; it must not be empty. */
+export const booksIn = (page: string): number => page.split(BETWEEN).length
+
 /** Those of the formats for files. */
 export const framings: Readonly<Record<Format, Framing>> = {
   csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', of: csvOf },
@@ -36,7 +42,6 @@ function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Between two books, and nowhere else, stands this: within a string the quote would be escaped (RFC 8259 §7). */
 function ndjsonOf(page: string): string {
-  return page === '' ? '' : `${page.replaceAll('},{"id":', '}\n{"id":')}\n`
+  return page === '' ? '' : `${page.replaceAll(BETWEEN, '}\n{"id":')}\n`
 }

@@ -140,7 +140,14 @@ function testImports(target: Target): void {
       for (const type of ['application/json', 'text/plain', 'csv', 'text/csv2']) {
         assertAnswer(await send('title,author,year\n', type), 415, 'Unsupported media type', null)
       }
-      for (const query of ['?dry_run=1', '?dry_run=', '?limit=1', '?dry_run=true&dry_run=true']) {
+      const malformed = ['?dry_run', '?dry_run=true&', '?&', '?dry_run=%FF', '?DRY_RUN=true']
+      for (const query of [
+        '?dry_run=1',
+        '?dry_run=',
+        '?limit=1',
+        '?dry_run=true&dry_run=true',
+        ...malformed,
+      ]) {
         assertAnswer(await send('title,author,year\n', CSV, query), 400, 'Invalid query parameter', null)
       }
     })

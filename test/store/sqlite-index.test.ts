@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import type { BookQuery } from '../../src/book-query.ts'
+import type { NewBook } from '../../src/book.ts'
+import type { BookQuery, Position } from '../../src/book-query.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { searchedWords } from '../../src/words.ts'
 import { booksOf, listAll } from './pages.ts'
@@ -30,6 +31,14 @@ async function search(store: Store, text: string): Promise<number[]> {
 
 const sorted = async (store: Store) =>
   booksOf((await store.page(ALL_BY_TITLE, undefined, PLENTY)).json).map(({ title }) => title)
+
+const titleOf = (number: number) => `word${number}`
+
+async function* groups(books: number): AsyncGenerator<NewBook[]> {
+  for (let i = 0; i < books; i += 1000) {
+    yield Array.from({ length: 1000 }, (_, j) => ({ title: titleOf(i + j), author: 'A', year: j }))
+  }
+}
 
 /** Waits until the index has all books, without a query that would see to it. */
 async function untilIndexed(path: string): Promise<void> {
@@ -123,6 +132,42 @@ describe('the index of a SQLite file', () => {
       words.map(({ id }) => id),
       books.map(({ id }) => id),
     )
+  })
+
+  it('lets other processes write while it follows an import', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(40_000))
+    using other = new DatabaseSync(file.path, { timeout: 2000 })
+    const isBehind = other.prepare('SELECT 1 FROM unindexed WHERE id <= 40000')
+    let written = 0
+    for (; isBehind.get() !== undefined; written++) {
+      other.exec("INSERT INTO books (title, author, year) VALUES ('Theirs', 'B', 2)")
+      await setTimeout(10)
+    }
+    assert.ok(written > 0, 'the index was never behind')
+    assert.equal((await search(store, 'theirs')).length, Math.min(written, PLENTY.books))
+    await store.close()
+  })
+
+  it('gives the books of so many years in any order that they are better not sorted', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(30_000))
+    const query: BookQuery = { filter: { yearMin: 100, yearMax: 800 }, order: ALL_BY_TITLE.order }
+    const found: string[] = []
+    let after: Position | undefined
+    for (let more = true; more; ) {
+      const page = await store.page(query, after, PLENTY)
+      found.push(...booksOf(page.json).map(({ title }) => title))
+      after = page.last
+      more = page.more
+    }
+    const expected = Array.from({ length: 30_000 }, (_, i) => i).filter(
+      (i) => 100 <= i % 1000 && i % 1000 <= 800,
+    )
+    assert.deepEqual(found, expected.map(titleOf).sort())
+    await store.close()
   })
 
   it('cannot follow while another process holds the write lock: a query then fails, and works afterwards', async () => {

@@ -45,6 +45,20 @@ describe('opening an SQLite file', () => {
     await store.close()
   })
 
+  it('opens a file to which another process is writing for long', async () => {
+    using file = newFile()
+    const first = await openFile(file.path)
+    await first.create(BOOK)
+    await first.close()
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    const store = await openFile(file.path)
+    assert.deepEqual({ ...(await store.find(1)) }, { id: 1, ...BOOK })
+    other.exec('ROLLBACK')
+    assert.equal((await store.create(BOOK)).id, 2)
+    await store.close()
+  })
+
   for (const journal of ['wal', 'delete']) {
     it(`refuses a newer version's file (journal_mode ${journal}), names both versions, changes nothing`, async () => {
       using file = newFile()

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
 import type { Databases, Row } from './database-server.ts'
-import { databaseUrl, nameIn } from './database-url.ts'
+import { serverDatabases } from './server-databases.ts'
 
 /**
  * @param url of an administrator, who may create users and databases.
@@ -9,37 +8,23 @@ import { databaseUrl, nameIn } from './database-url.ts'
  */
 export function mysqlDatabases(url: string, ca?: string): Databases {
   const run = (url: string, ...statements: string[]) => runAll(url, ca, statements)
-  const { hostname, port } = new URL(url)
-  return {
+  return serverDatabases(url, {
     engine: 'mysql',
-    host: hostname,
-    port: Number(port || 3306),
-    url,
-    async createDatabase() {
-      const name = `books_${randomBytes(6).toString('hex')}`
-      const password = randomBytes(12).toString('hex')
-      await run(
-        url,
-        `CREATE DATABASE ${name}`,
-        `CREATE USER '${name}'@'%' IDENTIFIED BY '${password}'`,
-        // In the name of a database, _ stands for any character.
-        `GRANT ALL ON \`${name.replace('_', '\\_')}\`.* TO '${name}'@'%'`,
-      )
-      return databaseUrl(url, name, password)
-    },
-    async dropDatabase(dropped) {
-      const name = nameIn(dropped)
+    defaultPort: 3306,
+    run,
+    creation: (name, password) => [
+      `CREATE DATABASE ${name}`,
+      `CREATE USER '${name}'@'%' IDENTIFIED BY '${password}'`,
+      // In the name of a database, _ stands for any character.
+      `GRANT ALL ON \`${name.replace('_', '\\_')}\`.* TO '${name}'@'%'`,
+    ],
+    async drop(name) {
       const open = await run(url, `SELECT id FROM information_schema.processlist WHERE user = '${name}'`)
       // Transactions that are open would hold the drop up. A connection may have ended meanwhile.
       for (const { id } of open) await run(url, `KILL ${id}`).catch(() => {})
       await run(url, `DROP DATABASE ${name}`, `DROP USER '${name}'@'%'`)
     },
-    query(sql, database) {
-      const admin = new URL(url)
-      if (database !== undefined) admin.pathname = nameIn(database)
-      return run(admin.href, sql)
-    },
-  }
+  })
 }
 
 /** @returns the rows of the last statement. */

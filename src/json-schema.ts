@@ -1,0 +1,35 @@
+/** A JSON Schema (draft 7), as far as the service writes any. */
+export interface Schema {
+  readonly $id?: string
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean' | 'null'
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+  readonly [keyword: string]: unknown
+}
+
+/** That of an object, with each field of the type. */
+export interface ObjectSchema<Type> extends Schema {
+  readonly type: 'object'
+  readonly properties: Properties<Type>
+}
+
+type Properties<Type> = { readonly [Name in keyof Type]-?: Schema }
+
+/** What else a schema says. */
+type Keywords = Pick<Schema, '$id' | 'description' | 'examples'>
+
+/** The schema of an object that has all of the fields. */
+export function objectSchema<Type>(
+  properties: Properties<Type>,
+  keywords: Keywords = {},
+): ObjectSchema<Type> {
+  return { type: 'object', required: Object.keys(properties), properties, ...keywords }
+}
+
+/** The schema of an object that may lack any of the fields. */
+export function partialSchema<Type>(
+  properties: Properties<Type>,
+  keywords: Keywords = {},
+): ObjectSchema<Partial<Type>> {
+  return { type: 'object', properties, ...keywords }
+}

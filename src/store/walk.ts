@@ -1,0 +1,24 @@
+import type { BookQuery, Position } from '../book-query.ts'
+import type { PageBounds, Store } from './store.ts'
+
+/** Bounds of a page that is read as a part of a longer list. */
+export const PART: PageBounds = { books: 1000, text: 64 * 1024 }
+
+/**
+ * All books of a query after a position, as pages of JSON text as Store.list makes them: none is empty, and each is
+ * read when it is asked for.
+ */
+export async function* walk(
+  store: Pick<Store, 'page'>,
+  query: BookQuery,
+  after: Position | undefined,
+): AsyncGenerator<string, void> {
+  let position = after
+  for (;;) {
+    const page = await store.page(query, position, PART)
+    if (page.last === undefined) return
+    yield page.json
+    if (!page.more) return
+    position = page.last
+  }
+}

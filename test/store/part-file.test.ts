@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, it } from 'node:test'
+import { giveName, partFileOf } from '../../src/store/part-file.ts'
+import { straceMissing } from '../faults/strace.ts'
+import { temporaryDirectory } from '../support/service.ts'
+
+const SOURCE = resolve(import.meta.dirname, '../../src/store/part-file.ts')
+const skip = process.env.FAULTS !== 'required' && straceMissing
+
+/** Gives a part its name as `giveName` does, in a process in which system calls fail. @returns what it says. */
+function giveNameWhile(faults: readonly string[], part: string, path: string): string {
+  const script = `
+    import { giveName } from ${JSON.stringify(SOURCE)}
+    const [part, path] = process.argv.slice(1)
+    try { giveName(part, path) } catch ({ code }) { process.stdout.write(code) }`
+  const inject = faults.flatMap((fault) => ['-e', `inject=${fault}`])
+  const node = [process.execPath, '--input-type=module', '--eval', script, part, path]
+  return execFileSync('strace', ['-f', '-o', '/dev/null', ...inject, ...node], { encoding: 'utf8' })
+}
+
+describe('a file that takes its name when it is complete', () => {
+  /** A directory with a complete part. */
+  const complete = () => {
+    const { path: directory, remove } = temporaryDirectory()
+    const path = join(directory, 'new')
+    const part = partFileOf(path)
+    writeFileSync(part, 'complete')
+    return { directory, part, path, [Symbol.dispose]: remove }
+  }
+
+  it('has it then, and no other', () => {
+    using file = complete()
+    giveName(file.part, file.path)
+    assert.deepEqual(readdirSync(file.directory), ['new'])
+    assert.equal(readFileSync(file.path, 'utf8'), 'complete')
+  })
+
+  it('does not take it from another', () => {
+    using file = complete()
+    writeFileSync(file.path, 'other')
+    assert.throws(() => giveName(file.part, file.path), { code: 'EEXIST' })
+    assert.equal(readFileSync(file.path, 'utf8'), 'other')
+  })
+
+  describe('where files cannot have two names', { skip }, () => {
+    const NO_LINKS = 'link,linkat:error=EPERM'
+
+    it('has it then, and no other', () => {
+      using file = complete()
+      assert.equal(giveNameWhile([NO_LINKS], file.part, file.path), '')
+      assert.deepEqual(readdirSync(file.directory), ['new'])
+      assert.equal(readFileSync(file.path, 'utf8'), 'complete')
+    })
+
+    it('does not take it from another', () => {
+      using file = complete()
+      writeFileSync(file.path, 'other')
+      assert.equal(giveNameWhile([NO_LINKS], file.part, file.path), 'EEXIST')
+      assert.equal(readFileSync(file.path, 'utf8'), 'other')
+    })
+
+    it('leaves no empty file behind when it cannot have it', () => {
+      using file = complete()
+      const faults = [NO_LINKS, 'rename,renameat,renameat2:error=EIO']
+      assert.equal(giveNameWhile(faults, file.part, file.path), 'EIO')
+      assert.deepEqual(readdirSync(file.directory), [`.new.${process.pid}.part`])
+    })
+  })
+})
