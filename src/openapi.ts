@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
@@ -17,6 +19,8 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+const WEB = join(import.meta.dirname, '../web')
 
 /** Serves the OpenAPI document of all routes registered after it, and a page where a person can try them. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
@@ -56,6 +60,9 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
     }),
   })
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
+  const [colours, look, script] = await Promise.all(
+    ['colours.css', 'docs/theme.css', 'docs/theme.js'].map((name) => readFile(join(WEB, name), 'utf8')),
+  )
   await app.register(async (pages) => {
     pages.addHook('onRequest', (_request, reply, done) => {
       reply.header('x-content-type-options', 'nosniff')
@@ -64,7 +71,11 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
     await pages.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: CONTENT_SECURITY_POLICY,
-      theme: { title: 'Book Catalogue API' },
+      theme: {
+        title: 'Book Catalogue API',
+        css: [{ filename: 'theme.css', content: `${colours}${look}` }],
+        js: [{ filename: 'theme.js', content: `${script}` }],
+      },
       uiConfig: {
         layout: 'BaseLayout',
         tryItOutEnabled: true,

@@ -14,7 +14,12 @@ const LIBRARY_FILES = [
   'lit-html/directive-helpers.js',
   'lit-html/directives/live.js',
   'lit-html/directives/repeat.js',
+  'uplot/dist/uPlot.esm.js',
+  'uplot/dist/uPlot.min.css',
 ]
+
+/** Modules that are loaded only when they are needed. */
+const LATER = new Set(['plot.js', 'uplot/dist/uPlot.esm.js'])
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -44,7 +49,7 @@ export interface WebFiles {
   readonly files: ReadonlyMap<string, WebFile>
 }
 
-/** Reads and compresses the web page, with the parts of its library. */
+/** Reads and compresses the web page, with the parts of its libraries. */
 export async function readWebFiles(): Promise<WebFiles> {
   const contents = await readContents()
   const digest = createHash('sha256')
@@ -55,9 +60,13 @@ export async function readWebFiles(): Promise<WebFiles> {
 
   const root = `/web/${version}/`
   const importMap = JSON.stringify({
-    imports: { 'lit-html': `${root}lit-html/lit-html.js`, 'lit-html/': `${root}lit-html/` },
+    imports: {
+      'lit-html': `${root}lit-html/lit-html.js`,
+      'lit-html/': `${root}lit-html/`,
+      uplot: `${root}uplot/dist/uPlot.esm.js`,
+    },
   })
-  const modules = [...contents.keys()].filter((name) => name.endsWith('.js'))
+  const modules = [...contents.keys()].filter((name) => name.endsWith('.js') && !LATER.has(name))
   const head = [
     `<script type="importmap">${importMap}</script>`,
     ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),

@@ -5,6 +5,7 @@ import { browserMissing, launchBrowser } from './support/browser.ts'
 import { logIn } from './support/client.ts'
 import { ACCOUNT, type Service, startService, temporaryDirectory } from './support/service.ts'
 import { useService } from './support/use-service.ts'
+import { assertAccessible, logInOn, openPage, screenshot } from './web/page.ts'
 
 describe('/docs in a browser', { skip: browserMissing }, () => {
   const directory = temporaryDirectory()
@@ -94,6 +95,27 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     )
     await framing.close()
   })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has the colours of the catalogue and leads back to it, in ${colorScheme}`, async () => {
+      const other = await openPage(browser, service.url, { colorScheme })
+      const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
+      const catalogue = await background('document.documentElement')
+      await logInOn(other)
+      await other.getByRole('link', { name: 'API' }).click()
+      await other.locator('.opblock').first().waitFor()
+      await other.locator('[id$="-createBook"] .opblock-summary-control').click()
+      await other.locator('[id$="-createBook"] .execute').click()
+      await other.locator('.live-responses-table').waitFor()
+      assert.equal(await background('document.body'), catalogue)
+      // The structure is the library's.
+      await assertAccessible(other, ['color-contrast', 'document-title', 'html-has-lang', 'button-name'])
+      await screenshot(other, `docs-${colorScheme}`)
+      await other.getByRole('link', { name: 'Book Catalogue' }).click()
+      await other.getByLabel('Username').waitFor()
+      await other.context().close()
+    })
+  }
 
   it('asks nothing of any other server, and meets no error', () => {
     assert.deepEqual([...requested], [service.url])

@@ -13,6 +13,10 @@ let message = ''
 /** What they are of. @type {string | undefined} */
 let shown
 let abort = new AbortController()
+/** What draws them, once it has been loaded. @type {typeof import('./plot.js') | undefined} */
+let plot
+/** What is drawn, and how wide. @type {{ statistics?: Statistics, width?: number }} */
+let drawn = {}
 
 /** Counts anew if the charts are open, after the books or the filter have changed. @param {string} filter @param {() => void} changed */
 export async function updateCharts(filter, changed) {
@@ -23,79 +27,119 @@ export async function updateCharts(filter, changed) {
   const { signal } = abort
   shown = filter
   try {
-    const response = await call('GET', `/books/statistics${filter && '?'}${filter}`, { signal })
+    const [response, loaded] = await Promise.all([
+      call('GET', `/books/statistics${filter && '?'}${filter}`, { signal }),
+      // Most visits do not need it.
+      import('./plot.js'),
+    ])
     statistics = (await response.json()).data
+    plot = loaded
     message = ''
   } catch (error) {
     if (wasAborted(error)) return
     shown = undefined
     statistics = undefined
-    message = 'The books cannot be counted now.'
+    message =
+      error instanceof TypeError
+        ? 'The charts cannot be loaded. Try again after a reload.'
+        : 'The books cannot be counted now.'
   }
   if (!signal.aborted) changed()
 }
 
 /**
- * The books by decade and by author; a bar is a button, so that the keyboard and a screen reader have it too.
+ * The books by decade and by author. On each bar of the drawing lies a button, so that the mouse, the keyboard and a
+ * screen reader have it.
  * @param {string} filter @param {Listener} listener
  */
 export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
   const toggle = (/** @type {Event} */ event) => {
     isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
-    if (isOpen && shown !== filter) void updateCharts(filter, changed)
+    if (!isOpen) return
+    if (shown !== filter) void updateCharts(filter, changed)
+    // They may have come while there was no space to draw them.
+    else changed()
   }
-  return html`<details class="charts" @toggle=${toggle}>
+  return html`<section aria-label="Charts"><details class="charts" @toggle=${toggle}>
     <summary>At a glance</summary>
     <p class="error" role="alert">${message}</p>
-    ${statistics === undefined ? nothing : html`${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}`}
-  </details>`
+    ${
+      statistics === undefined
+        ? nothing
+        : statistics.decades.length === 0
+          ? html`<p>There are no books to count.</p>`
+          : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
+    }
+  </details></section>`
 }
+
+/** Draws the bars below the buttons, if they or the space for them have changed. */
+export function drawCharts() {
+  const [columns, rows] = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.charts .plot'))
+  const width = columns?.parentElement?.clientWidth ?? 0
+  if (!plot || !statistics || !columns || !rows || width === 0) return
+  if (drawn.statistics === statistics && drawn.width === width) return
+  drawn = { statistics, width }
+  const { decades, authors } = statistics
+  const inner = plot.drawColumns(
+    columns,
+    decades.map(({ decade }) => yearText(decade)),
+    decades.map(({ books }) => books),
+    width,
+  )
+  columns.parentElement?.style.setProperty('--inner', `${inner}px`)
+  // Most books are of the last decades.
+  columns.parentElement?.scrollTo(columns.parentElement.scrollWidth, 0)
+  const names = Math.min(width * 0.42, 240)
+  rows.parentElement?.style.setProperty('--names', `${names}px`)
+  plot.drawRows(
+    rows,
+    authors.map(({ books }) => books),
+    width,
+    names,
+  )
+}
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  drawn = {}
+  drawCharts()
+})
 
 /** @param {Statistics} statistics @param {(first: number) => void} choose */
-function decades({ decades }, choose) {
-  const most = Math.max(...decades.map(({ books }) => books))
-  return html`<section aria-labelledby="decades-title">
-    <h2 id="decades-title">Books by decade</h2>
-    <ol class="decades" tabindex="0" aria-label="Decades">
-      ${decades.map(
-        ({ decade, books }) => html`<li>
-          <button type="button" title="${decade}: ${count(books)}" aria-label="${decade}: ${count(books)}" @click=${() => choose(decade)}>
-            ${bar(10, 100, 10, (100 * books) / most)}
-            <span>${decade}</span>
-          </button>
-        </li>`,
-      )}
+const decades = ({ decades }, choose) => html`<section aria-labelledby="decades-title">
+  <h2 id="decades-title">Books by decade</h2>
+  <div class="decades">
+    <div class="plot" aria-hidden="true"></div>
+    <ol>
+      ${decades.map(({ decade, books }) => {
+        const label = `${decade}: ${count(books)}`
+        return html`<li><button type="button" title=${label} aria-label=${label} @click=${() => choose(decade)}></button></li>`
+      })}
     </ol>
-  </section>`
-}
+  </div>
+</section>`
 
 /** @param {Statistics} statistics @param {(author: string) => void} choose */
-function authors({ authors }, choose) {
-  const most = Math.max(...authors.map(({ books }) => books))
-  return html`<section aria-labelledby="authors-title">
-    <h2 id="authors-title">Most frequent authors</h2>
-    <ol class="authors" tabindex="0" aria-label="Authors">
+const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-title">
+  <h2 id="authors-title">Most frequent authors</h2>
+  <div class="authors">
+    <div class="plot" aria-hidden="true"></div>
+    <ol>
       ${authors.map(
         ({ author, books }) => html`<li>
-          <button type="button" ?disabled=${author === ''} @click=${() => choose(author)}>
+          <button type="button" title=${author} ?disabled=${author === ''} @click=${() => choose(author)}>
             <span class="name" dir="auto">${author || '(no author)'}</span>
-            ${bar(100, 10, (100 * books) / most, 10)}
             <span>${count(books)}</span>
           </button>
         </li>`,
       )}
     </ol>
-  </section>`
-}
+  </div>
+</section>`
 
-/** A bar from the lower left corner. Sizes as attributes: the policy of the page forbids styles in elements. @param {number} width @param {number} height @param {number} barWidth @param {number} barHeight */
-const bar = (width, height, barWidth, barHeight) => html`<svg
-  viewBox="0 0 ${width} ${height}"
-  preserveAspectRatio="none"
-  aria-hidden="true"
->
-  <rect y=${height - barHeight} width=${barWidth} height=${barHeight} />
-</svg>`
+/** A year in the space that a bar has. @param {number} year */
+const yearText = (year) =>
+  Math.abs(year) < 100_000 ? String(year) : new Intl.NumberFormat('en', { notation: 'compact' }).format(year)
 
 /** @param {number} books */
 const count = (books) => `${books.toLocaleString('en')} ${books === 1 ? 'book' : 'books'}`

@@ -1,5 +1,5 @@
 import { tell } from './notices.js'
-import { call, Refused } from './service.js'
+import { Away, call, Refused } from './service.js'
 
 /** @typedef {import('./service.js').Book} Book */
 
@@ -52,7 +52,11 @@ export function deleteLater(book, tag, changed) {
     } catch (error) {
       if (error instanceof Refused && error.status === 404) return
       const reason =
-        error instanceof Refused && error.status === 412 ? 'somebody has changed it meanwhile' : String(error)
+        error instanceof Refused && error.status === 412
+          ? 'somebody has changed it meanwhile'
+          : error instanceof Away
+            ? 'the service does not answer'
+            : String(error)
       show()
       tell({ text: `“${book.title.slice(0, 60)}” was not deleted: ${reason}.` })
     }

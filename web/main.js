@@ -1,14 +1,15 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { filterOf, queryOf, readAddress, writeAddress } from './address.js'
-import { charts, updateCharts } from './charts.js'
+import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
+import { exportBooks } from './export.js'
 import { bookTable, placeRows, rowsInSight } from './list.js'
 import { logOut, startLogin } from './login.js'
 import { BookPages, countBooks } from './pages.js'
 import { Refused, wasAborted } from './service.js'
-import { chooseFile, exportBooks, startTransfer } from './transfer.js'
+import { chooseFile, startTransfer } from './transfer.js'
 
 /** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
 const TYPING_PAUSE = 80
@@ -29,6 +30,8 @@ let timer
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retrying
 let counting = new AbortController()
+/** Whether the service did not answer when it was last asked for books. */
+let isAway = false
 
 /** Shows the books of the view, from the first. */
 function load() {
@@ -49,18 +52,29 @@ function arrived(some) {
     count = pages.isComplete ? pages.length : undefined
     draw()
     document.querySelector('.rows')?.scrollTo(0, 0)
-    if (!pages.isComplete) void countLater()
+    if (!pages.isComplete && pages.error === undefined) void countLater()
   }
   if (some === pages) {
-    if (pages.error !== undefined && !(pages.error instanceof Refused)) {
-      clearTimeout(retrying)
-      retrying = setTimeout(() => pages.retry(), AWAY_PAUSE)
-    }
+    // As cursors are after a restart with another key.
+    if (pages.error instanceof Refused && pages.error.status === 400 && pages.length > 0) return load()
+    const wasAway = isAway
+    isAway = pages.error !== undefined && !(pages.error instanceof Refused)
+    clearTimeout(retrying)
+    if (isAway) retrying = setTimeout(() => pages.retry(), AWAY_PAUSE)
+    else if (wasAway) countAgain()
     draw()
   }
 }
 
+/** What could not be counted while the service was away. */
+function countAgain() {
+  if (pages.isComplete) count = pages.length
+  else if (count === undefined) void countLater()
+  void updateCharts(filterOf(view), draw)
+}
+
 async function countLater() {
+  counting.abort()
   counting = new AbortController()
   const { signal } = counting
   await new Promise((resolve) => setTimeout(resolve, COUNT_PAUSE))
@@ -100,6 +114,7 @@ function draw() {
   const element = document.getElementById('app')
   if (element === null) return
   render(page(), element)
+  drawCharts()
   if (pages !== undefined) placeRows(pages.length)
 }
 
@@ -109,7 +124,7 @@ const page = () => html`
     <nav aria-label="Catalogue">
       <button type="button" class="main" @click=${addBook}>Add a book</button>
       <button type="button" @click=${chooseFile}>Import…</button>
-      <button type="button" @click=${() => exportBooks(queryOf(view))}>Export</button>
+      <button type="button" @click=${() => exportBooks(queryOf(view))}>Export…</button>
       <a href="/docs">API</a>
       <button type="button" @click=${logOut}>Log out</button>
     </nav>
@@ -150,18 +165,19 @@ function countText() {
 
 function content() {
   if (pages === undefined) return html`<p class="state">Reading the catalogue…</p>`
-  if (pages.error instanceof Refused) {
-    return state(
-      'There is nothing to search for',
-      'A search needs at least one word, and at most 32.',
-      'Show all books',
-      showAll,
-    )
-  }
-  if (pages.error !== undefined && pages.length === 0) {
-    return state('The service does not answer', 'It is tried again every few seconds.', 'Try now', () =>
-      pages.retry(),
-    )
+  const { error } = pages
+  const retry = () => pages.retry()
+  if (error !== undefined && pages.length === 0) {
+    if (!(error instanceof Refused))
+      return state('The service does not answer', 'It is tried again every few seconds.', 'Try now', retry)
+    return error.status === 400
+      ? state(
+          'There is nothing to search for',
+          'A search needs at least one word, and at most 32.',
+          'Show all books',
+          showAll,
+        )
+      : state('The books cannot be shown', error.message, 'Try again', retry)
   }
   if (pages.isComplete && pages.length === 0) {
     return isFiltered()
@@ -172,7 +188,14 @@ function content() {
     <div class="rows" tabindex="-1" @scroll=${drawRows}>
       ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => void editBook(id) })}
     </div>
-    ${pages.error === undefined ? nothing : html`<p class="away" role="alert">The service does not answer. It is tried again every few seconds.</p>`}
+    ${
+      error === undefined
+        ? nothing
+        : html`<p class="away" role="alert">
+            ${error instanceof Refused ? error.message : 'The service does not answer. It is tried again every few seconds.'}
+            <button type="button" @click=${retry}>Try now</button>
+          </p>`
+    }
   `
 }
 

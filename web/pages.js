@@ -27,6 +27,8 @@ export class BookPages {
   #abort = new AbortController()
   /** @type {Set<Page | 'next'>} */
   #reading = new Set()
+  /** The rows last asked for. */
+  #rows = { first: 0, end: 0 }
 
   /**
    * @param {string} query parameters of GET /books.
@@ -50,7 +52,7 @@ export class BookPages {
     return this.#next === undefined
   }
 
-  /** Why the next page could not be read. */
+  /** Why books could not be read. */
   get error() {
     return this.#error
   }
@@ -66,11 +68,13 @@ export class BookPages {
    * @param {number} first @param {number} end
    */
   reach(first, end) {
+    this.#rows = { first, end }
     const from = this.#indexOf(first)
     const to = this.#indexOf(end)
     for (const [index, page] of this.#pages.entries()) {
       if (index < from - KEPT || index > to + KEPT) page.books = undefined
-      else if (page.books === undefined && index >= from && index <= to) void this.#read(page)
+      else if (page.books === undefined && index >= from && index <= to && this.#error === undefined)
+        void this.#read(page)
     }
     if (this.#error === undefined && end + PAGE_LENGTH / 2 >= this.length) void this.#readNext()
   }
@@ -78,7 +82,8 @@ export class BookPages {
   /** Tries again after an error. */
   retry() {
     this.#error = undefined
-    void this.#readNext()
+    this.reach(this.#rows.first, this.#rows.end)
+    if (this.#reading.size === 0) this.#changed()
   }
 
   /** Puts a book in the place of the one with its id. @param {Book} book */
@@ -140,12 +145,13 @@ export class BookPages {
         each.start = start
         start += each.length
       }
-      this.#changed()
-    } catch {
-      // Asked for again when the rows are next looked at.
+    } catch (error) {
+      if (this.#abort.signal.aborted) return
+      this.#error = error
     } finally {
       this.#reading.delete(page)
     }
+    this.#changed()
   }
 
   /** @param {string} path */

@@ -1,4 +1,5 @@
 import { html, nothing, render } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
 import { tell } from './notices.js'
 import { Away, call, currentToken, Refused } from './service.js'
 
@@ -7,12 +8,25 @@ import { Away, call, currentToken, Refused } from './service.js'
  * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, faulty: number, faults: Fault[] }} Report
  */
 
+/** The service cannot serve now, as while another file is imported. */
+class Busy extends Away {}
+
+/** How often a check is sent to a service that is busy, and how long to wait in between, in milliseconds. */
+const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
+
 /** @type {File | undefined} */
 let file
+/** Whether it was dropped on the page: then the field for a file does not show it. */
+let isDropped = false
 /** @type {Report | undefined} */
 let report
-let skipExisting = false
+/** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
+let skipExisting = true
 let message = ''
+/** Whether books are being stored, and not only checked. */
+let isStoring = false
+/** Ends the check that is under way. */
+let abort = new AbortController()
 /** The part of the file that is sent, from 0 to 1; undefined while nothing is. @type {number | undefined} */
 let progress
 /** @type {() => void} */
@@ -25,7 +39,9 @@ export function startTransfer(whenImported) {
   addEventListener('drop', (event) => {
     event.preventDefault()
     const [first] = event.dataTransfer?.files ?? []
-    if (first !== undefined && currentToken() !== '') open(first)
+    if (first === undefined || currentToken() === '') return
+    if (isStoring) tell({ text: 'Another file is being imported.' })
+    else open(first)
   })
 }
 
@@ -33,61 +49,123 @@ export const chooseFile = () => open(undefined)
 
 /** @param {File | undefined} chosen */
 function open(chosen) {
-  message = ''
-  choose(chosen)
+  if (!isStoring) {
+    choose(chosen)
+    isDropped = chosen !== undefined
+  }
   const element = dialog()
   if (!element?.open) element?.showModal()
+  draw()
 }
 
 /** @param {File | undefined} chosen */
 function choose(chosen) {
+  abort.abort()
   file = chosen
+  isDropped = false
   report = undefined
+  message = ''
+  progress = undefined
   draw()
-  if (file !== undefined) void run(true)
+  if (file !== undefined) return void check(file)
+  // Or the same file could not be chosen once more.
+  const input = /** @type {HTMLInputElement | null | undefined} */ (dialog()?.querySelector('[type=file]'))
+  if (input) input.value = ''
 }
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#transfer dialog'))
 
-/** @param {boolean} isDryRun */
-async function run(isDryRun) {
-  if (file === undefined) return
+/** Asks what would become of the file; nothing is stored. @param {File} chosen */
+async function check(chosen) {
+  abort.abort()
+  abort = new AbortController()
+  const { signal } = abort
+  report = undefined
   message = ''
   progress = 0
   draw()
   try {
-    const result = await send(file, `/books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
-    if (isDryRun) report = result
-    else {
-      dialog()?.close()
-      tell({ text: `Imported ${result.added.toLocaleString('en')} books.` })
-      imported()
-    }
+    const result = await sendWhileBusy(chosen, signal)
+    if (signal.aborted) return
+    report = result
   } catch (error) {
-    message =
-      error instanceof Away
-        ? `${error.message}. Either all books of the file were stored or none; a second attempt without those that are there does no harm.`
-        : String(error instanceof Refused ? error.message : error)
+    if (signal.aborted) return
+    message = error instanceof Away ? `${error.message}. Nothing was stored.` : explain(error)
+  }
+  progress = undefined
+  draw()
+}
+
+/**
+ * Tries again for a while when the service is busy, as it still is with a file whose connection was lost.
+ * @param {File} chosen @param {AbortSignal} signal
+ */
+async function sendWhileBusy(chosen, signal) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send(chosen, true, signal)
+    } catch (error) {
+      if (!(error instanceof Busy) || attempt === ATTEMPTS) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE))
+  }
+}
+
+/** @param {File} chosen */
+async function store(chosen) {
+  isStoring = true
+  message = ''
+  progress = 0
+  draw()
+  try {
+    const result = await send(chosen, false)
+    dialog()?.close()
+    // Another number than the check had: they are there from an attempt that was not answered.
+    const isRepeated = result.added !== report?.added
+    tell({ text: isRepeated ? 'The books of the file are stored.' : `Imported ${books(result.added)}.` })
+    imported()
+  } catch (error) {
+    if (error instanceof Away) {
+      // Whether they were stored is not known: a second attempt must not store them twice.
+      skipExisting = true
+      report = undefined
+      message = `${error.message}. Either all books of the file were stored or none. Check it again: books that are there already will be passed over.`
+      imported()
+    } else message = explain(error)
+    if (!dialog()?.open) dialog()?.showModal()
   } finally {
+    isStoring = false
     progress = undefined
     draw()
   }
 }
 
+/** @param {unknown} error */
+const explain = (error) => (error instanceof Error ? error.message : String(error))
+
+/** @param {number} count */
+const books = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'book' : 'books'}`
+
 /**
  * Sends the file; `fetch` does not tell how much has gone.
- * @param {File} body @param {string} path @returns {Promise<Report>}
+ * @param {File} body @param {boolean} isDryRun @param {AbortSignal} [signal] @returns {Promise<Report>}
  */
-async function send(body, path) {
+async function send(body, isDryRun, signal) {
   // Gets another token first, if there is none that holds.
   await call('GET', '/books?limit=1')
+  signal?.throwIfAborted()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('POST', path)
+    request.open('POST', `/books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
     request.setRequestHeader('authorization', currentToken())
     const isLines = /\.(ndjson|jsonl)$/i.test(body.name)
     request.setRequestHeader('content-type', isLines ? 'application/x-ndjson' : 'text/csv')
+    signal?.addEventListener('abort', () => {
+      request.abort()
+      reject(signal.reason)
+    })
     request.upload.onprogress = ({ loaded, total }) => {
+      if (signal?.aborted) return
       progress = loaded / total
       draw()
     }
@@ -95,7 +173,7 @@ async function send(body, path) {
     request.onload = () => {
       const answer = parse(request.responseText)
       if (request.status === 200 && answer) resolve(answer.data)
-      else if (request.status === 503 || !answer) reject(new Away('The service cannot take the file now'))
+      else if (request.status === 503 || !answer) reject(new Busy('The service cannot take the file now'))
       else reject(new Refused(request.status, answer.message))
     }
     request.send(body)
@@ -108,22 +186,6 @@ function parse(text) {
     return JSON.parse(text)
   } catch {
     return undefined
-  }
-}
-
-/** Saves the books of a query as a CSV file. @param {string} query */
-export async function exportBooks(query) {
-  try {
-    const response = await call('GET', query === '' ? '/books' : `/books?${query}`, {
-      headers: { accept: 'text/csv' },
-    })
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(await response.blob())
-    link.download = 'books.csv'
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
-  } catch {
-    tell({ text: 'The books could not be exported: the service does not answer.' })
   }
 }
 
@@ -160,19 +222,23 @@ function draw() {
     html`<dialog class="transfer" aria-labelledby="transfer-title">
       <h2 id="transfer-title">Import books</h2>
       <p>A CSV file with title, author and year, an export of Goodreads, LibraryThing or Calibre, or NDJSON. It is checked first; nothing is stored before you say so.</p>
-      <label>File <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} /></label>
-      <label class="check"><input type="checkbox" .checked=${skipExisting} @change=${(
+      <label>File <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
+      <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring} @change=${(
         /** @type {Event} */ event,
       ) => {
         skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
-        void run(true)
+        if (file !== undefined) void check(file)
       }} /> Pass over books that are there already</label>
-      ${file === undefined ? nothing : html`<p><b>${file.name}</b></p>`}
+      ${isDropped ? html`<p>Dropped: <b>${file?.name}</b></p>` : nothing}
       ${progress === undefined ? nothing : html`<progress aria-label="Sent" max="1" .value=${progress}></progress>`}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>
       <div class="buttons">
-        <button type="button" class="main" ?disabled=${!canImport} @click=${() => run(false)}>Import</button>
+        ${
+          file !== undefined && message !== ''
+            ? html`<button type="button" class="main" @click=${() => file && check(file)}>Check again</button>`
+            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && store(file)}>Import</button>`
+        }
         <button type="button" @click=${() => dialog()?.close()}>Close</button>
       </div>
     </dialog>`,

@@ -8,11 +8,11 @@ import { type Service, startService, temporaryDirectory } from './service.ts'
  * To be called in a file or a `describe`: a service on a new database in a directory of its own, logged in, from
  * before the tests there until after them.
  * @param prepare what to do with it before the first test.
- * @param settings beside those of the tests, or instead of them.
+ * @param settings beside those of the tests, or instead of them; or what makes them.
  */
 export function useService(
   prepare?: (service: ServiceInUse) => Promise<unknown>,
-  settings: Record<string, string> = {},
+  settings: Settings | (() => Promise<Settings>) = {},
 ): ServiceInUse {
   const service = new ServiceInUse(settings)
   before(async () => {
@@ -23,18 +23,21 @@ export function useService(
   return service
 }
 
+type Settings = Record<string, string>
+
 class ServiceInUse {
   readonly #directory = temporaryDirectory()
-  readonly #settings: Record<string, string>
+  readonly #settings: Settings | (() => Promise<Settings>)
   #service: Service | undefined
   #token = ''
 
-  constructor(settings: Record<string, string>) {
+  constructor(settings: Settings | (() => Promise<Settings>)) {
     this.#settings = settings
   }
 
   async start(): Promise<void> {
-    this.#service = await startService(this.#directory.path, this.#settings)
+    const settings = typeof this.#settings === 'function' ? await this.#settings() : this.#settings
+    this.#service = await startService(this.#directory.path, settings)
     this.#token = await logIn(this.url)
   }
 

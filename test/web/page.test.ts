@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { after, before, it } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
+import { describeOnEngines } from './on-engines.ts'
 import {
   assertAccessible,
   enterPassword,
@@ -15,7 +16,7 @@ import {
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
-describe('the web page in a browser', { skip: browserMissing }, () => {
+describeOnEngines('the web page in a browser', (database) => {
   const service = useService(async (service) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
@@ -30,7 +31,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
       body: lines.join('\n'),
     })
     assert.equal(response.status, 200)
-  })
+  }, database)
   let browser: Browser
   let page: Page
 
@@ -42,6 +43,24 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
 
   const search = (text: string) => page.getByLabel('Search').fill(text)
   const dialog = () => page.getByRole('dialog')
+
+  /** Waits until below the middle of a button there is, or is not, something drawn in the colour of the bars. */
+  async function waitForBar(button: Locator, isThere: boolean): Promise<void> {
+    await page.waitForFunction(
+      ([element, isThere]) => {
+        const canvas = element.closest('ol')?.parentElement?.querySelector('canvas')
+        const context = canvas?.getContext('2d')
+        if (!canvas || !context) return false
+        const [place, frame] = [element.getBoundingClientRect(), canvas.getBoundingClientRect()]
+        const scale = canvas.width / frame.width
+        const x = (place.x + place.width / 2 - frame.x) * scale
+        const y = (place.y + place.height / 2 - frame.y) * scale
+        const [red = 0, green = 0, , alpha] = context.getImageData(x, y, 1, 1).data
+        return (alpha === 255 && green > red) === isThere
+      },
+      [await button.elementHandle(), isThere] as const,
+    )
+  }
 
   it('refuses a wrong password, and says so', async () => {
     await page.getByLabel('Username').fill('admin')
@@ -63,6 +82,14 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
   })
 
   it('loads pages while one scrolls, with only the rows in sight in the document', async () => {
+    const nodes = () => page.evaluate('countNodes()') as Promise<number>
+    await page.evaluate(`globalThis.countNodes = () => {
+      const walker = document.createTreeWalker(document.querySelector('.rows'))
+      let count = 0
+      while (walker.nextNode()) count++
+      return count
+    }`)
+    const before = await nodes()
     for (let i = 0; i < 60 && !(await titles(page)).includes('Volume 1199'); i++) {
       await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
       await page.waitForTimeout(60)
@@ -71,6 +98,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     assert.ok((await page.locator('.row').count()) < 80)
     await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
     await waitForTitles(page, ['Kindred'])
+    assert.ok(Math.abs((await nodes()) - before) < 20, `${await nodes()} nodes, ${before} before`)
   })
 
   it('searches as one types, and sorts by a column; the address has both', async () => {
@@ -104,10 +132,13 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
 
   it('shows the books by decade and by author, and filters by a bar', async () => {
     await page.getByText('At a glance').click()
-    await page.getByRole('button', { name: 'Series 1,200 books' }).waitFor()
+    const series = page.getByRole('button', { name: 'Series 1,200 books' })
+    await series.waitFor()
     await assertAccessible(page)
     await screenshot(page, 'charts')
-    await page.getByRole('button', { name: '1970: 1 book' }).click()
+    await waitForBar(series, true)
+    await waitForBar(page.getByRole('button', { name: '1970: 1 book' }), false)
+    await page.getByRole('button', { name: '1970: 1 book' }).press('Enter')
     await waitForTitles(page, ['Kindred'])
     assert.match(page.url(), /year_min=1970&year_max=1979/)
     await page.getByRole('button', { name: 'Octavia E. Butler 1 book' }).click()
@@ -231,19 +262,27 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await choose('title,author,year\nA good one,B,1\n')
     await dialog().getByText('is no whole number').waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByText('Imported 1 books.').waitFor()
+    await page.getByText('Imported 1 book.').waitFor()
   })
 
-  it('exports what is shown', async () => {
-    await search('good one')
-    await waitForTitles(page, ['A good one'])
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export' }).click(),
-    ])
-    const chunks = await (await download.createReadStream()).toArray()
-    assert.match(Buffer.concat(chunks).toString(), /^id,title,author,year\r\n\d+,A good one,B,1\r\n$/)
-  })
+  for (const [format, name, content] of [
+    ['CSV', 'books.csv', /^id,title,author,year\r\n\d+,A good one,B,1\r\n$/],
+    ['NDJSON', 'books.ndjson', /^\{"id":\d+,"title":"A good one","author":"B","year":1\}\n$/],
+  ] as const)
+    it(`exports what is shown as ${format}`, async () => {
+      await search('good one')
+      await waitForTitles(page, ['A good one'])
+      await page.getByRole('button', { name: 'Export…' }).click()
+      await assertAccessible(page)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `${format}, ` }).click(),
+      ])
+      assert.equal(download.suggestedFilename(), name)
+      const chunks = await (await download.createReadStream()).toArray()
+      assert.match(Buffer.concat(chunks).toString(), content)
+      await dialog().waitFor({ state: 'hidden' })
+    })
 
   it('is as good on a phone, and in the dark', async () => {
     const phone = await openPage(browser, service.url, {

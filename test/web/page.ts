@@ -61,11 +61,12 @@ export async function waitForTitles(page: Page, expected: readonly string[]): Pr
   }
 }
 
-/** Checks the page as it is with axe-core, by the rules of WCAG 2.2 AA and good practice. */
-export async function assertAccessible(page: Page): Promise<void> {
+/** Checks the page as it is with axe-core, by these rules or by those of WCAG 2.2 AA and good practice. */
+export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   // Not as a script element, which the policy of the page forbids.
   await page.evaluate(readFileSync(AXE, 'utf8'))
-  const violations = await page.evaluate(`axe.run().then(({ violations }) =>
+  const violations =
+    await page.evaluate(`axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : {})}).then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`)
   assert.deepEqual(violations, [])
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { readWebFiles } from '../../src/web-files.ts'
 import { useService } from '../support/use-service.ts'
 
 /** What the whole page may weigh, compressed, in bytes. */
@@ -26,13 +27,10 @@ describe('the web page', () => {
     return promise
   }
 
+  /** Those of every file, also of what is loaded only when it is needed. */
   async function paths(): Promise<string[]> {
-    const { body } = await get('/')
-    return [
-      ...new Set(
-        Array.from(body.toString().matchAll(/(?:href|src)="(\/web\/[^"]*)"/g), ([, path]) => path ?? ''),
-      ),
-    ]
+    const { version, files } = await readWebFiles()
+    return [...files.keys()].map((name) => `/web/${version}/${name}`)
   }
 
   it('is HTML at /, whatever the query', async () => {
@@ -50,6 +48,18 @@ describe('the web page', () => {
     assert.match(policy, /default-src 'none'/)
     assert.match(policy, /frame-ancestors 'none'/)
     assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+  })
+
+  it('names its own files only, and loads the plotting library later', async () => {
+    const { body } = await get('/')
+    const named = Array.from(body.toString().matchAll(/(?:href|src)="([^"]*)"/g), ([, path]) => path ?? '')
+    const all = await paths()
+    assert.deepEqual(
+      named.filter((path) => path !== '/docs' && !all.includes(path)),
+      [],
+    )
+    const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
+    assert.deepEqual(later, ['plot.js', 'uPlot.esm.js'])
   })
 
   it('is asked for each time, and sent only if it is another', async () => {

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { describeOnEngines } from './on-engines.ts'
+import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { Relay } from './relay.ts'
+
+/** More than a megabyte, so that it is on its way for a while. */
+const ROWS = 30_000
+
+describeOnEngines('an import by the web page', (database) => {
+  const service = useService(undefined, database)
+  let browser: Browser
+  let page: Page
+  let relay: Relay
+
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    relay = await Relay.open(service.url)
+    page = await openPage(browser, relay.url)
+    await logInOn(page)
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await relay[Symbol.asyncDispose]()
+  })
+
+  /** A file of books by an author. */
+  function file(author: string, rows: number): string {
+    const path = join(service.directory, `${author}.csv`)
+    const lines = Array.from(
+      { length: rows },
+      (_, i) => `A book with a title that takes space ${i},${author},${i}`,
+    )
+    writeFileSync(path, ['title,author,year', ...lines].join('\n'))
+    return path
+  }
+
+  /** How many books of an author are stored, without the relay. */
+  async function stored(author: string): Promise<number> {
+    const headers = { authorization: service.token }
+    const answer = await fetch(`${service.url}/books?limit=1&count=true&author=${author}`, { headers })
+    return Number(answer.headers.get('x-total-count'))
+  }
+
+  async function choose(path: string): Promise<void> {
+    await page.getByRole('button', { name: 'Import…' }).click()
+    await page.getByLabel('File').setInputFiles(path)
+    await page.getByText('To be added').waitFor()
+  }
+
+  /** The service may still be busy with what was cut; the page tries again by itself. */
+  async function checkAgain(): Promise<void> {
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.getByText('To be added').waitFor({ timeout: 25_000 })
+  }
+
+  const importButton = () => page.getByRole('button', { name: 'Import', exact: true })
+  const figure = (name: string) =>
+    page.locator('#transfer dl div', { hasText: name }).locator('dd').textContent()
+
+  it('stores nothing when the connection is cut in the middle of the file, and all at the next attempt', async () => {
+    await choose(file('Half', ROWS))
+    relay.cut('POST /books/import?dry_run=false', 'sending')
+    await importButton().click()
+    await page.getByText('Either all books of the file were stored or none').waitFor()
+    assert.ok(relay.cuts > 0)
+    await assertAccessible(page)
+    await screenshot(page, 'import-lost')
+    assert.equal(await stored('Half'), 0)
+    relay.restore()
+    await checkAgain()
+    assert.equal(await figure('To be added'), '30,000')
+    await importButton().click()
+    await page.getByText('Imported 30,000 books.').waitFor()
+    assert.equal(await stored('Half'), ROWS)
+  })
+
+  it('stores no book twice when only the answer was lost', async () => {
+    await choose(file('Whole', 3))
+    relay.cut('POST /books/import?dry_run=false', 'answering')
+    await importButton().click()
+    await page.getByText('Either all books of the file were stored or none').waitFor()
+    assert.equal(await stored('Whole'), 3)
+    relay.restore()
+    await checkAgain()
+    assert.equal(await figure('To be added'), '0')
+    assert.equal(await figure('Already there'), '3')
+    assert.ok(await importButton().isDisabled())
+    assert.equal(await stored('Whole'), 3)
+  })
+
+  it('stores no book twice when the browser sends the file again by itself', async () => {
+    await choose(file('Again', 3))
+    relay.cut('POST /books/import?dry_run=false', 'answering', 1)
+    await importButton().click()
+    await page.getByText('The books of the file are stored.').waitFor()
+    assert.equal(relay.cuts, 1)
+    assert.equal(await stored('Again'), 3)
+  })
+
+  it('adds copies of books that are there only if it is told to', async () => {
+    const path = file('Copies', 2)
+    await choose(path)
+    await importButton().click()
+    await page.getByText('Imported 2 books.').waitFor()
+    await choose(path)
+    assert.equal(await figure('To be added'), '0')
+    await page.getByLabel('Pass over books that are there already').uncheck()
+    await page.locator('#transfer dd', { hasText: /^2$/ }).nth(1).waitFor()
+    await importButton().click()
+    await importButton().waitFor({ state: 'hidden' })
+    assert.equal(await stored('Copies'), 4)
+  })
+
+  it('says that nothing was stored when the connection is cut during the check', async () => {
+    relay.cut('POST /books/import?dry_run=true', 'sending')
+    await page.getByRole('button', { name: 'Import…' }).click()
+    await page.getByLabel('File').setInputFiles(file('Checked', ROWS))
+    await page.getByText('Nothing was stored.').waitFor()
+    await assertAccessible(page)
+    relay.restore()
+    await checkAgain()
+    assert.equal(await stored('Checked'), 0)
+  })
+
+  it('begins when a file is dropped on the page', async () => {
+    const session = await page.context().newCDPSession(page)
+    const data = { items: [], files: [file('Dropped', 2)], dragOperationsMask: 1 }
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await session.send('Input.dispatchDragEvent', { type, x: 500, y: 400, data })
+    await page.getByText('To be added').waitFor()
+    assert.equal(await page.locator('#transfer b').textContent(), 'Dropped.csv')
+    await importButton().click()
+    await page.getByText('Imported 2 books.').waitFor()
+    assert.equal(await stored('Dropped'), 2)
+    await page.getByLabel('Search').fill('Dropped')
+    await waitForTitles(page, ['A book with a title that takes space 0'])
+  })
+})

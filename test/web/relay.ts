@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** So much of a request is let through before it is cut, in bytes: the service has begun to read it. */
+const IN_THE_MIDDLE = 500_000
+
+/** A way to the service on which connections can be cut, as a network does it. */
+export class Relay implements AsyncDisposable {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #cutting: { request: string; when: 'sending' | 'answering'; times: number } | undefined
+  #cuts = 0
+
+  /** @param url of the service. */
+  static async open(url: string): Promise<Relay> {
+    const { hostname, port } = new URL(url)
+    const relay = new Relay(() => connect(Number(port), hostname))
+    await once(relay.#server.listen(0, '127.0.0.1'), 'listening')
+    return relay
+  }
+
+  constructor(reach: () => Socket) {
+    this.#server = createServer((client) => this.#link(client, reach()))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** How many connections were cut. */
+  get cuts(): number {
+    return this.#cuts
+  }
+
+  /**
+   * From now on a connection is cut on which a request begins with this text: in the middle of its body, or when the
+   * service has done what it says and begins to answer. A browser may try again by itself.
+   */
+  cut(request: string, when: 'sending' | 'answering', times = Number.POSITIVE_INFINITY): void {
+    this.#cutting = { request, when, times }
+  }
+
+  restore(): void {
+    this.#cutting = undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+
+  #link(client: Socket, service: Socket): void {
+    /** What the connection is to be cut at, once the request has begun on it. */
+    let when: 'sending' | 'answering' | undefined
+    let sent = 0
+    const cut = () => {
+      this.#cuts++
+      client.resetAndDestroy()
+      service.resetAndDestroy()
+    }
+    for (const [from, to] of [
+      [client, service],
+      [service, client],
+    ] as const) {
+      this.#sockets.add(from.once('close', () => this.#sockets.delete(from)))
+      from.on('data', (data: Buffer) => {
+        if (from === service) {
+          if (when === 'answering') return cut()
+        } else {
+          const cutting = this.#cutting
+          if (cutting !== undefined && cutting.times > 0 && data.indexOf(cutting.request) === 0) {
+            cutting.times--
+            when = cutting.when
+          }
+          if (when === 'sending') sent += data.length
+          if (sent > IN_THE_MIDDLE) return cut()
+        }
+        if (!to.write(data)) from.pause()
+      })
+      to.on('drain', () => from.resume())
+      from.on('error', () => to.destroy())
+      from.on('close', () => to.destroy())
+      from.on('end', () => to.end())
+    }
+  }
+}

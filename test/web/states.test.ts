@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { describeOnEngines } from './on-engines.ts'
+import { assertAccessible, logInOn, openPage, waitForTitles } from './page.ts'
+
+describeOnEngines('the states of the web page', (database) => {
+  const service = useService(undefined, database)
+  let browser: Browser
+  let page: Page
+
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    page = await openPage(browser, service.url)
+    await logInOn(page)
+  })
+  afterEach(() => page.context().close())
+
+  const openBook = async (title: string) => {
+    await page.getByLabel('Search').fill(title)
+    await waitForTitles(page, [title])
+    await page.getByRole('button', { name: title }).click()
+  }
+
+  it('an empty catalogue says how to begin', async () => {
+    await page.getByText('The catalogue is empty').waitFor()
+    await assertAccessible(page)
+    await page.getByText('At a glance').click()
+    await page.getByText('There are no books to count.').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('main').getByRole('button', { name: 'Add a book' }).click()
+    await page.getByRole('dialog').getByLabel('Title').waitFor()
+    await assertAccessible(page)
+  })
+
+  it('a book that somebody has deleted meanwhile can be added again', async () => {
+    const id = await service.createBook({ title: 'Beloved', author: 'Toni Morrison', year: 1987 })
+    await openBook('Beloved')
+    const headers = { authorization: service.token }
+    await fetch(`${service.url}/book/${id}`, { method: 'DELETE', headers })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Somebody has deleted this book meanwhile').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Add as a new book' }).click()
+    await page.getByText('Added “Beloved”.').waitFor()
+    await assertAccessible(page)
+    await waitForTitles(page, ['Beloved'])
+  })
+
+  it('a deletion that can be undone is told, and that of a book that was changed is not done', async () => {
+    const id = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
+    await openBook('Sula')
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await assertAccessible(page)
+    const headers = { authorization: service.token }
+    await fetch(`${service.url}/book/${id}`, { method: 'PUT', headers, body: '{"year":1974}' })
+    await page.clock.fastForward(7000)
+    await page.getByText('was not deleted: somebody has changed it meanwhile').waitFor()
+    await assertAccessible(page)
+    await waitForTitles(page, ['Sula'])
+  })
+
+  it('a search without words, and the books of an author', async () => {
+    await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
+    await page.getByLabel('Search').fill('!!!')
+    await page.getByText('There is nothing to search for').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Show all books' }).click()
+    await page.getByText('At a glance').click()
+    await page.getByRole('button', { name: /^Toni Morrison/ }).click()
+    await page.getByRole('button', { name: 'Author: Toni Morrison' }).waitFor()
+    await assertAccessible(page)
+  })
+
+  it('books that cannot be counted', async () => {
+    await page.route('**/books/statistics*', (route) => route.abort())
+    await page.getByText('At a glance').click()
+    await page.getByText('The books cannot be counted now.').waitFor()
+    await assertAccessible(page)
+    await page.unroute('**/books/statistics*')
+    await page.getByText('At a glance').click()
+    await page.getByText('At a glance').click()
+    await page.locator('.authors canvas').waitFor()
+    await page.getByText('The books cannot be counted now.').waitFor({ state: 'hidden' })
+  })
+
+  it('charts that cannot be loaded', async () => {
+    await page.route('**/uPlot.esm.js', (route) => route.abort())
+    await page.getByText('At a glance').click()
+    await page.getByText('The charts cannot be loaded.').waitFor()
+    await assertAccessible(page)
+  })
+})
+
+describe('the web page after too many log-ins', { skip: browserMissing }, () => {
+  const service = useService(undefined, { LOGIN_FAILURE_LIMIT: '1' })
+
+  it('says so', async () => {
+    const browser = await launchBrowser()
+    try {
+      const page = await openPage(browser, service.url)
+      await page.getByLabel('Username').fill('admin')
+      for (const message of ['The username or the password is wrong.', 'Too many attempts.']) {
+        await page.getByLabel('Password', { exact: true }).fill('wrong')
+        await page.getByRole('button', { name: 'Log in' }).click()
+        await page.getByText(message).waitFor()
+      }
+      await assertAccessible(page)
+      assert.equal(await page.getByLabel('Username').inputValue(), 'admin')
+    } finally {
+      await browser.close()
+    }
+  })
+})

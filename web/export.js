@@ -1,0 +1,83 @@
+import { html, render } from 'lit-html'
+import { Away, call, wasAborted } from './service.js'
+
+/** @type {readonly { name: string, type: string, ending: string, use: string }[]} */
+const FORMATS = [
+  { name: 'CSV', type: 'text/csv', ending: 'csv', use: 'for spreadsheets' },
+  { name: 'NDJSON', type: 'application/x-ndjson', ending: 'ndjson', use: 'for programs' },
+]
+
+/** How long the browser may take to save a file, in milliseconds. */
+const SAVING = 60_000
+
+/** What the list shows. */
+let query = ''
+let message = ''
+let isBusy = false
+let abort = new AbortController()
+
+/** Asks for the format, and saves the books of a query as a file. @param {string} shown */
+export function exportBooks(shown) {
+  query = shown
+  message = ''
+  draw()
+  dialog()?.showModal()
+}
+
+const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#export dialog'))
+
+/** @param {typeof FORMATS[number]} format */
+async function save({ type, ending }) {
+  abort = new AbortController()
+  isBusy = true
+  message = ''
+  draw()
+  try {
+    const headers = { accept: type }
+    const response = await call('GET', `/books${query && '?'}${query}`, { headers, signal: abort.signal })
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(await response.blob())
+    link.download = `books.${ending}`
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(link.href), SAVING)
+    dialog()?.close()
+  } catch (error) {
+    if (!wasAborted(error)) message = explain(error)
+  } finally {
+    isBusy = false
+    draw()
+  }
+}
+
+/** @param {unknown} error */
+function explain(error) {
+  // A file that ends too early is no answer of the service either.
+  if (error instanceof Away || error instanceof TypeError)
+    return 'The service does not answer, or the connection was lost. Nothing was saved.'
+  return error instanceof Error ? error.message : String(error)
+}
+
+function draw() {
+  const element = document.getElementById('export')
+  if (element === null) return
+  render(
+    html`<dialog class="export" aria-labelledby="export-title" @close=${() => abort.abort()}>
+      <h2 id="export-title">Export books</h2>
+      <p>The books that the list shows now, in the same order, as a file.</p>
+      <p class="error" role="alert">${message}</p>
+      <div class="buttons">
+        ${FORMATS.map(
+          (format) => html`<button
+            type="button"
+            class="main"
+            ?disabled=${isBusy}
+            @click=${() => save(format)}
+          >${format.name}, ${format.use}</button>`,
+        )}
+        <button type="button" @click=${() => dialog()?.close()}>Cancel</button>
+      </div>
+      <p role="status">${isBusy ? 'Fetching the books…' : ''}</p>
+    </dialog>`,
+    element,
+  )
+}
