@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import { Compile } from 'typebox/compile'
 import { NewBook } from '../../src/book.ts'
 import { bookOf, isFault } from '../../src/transfer/fields.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/transfer/formats.ts'
@@ -199,7 +199,7 @@ describe('exports of other programs', () => {
 
 describe('the fields of a row', () => {
   it('are accepted exactly where POST /book accepts them', () => {
-    const schema = Compile(NewBook)
+    const matchesSchema = new Ajv().compile(NewBook)
     const value = fc.oneof(
       fc.string({ unit: fc.integer({ max: 0xffff }).map((n) => String.fromCharCode(n)) }),
       fc.double(),
@@ -209,7 +209,7 @@ describe('the fields of a row', () => {
     fc.assert(
       fc.property(value, value, fc.oneof(value, fc.maxSafeInteger()), (title, author, year) => {
         const fields = { title, author, year }
-        assert.equal(!isFault(bookOf(fields)), schema.Check(fields))
+        assert.equal(!isFault(bookOf(fields)), matchesSchema(fields))
       }),
       { numRuns: 2000 },
     )
