@@ -154,6 +154,7 @@ describe('the index of a SQLite file', () => {
     using file = newFile()
     const store = await openFile(file.path)
     await store.import(groups(30_000))
+    await untilIndexed(file.path)
     const query: BookQuery = { filter: { yearMin: 100, yearMax: 800 }, order: ALL_BY_TITLE.order }
     const found: string[] = []
     let after: Position | undefined
