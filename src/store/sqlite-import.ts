@@ -9,9 +9,6 @@ import {
   StoreUnavailable,
 } from './store.ts'
 
-/** MiB for objects that are young in the thread, which makes many and keeps none. */
-const YOUNG_GENERATION = 8
-
 type Answer = Exclude<ImportAnswer, Failed>
 
 /**
@@ -60,20 +57,15 @@ class ImportThread {
   #hasEnded = false
 
   constructor(path: string) {
-    this.#thread = new SqliteThread(
-      './sqlite-import-thread.ts',
-      path,
-      {
-        answered: (answer) => this.#answered(answer),
-        ended: (cause) => {
-          this.#hasEnded = true
-          const reason = cause instanceof Error ? cause.message : String(cause)
-          const message = `the thread of an import died: ${reason}`
-          for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
-        },
+    this.#thread = new SqliteThread('./sqlite-import-thread.ts', path, {
+      answered: (answer) => this.#answered(answer),
+      ended: (cause) => {
+        this.#hasEnded = true
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        const message = `the thread of an import died: ${reason}`
+        for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
       },
-      { maxYoungGenerationSizeMb: YOUNG_GENERATION },
-    )
+    })
   }
 
   async ask(message: ImportMessage): Promise<Answer> {

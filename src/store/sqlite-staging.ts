@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Imported, ImportedBook, ImportOptions } from './store.ts'
 
 /** Kibibytes of memory for pages of the database, and of the staging table; the rest is in files. */
-const [PAGE_CACHE, STAGING_CACHE] = [8 * 1024, 4 * 1024]
+const [PAGE_CACHE, STAGING_CACHE] = [2 * 1024, 1024]
 
 /**
  * The books of an import, until they go into the catalogue together. They are in a temporary table of the connection,
