@@ -165,6 +165,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite': [
     'type book',
     'type book-query',
+    'csv',
     'store/deadline',
     'store/files',
     'store/sqlite-connection',
@@ -306,6 +307,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/server-store': [
     'type book',
     'type book-query',
+    'csv',
     'store/connection-pool',
     'type store/query-sql',
     'store/server-attempt',
@@ -372,7 +374,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/postgres-url': ['store/server-url', 'store/tls'],
   'store/server-url': [],
 
-  'transfer/write-books': ['type book', 'transfer/formats'],
+  'transfer/write-books': ['type book', 'csv', 'type transfer/formats'],
   'transfer/read-books': [
     'type book',
     'transfer/csv-rows',
@@ -394,6 +396,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   book: [],
   'book-query': ['type book'],
   words: [],
+  csv: [],
   envelope: [],
 }
 
