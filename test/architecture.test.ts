@@ -197,6 +197,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-import': [
     'store/sqlite-failure',
     'type store/sqlite-import-thread',
+    'type store/sqlite-staging',
     'store/sqlite-thread',
     'store/store',
   ],
