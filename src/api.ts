@@ -22,8 +22,8 @@ import { queryStringOf } from './query-string.ts'
 import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
 import { walk } from './store/walk.ts'
-import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
-import { type Framing, framings } from './transfer/write-books.ts'
+import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
+import { framings, wholeLists } from './transfer/write-books.ts'
 
 export interface Services {
   readonly store: Store
@@ -109,7 +109,8 @@ export function registerApi(
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
-      const { type, framing, disposition } = chooseForm(request)
+      const { type, format, disposition } = chooseForm(request)
+      const framing = format === undefined ? enveloped : framings[format]
       const announce = () => {
         reply.type(`${type}; charset=utf-8`)
         if (disposition !== undefined) reply.header('content-disposition', disposition)
@@ -132,8 +133,9 @@ export function registerApi(
         announce()
         return Readable.from([])
       }
-      const pages = asked ? walk(store, asked.query, asked.after) : store.list()
-      const list = await listing(pages, framing)
+      const whole = asked || format === undefined ? undefined : wholeLists[format]
+      const pages = asked ? walk(store, asked.query, asked.after) : store.list(whole?.pages)
+      const list = await listing(pages, whole?.framing ?? framing)
       if (list instanceof Readable) {
         list.once('error', (error) =>
           request.log.error({ err: error }, 'a list was cut: the store failed midway'),
@@ -230,12 +232,12 @@ function requireToken(auth: Auth): onRequestHookHandler {
 }
 
 /** How the list is answered: in the envelope, unless a file is preferred. */
-function chooseForm({ headers }: FastifyRequest): { type: string; framing: Framing; disposition?: string } {
+function chooseForm({ headers }: FastifyRequest): { type: string; format?: Format; disposition?: string } {
   const types = FORMATS.map((format) => MEDIA_TYPES[format])
   const type = negotiate(headers.accept, ['application/json', ...types])
   const format = FORMATS.find((each) => MEDIA_TYPES[each] === type)
-  if (format === undefined) return { type, framing: enveloped }
-  return { type, framing: framings[format], disposition: `attachment; filename="books.${format}"` }
+  if (format === undefined) return { type }
+  return { type, format, disposition: `attachment; filename="books.${format}"` }
 }
 
 function addVary(reply: FastifyReply, name: string): void {

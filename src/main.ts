@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module'
+import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 
 // What was compiled is kept for the next start, which then takes a third less time; beside the packages, where nobody
@@ -9,3 +9,5 @@ enableCompileCache()
 
 const { runCommandLine } = await import('./command-line.ts')
 await runCommandLine(process.argv.slice(2))
+// Also for the next start of a service that will be killed; without a cache nothing happens.
+flushCompileCache()

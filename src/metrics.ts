@@ -106,7 +106,7 @@ export class Metrics {
       find: (id) => timed('find', () => store.find(id)),
       update: (id, changes, expected) => timed('update', () => store.update(id, changes, expected)),
       delete: (id, expected) => timed('delete', () => store.delete(id, expected)),
-      list: () => store.list(),
+      list: (pages) => store.list(pages),
       page: (query, after, bounds) => timed('page', () => store.page(query, after, bounds)),
       count: (filter) => timed('count', () => store.count(filter)),
       statistics: (filter) => timed('statistics', () => store.statistics(filter)),

@@ -182,6 +182,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite': [
     'type book',
     'type book-query',
+    'csv',
     'store/deadline',
     'store/files',
     'store/sqlite-connection',
@@ -213,6 +214,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-import': [
     'store/sqlite-failure',
     'type store/sqlite-import-thread',
+    'type store/sqlite-staging',
     'store/sqlite-thread',
     'store/store',
   ],
@@ -323,6 +325,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/server-store': [
     'type book',
     'type book-query',
+    'csv',
     'store/connection-pool',
     'type store/query-sql',
     'store/server-attempt',
@@ -389,7 +392,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/postgres-url': ['store/server-url', 'store/tls'],
   'store/server-url': [],
 
-  'transfer/write-books': ['type book', 'transfer/formats'],
+  'transfer/write-books': ['type book', 'csv', 'type transfer/formats'],
   'transfer/read-books': [
     'type book',
     'transfer/csv-rows',
@@ -412,6 +415,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'json-schema': [],
   'book-query': ['type book'],
   words: [],
+  csv: [],
   envelope: ['json-schema'],
 }
 

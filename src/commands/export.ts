@@ -6,7 +6,7 @@ import { writeNewFile } from '../new-file.ts'
 import { Progress } from '../progress.ts'
 import type { Store } from '../store/store.ts'
 import type { Format } from '../transfer/formats.ts'
-import { booksIn, framings } from '../transfer/write-books.ts'
+import { wholeLists } from '../transfer/write-books.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
@@ -46,11 +46,11 @@ async function* textOf(
   signal: AbortSignal,
   count: (books: number) => void,
 ): AsyncGenerator<string, void> {
-  const { head, of } = framings[format]
-  if (head !== '') yield head
-  for await (const page of store.list()) {
+  const { pages, framing, booksIn } = wholeLists[format]
+  if (framing.head !== '') yield framing.head
+  for await (const page of store.list(pages)) {
     if (signal.aborted) throw signal.reason as OperatorError
     count(booksIn(page))
-    yield of(page)
+    yield framing.of(page)
   }
 }

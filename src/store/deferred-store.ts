@@ -28,8 +28,8 @@ export class DeferredStore implements Store {
     return this.#opened.find(id)
   }
 
-  list() {
-    return this.#opened.list()
+  list(pages?: 'json' | 'csv') {
+    return this.#opened.list(pages)
   }
 
   async page(query: BookQuery, after: Position | undefined, bounds: PageBounds) {

@@ -1,5 +1,6 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { csvLine } from '../csv.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import type { Value } from './query-sql.ts'
 import { attempt, type Faults, type Use } from './server-attempt.ts'
@@ -61,8 +62,10 @@ export class ServerStore<Connection> implements Store {
     return this.#use((connection) => this.#engine.find(connection, id))
   }
 
-  list(): AsyncIterable<string> {
-    return pages((after, time) => this.#use((connection) => this.#engine.listPage(connection, after), time))
+  list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
+    const read = (after: number, time: number) =>
+      this.#use((connection) => this.#engine.listPage(connection, after), time)
+    return pages(read, format === 'csv' ? csvOf : jsonOf)
   }
 
   page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
@@ -121,7 +124,15 @@ export function fieldsOf({ title, author, year }: NewBook): [title: string, auth
  * All books as pages of JSON text, each read when it is asked for. The first two have the time of one together,
  * because an answer begins only when both are there.
  */
-async function* pages(read: (after: number, time: number) => Promise<Book[]>): AsyncIterable<string> {
+const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
+
+const csvOf = (books: readonly Book[]) =>
+  books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
+
+async function* pages(
+  read: (after: number, time: number) => Promise<Book[]>,
+  textOf: (books: readonly Book[]) => string,
+): AsyncIterable<string> {
   const end = Date.now() + DEADLINE
   let after = 0
   for (let page = 1; ; page++) {
@@ -129,9 +140,9 @@ async function* pages(read: (after: number, time: number) => Promise<Book[]>): A
     const last = books.at(-1)
     if (last === undefined) return
     after = last.id
-    const json = JSON.stringify(books).slice(1, -1)
+    const text = textOf(books)
     // What a driver has done with them is garbage that survives for long: of a million books 130 MB, without this.
     books.length = 0
-    yield json
+    yield text
   }
 }

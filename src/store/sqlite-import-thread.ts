@@ -6,11 +6,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { asFailed, type Failed } from './sqlite-failure.ts'
-import { Staging } from './sqlite-staging.ts'
-import type { Imported, ImportedBook, ImportOptions } from './store.ts'
+import { type Fields, Staging } from './sqlite-staging.ts'
+import type { Imported, ImportOptions } from './store.ts'
 
 export type ImportMessage =
-  | readonly ImportedBook[]
+  | Fields
   | { readonly step: 'skip existing' | 'count' }
   | { readonly step: 'store'; readonly options: ImportOptions }
 export type ImportAnswer = Imported | 'not empty' | null | Failed

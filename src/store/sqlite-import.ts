@@ -1,5 +1,6 @@
 import { errorOf, type Failed } from './sqlite-failure.ts'
 import type { ImportAnswer, ImportMessage } from './sqlite-import-thread.ts'
+import type { Fields } from './sqlite-staging.ts'
 import { SqliteThread } from './sqlite-thread.ts'
 import {
   type Imported,
@@ -9,8 +10,8 @@ import {
   StoreUnavailable,
 } from './store.ts'
 
-/** MiB for objects that are young in the thread, which makes many and keeps none. */
-const YOUNG_GENERATION = 8
+/** Groups that are prepared while the thread writes one. */
+const AHEAD = 4
 
 type Answer = Exclude<ImportAnswer, Failed>
 
@@ -26,15 +27,15 @@ export async function importIntoSqlite(
 ): Promise<Imported> {
   const thread = new ImportThread(path)
   try {
-    // The next group is prepared while the thread writes one.
-    let previous: Promise<unknown> = Promise.resolve()
+    const asked: Promise<unknown>[] = []
     for await (const group of groups) {
-      await previous
-      previous = thread.ask(group)
-      // Looked at with the next group, or below.
-      previous.catch(() => {})
+      if (asked.length === AHEAD) await asked.shift()
+      const asking = thread.ask(fieldsOf(group))
+      // Looked at with a later group, or below.
+      asking.catch(() => {})
+      asked.push(asking)
     }
-    await previous
+    for (const asking of asked) await asking
     if (options.skipExisting) await thread.ask({ step: 'skip existing' })
     if (options.dryRun) return counts(await thread.ask({ step: 'count' }))
     const release = await hold()
@@ -46,6 +47,13 @@ export async function importIntoSqlite(
   } finally {
     await thread.end()
   }
+}
+
+/** One array of all fields: copied to another thread sooner than an object for each book. */
+function fieldsOf(books: readonly ImportedBook[]): Fields {
+  const fields: (string | number | null)[] = []
+  for (const { id, title, author, year } of books) fields.push(id ?? null, title, author, year)
+  return fields
 }
 
 function counts(answer: Answer): Imported {
@@ -60,20 +68,15 @@ class ImportThread {
   #hasEnded = false
 
   constructor(path: string) {
-    this.#thread = new SqliteThread(
-      './sqlite-import-thread.ts',
-      path,
-      {
-        answered: (answer) => this.#answered(answer),
-        ended: (cause) => {
-          this.#hasEnded = true
-          const reason = cause instanceof Error ? cause.message : String(cause)
-          const message = `the thread of an import died: ${reason}`
-          for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
-        },
+    this.#thread = new SqliteThread('./sqlite-import-thread.ts', path, {
+      answered: (answer) => this.#answered(answer),
+      ended: (cause) => {
+        this.#hasEnded = true
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        const message = `the thread of an import died: ${reason}`
+        for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
       },
-      { maxYoungGenerationSizeMb: YOUNG_GENERATION },
-    )
+    })
   }
 
   async ask(message: ImportMessage): Promise<Answer> {

@@ -1,8 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Imported, ImportedBook, ImportOptions } from './store.ts'
+import type { Imported, ImportOptions } from './store.ts'
 
 /** Kibibytes of memory for pages of the database, and of the staging table; the rest is in files. */
-const [PAGE_CACHE, STAGING_CACHE] = [8 * 1024, 4 * 1024]
+const [PAGE_CACHE, STAGING_CACHE] = [2 * 1024, 1024]
+
+/** The id or null, the title, the author and the year of one book after another. */
+export type Fields = readonly (string | number | null)[]
+const FIELDS = 4
 
 /**
  * The books of an import, until they go into the catalogue together. They are in a temporary table of the connection,
@@ -27,12 +31,14 @@ export class Staging {
     this.#insert = database.prepare('INSERT INTO temp.staged VALUES (?, ?, ?, ?)')
   }
 
-  add(books: readonly ImportedBook[]): void {
+  add(fields: Fields): void {
     // Of the temporary table only: no lock of the catalogue is taken.
     this.#database.exec('BEGIN')
-    for (const { id, title, author, year } of books) this.#insert.run(id ?? null, title, author, year)
+    for (let i = 0; i < fields.length; i += FIELDS) {
+      this.#insert.run(fields[i] ?? null, fields[i + 1] ?? '', fields[i + 2] ?? '', fields[i + 3] ?? 0)
+      this.#staged++
+    }
     this.#database.exec('COMMIT')
-    this.#staged += books.length
   }
 
   /** Passes over what is in the catalogue. It reads all of it, and keeps nobody waiting. */

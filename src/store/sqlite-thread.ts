@@ -1,10 +1,13 @@
-import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
 
 interface Handlers<Answer> {
   answered(answer: Answer): void
   /** @param cause why the thread ended, also when it was asked to. */
   ended(cause: unknown): void
 }
+
+/** MiB for objects that are young in such a thread, which makes many and keeps none. */
+const YOUNG_GENERATION = 3
 
 /** A thread that works on a database file. It gets messages, each of which it answers in turn, until null ends it. */
 export class SqliteThread<Message, Answer> {
@@ -15,13 +18,11 @@ export class SqliteThread<Message, Answer> {
    * @param file of its code, beside this one.
    * @param path of the database file.
    */
-  constructor(
-    file: `./${string}.ts`,
-    path: string,
-    { answered, ended }: Handlers<Answer>,
-    resourceLimits: ResourceLimits = {},
-  ) {
-    this.#worker = new Worker(new URL(file, import.meta.url), { workerData: path, resourceLimits })
+  constructor(file: `./${string}.ts`, path: string, { answered, ended }: Handlers<Answer>) {
+    this.#worker = new Worker(new URL(file, import.meta.url), {
+      workerData: path,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
+    })
     let cause: unknown = new Error('it was terminated')
     this.#worker.on('message', answered)
     this.#worker.on('error', (error) => {

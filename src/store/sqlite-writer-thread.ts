@@ -14,7 +14,7 @@ export type WriterMessage = readonly Write[] | 'index' | 'changed'
 export type WriterAnswer = readonly Outcome[] | 'indexed' | Failed
 
 /** Kibibytes of memory for pages, used as needed: a write to a page that is not there has to read it first. */
-const PAGE_CACHE = 32 * 1024
+const PAGE_CACHE = 8 * 1024
 
 const database = openConnection(workerData)
 makeDurable(database)

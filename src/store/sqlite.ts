@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
+import { csvLine } from '../csv.ts'
 import { within } from './deadline.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
@@ -58,6 +59,14 @@ export function openSqlite(path: string): Store {
   }
 }
 
+/** Books of a list as text, and the id of the last. */
+interface Part {
+  readonly content: string
+  /** The id of the last book, and how many there are. */
+  readonly last: number
+  readonly books: number
+}
+
 /** Reads with a connection of its own, which in WAL mode never waits for the writer, and leaves writes to that. */
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -68,6 +77,7 @@ class SqliteStore implements Store {
   readonly #select: StatementSync
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
+  readonly #selectRows: StatementSync
 
   /** @param path of the database's file, for the writer, which starts when nothing can fail any more. */
   constructor(database: DatabaseSync, path: string) {
@@ -82,6 +92,11 @@ class SqliteStore implements Store {
     this.#selectJson = database.prepare(`
       SELECT count(*) AS books, max(id) AS last,
         group_concat(json_object('id', id, 'title', title, 'author', author, 'year', year)) AS json ${next}`)
+    // Half the time of objects, and less than SQLite takes to quote what needs it.
+    this.#selectRows = database.prepare(
+      'SELECT id, title, author, year FROM books WHERE id > ? ORDER BY id LIMIT ?',
+    )
+    this.#selectRows.setReturnArrays(true)
     this.#writer = new SqliteWriter(path)
     this.#reader = new SqliteReader(path)
   }
@@ -97,14 +112,18 @@ class SqliteStore implements Store {
     return attempt(() => this.#select.get(id) as Book | undefined)
   }
 
-  async *list(): AsyncIterable<string> {
-    let page = this.#page(0, FIRST_PAGE_BOOKS)
+  async *list(pages: 'json' | 'csv' = 'json'): AsyncIterable<string> {
+    const read =
+      pages === 'csv'
+        ? (after: number, books: number) => this.#csv(after, books)
+        : (after: number, books: number) => this.#json(after, books)
+    let page = this.#page(read, 0, FIRST_PAGE_BOOKS)
     while (page !== undefined) {
-      yield page.json
+      yield page.content
       if (page.isLast) return
       // Books are about as long as those before them.
       const limit = page.text * 2 > PAGE_TEXT ? page.books : Math.min(2 * page.books, PAGE_BOOKS)
-      page = this.#page(page.last, limit)
+      page = this.#page(read, page.last, limit)
     }
   }
 
@@ -166,9 +185,10 @@ class SqliteStore implements Store {
 
   /** The books of the next page of the list, at most so many and not too long together; undefined at its end. */
   #page(
+    read: (after: number, books: number) => Part | undefined,
     after: number,
     limit: number,
-  ): { json: string; last: number; text: number; books: number; isLast: boolean } | undefined {
+  ): (Part & { text: number; isLast: boolean }) | undefined {
     return attempt(() => {
       let books = limit
       let text = this.#textOfNext(after, books)
@@ -176,10 +196,25 @@ class SqliteStore implements Store {
         books = Math.ceil(books / 2)
         text = this.#textOfNext(after, books)
       }
-      const row = this.#selectJson.get(after, books) as { books: number; last: number | null; json: string }
-      const { last, json } = row
-      return last === null ? undefined : { json, last, text, books, isLast: row.books < books }
+      const part = read(after, books)
+      return part && { ...part, text, isLast: part.books < books }
     })
+  }
+
+  #json(after: number, books: number): Part | undefined {
+    const row = this.#selectJson.get(after, books) as { books: number; last: number | null; json: string }
+    return row.last === null ? undefined : { content: row.json, last: row.last, books: row.books }
+  }
+
+  #csv(after: number, books: number): Part | undefined {
+    // The types do not know of setReturnArrays.
+    const rows = this.#selectRows.all(after, books) as unknown as [number, string, string, number][]
+    let [content, last] = ['', 0]
+    for (const [id, title, author, year] of rows) {
+      content += csvLine(id, title, author, year)
+      last = id
+    }
+    return rows.length === 0 ? undefined : { content, last, books: rows.length }
   }
 
   #textOfNext(after: number, books: number): number {

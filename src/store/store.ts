@@ -21,8 +21,9 @@ export interface Store {
    * books, separated by commas, so that an engine that writes JSON need not make objects of them first. Each page
    * is read when it is asked for: a book that is there from beginning to end comes exactly once, as it was when
    * its page was read.
+   * @param pages 'csv' for pages of lines of CSV instead.
    */
-  list(): AsyncIterable<string>
+  list(pages?: 'json' | 'csv'): AsyncIterable<string>
 
   /**
    * The books of a query after a position, or from the first. Walking from page to page, each from the `last` of

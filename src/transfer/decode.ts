@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { ImportRefused } from './import-report.ts'
 
+/** Bytes that are read at once: of the objects made of them fewer outlive a collection of the young ones than of more. */
+const PART = 16 * 1024
+
 /**
  * The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one, as some programs export it.
  * @throws ImportRefused for anything else.
@@ -8,7 +11,7 @@ import { ImportRefused } from './import-report.ts'
 export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let decoder: TextDecoder | undefined
   let start: Uint8Array = new Uint8Array()
-  for await (const chunk of bytes) {
+  for await (const chunk of parts(bytes)) {
     if (decoder === undefined) {
       // A byte order mark may come in parts.
       start = Buffer.concat([start, chunk])
@@ -21,6 +24,12 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
   }
   if (decoder !== undefined) yield textOf(decoder)
   else if (start.length > 0) yield textOf(decoderFor(start), start)
+}
+
+async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of bytes) {
+    for (let start = 0; start < chunk.length; start += PART) yield chunk.subarray(start, start + PART)
+  }
 }
 
 /** @param chunk undefined at the end, where nothing may be left. */

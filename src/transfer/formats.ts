@@ -8,9 +8,6 @@ export const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson',
 } as const satisfies Record<Format, string>
 
-/** The columns of our own CSV, in their order. */
-export const COLUMNS = ['id', 'title', 'author', 'year'] as const
-
 /** @returns the format that the name of a file ends with, if it is one of ours. */
 export function formatOfName(name: string): Format | undefined {
   if (/\.(csv|tsv|txt)$/i.test(name)) return 'csv'

@@ -1,5 +1,6 @@
 import type { Book } from '../book.ts'
-import { COLUMNS, type Format } from './formats.ts'
+import { COLUMNS, CRLF, csvLine, linesIn } from '../csv.ts'
+import type { Format } from './formats.ts'
 
 /** How pages of books become one text. */
 export interface Framing {
@@ -11,17 +12,8 @@ export interface Framing {
   of(page: string): string
 }
 
-/** Ends a line of CSV (RFC 4180 §2.1). */
-const CRLF = '\r\n'
-
-/** What a field cannot have unless it is in quotes (RFC 4180 §2.6). */
-const NEEDS_QUOTES = /[",\r\n]/
-
 /** Stands in a page between two books, and nowhere else: within a string the quote would be escaped (RFC 8259 §7). */
 const BETWEEN = '},{"id":'
-
-/** @returns how many books a page has; it must not be empty. */
-export const booksIn = (page: string): number => page.split(BETWEEN).length
 
 /** Those of the formats for files. */
 export const framings: Readonly<Record<Format, Framing>> = {
@@ -29,17 +21,17 @@ export const framings: Readonly<Record<Format, Framing>> = {
   ndjson: { head: '', between: '', tail: '', of: ndjsonOf },
 }
 
-function csvOf(page: string): string {
-  let text = ''
-  for (const { id, title, author, year } of JSON.parse(`[${page}]`) as Book[]) {
-    text += `${id},${quoted(title)},${quoted(author)},${year}${CRLF}`
-  }
-  return text
+/** The list of all books in the formats for files: which of its pages become the text, and how. */
+export const wholeLists: Readonly<
+  Record<Format, { readonly pages: 'json' | 'csv'; readonly framing: Framing; booksIn(page: string): number }>
+> = {
+  csv: { pages: 'csv', framing: { ...framings.csv, of: (page) => page }, booksIn: linesIn },
+  ndjson: { pages: 'json', framing: framings.ndjson, booksIn: (page) => page.split(BETWEEN).length },
 }
 
-/** Without quotes a text stays as it is, spaces at its ends and a formula too (RFC 4180 §2.4). */
-function quoted(text: string): string {
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+function csvOf(page: string): string {
+  const books = JSON.parse(`[${page}]`) as Book[]
+  return books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
 }
 
 function ndjsonOf(page: string): string {

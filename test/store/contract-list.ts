@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import fc from 'fast-check'
 import type { Book } from '../../src/book.ts'
+import { framings, wholeLists } from '../../src/transfer/write-books.ts'
+import { hostileBooks } from '../transfer/hostile-books.ts'
 import { booksOf, listAll } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
@@ -52,6 +55,20 @@ export function listContract(open: () => Promise<TestStore>): void {
       await listAll(opened.store),
       expected.map((book) => ({ ...book })),
     )
+  })
+
+  it('has the same books as lines of CSV, in pages that need not be those of JSON', async () => {
+    const books = fc.sample(hostileBooks, { numRuns: 60, seed: 1 }).flat()
+    await Promise.all(books.map((book) => opened.store.create(book)))
+    const fromJson = (await pages()).map((page) => framings.csv.of(page)).join('')
+    let csv = ''
+    let lines = 0
+    for await (const page of opened.store.list('csv')) {
+      csv += page
+      lines += wholeLists.csv.booksIn(page)
+    }
+    assert.equal(csv, fromJson)
+    assert.equal(lines, books.length)
   })
 
   for (const [count, length] of [
