@@ -226,8 +226,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'store/sqlite-staging': ['type store/store'],
   'store/sqlite-group-commit': ['type book', 'store/sqlite-failure'],
-  'store/sqlite-index-upkeep': ['type store/sqlite-index'],
-  'store/sqlite-index': ['type book', 'book-query', 'words'],
+  'store/sqlite-index-upkeep': ['store/sqlite-index'],
+  'store/sqlite-index': ['type book', 'book-query', 'store/sqlite-schema', 'words'],
   'store/sqlite-reader': [
     'store/sqlite-failure',
     'type store/sqlite-reader-thread',
@@ -249,6 +249,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/query-sql',
     'store/statistics',
     'store/sqlite-dialect',
+    'store/sqlite-schema',
     'type store/store',
   ],
   'store/sqlite-dialect': ['type book-query', 'type store/query-sql'],

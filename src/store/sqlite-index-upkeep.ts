@@ -1,12 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { BookIndex } from './sqlite-index.ts'
+import { type BookIndex, STEP } from './sqlite-index.ts'
+
+/** The index begins to follow when there was no write for so long, in milliseconds. */
+const DELAY = 200
+
+/** Books in a step meanwhile: a write that comes then waits for it. */
+const IDLE_STEP = 500
 
 /**
- * The index is brought up to date when there was no write for so long, in milliseconds; with so many, writes have to
- * wait for it, so that a query never has to wait for more than a second or two.
+ * With so many writes behind, further ones wait for the index: so that a query never has to wait for more than a
+ * second or two, if there was one in the last minute; else so that what it needs stays bounded.
  */
-const DELAY = 200
-const MAX_WRITES = 100_000
+const MAX_WRITES = { asked: 100_000, unasked: 1_000_000 }
+const ASKED_TIME = 60_000
 
 /**
  * Milliseconds between two steps, in which writes of this process are committed; and, after so many of work, for other
@@ -26,19 +32,24 @@ export class IndexUpkeep {
   readonly #timer: NodeJS.Timeout
   /** Writes that the index may not have. */
   #writes = 0
+  /** Changes with every write. */
+  #state = {}
+  #askedAt = Number.NEGATIVE_INFINITY
   #goals: Goal[] = []
 
   constructor(index: BookIndex) {
     this.#index = index
     // Also without a write: an earlier run may have left something to do.
-    this.#timer = setTimeout(() => this.#whenIdle(), DELAY)
+    this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
   }
 
   /** To be called after each commit. */
   noteWrites(count: number): void {
     this.#writes += count
+    this.#state = {}
     this.#timer.refresh()
-    if (this.#writes > MAX_WRITES) this.#stepIfPossible()
+    const wasAsked = Date.now() - this.#askedAt < ASKED_TIME
+    if (this.#writes > (wasAsked ? MAX_WRITES.asked : MAX_WRITES.unasked)) this.#stepIfPossible(STEP)
   }
 
   /**
@@ -46,51 +57,65 @@ export class IndexUpkeep {
    * @throws what node:sqlite throws
    */
   async bringUpToDate(): Promise<void> {
+    this.#askedAt = Date.now()
     const reached = Promise.withResolvers<void>()
     // They are reached in the order of the calls.
     const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)
     this.#goals.push({ last, ...reached })
-    if (this.#goals.length === 1) this.#work()
+    if (this.#goals.length === 1) this.#reachGoals()
     await reached.promise
   }
 
   stop(): void {
     clearTimeout(this.#timer)
+    this.#state = {}
   }
 
-  async #work(): Promise<void> {
-    let restedAt = Date.now()
+  async #reachGoals(): Promise<void> {
+    const rest = pauses()
     for (;;) {
       try {
-        const { last } = this.#index.step()
+        const { last } = this.#index.step(STEP)
         for (const { resolve } of this.#goals.filter((goal) => goal.last <= last)) resolve()
         this.#goals = this.#goals.filter((goal) => goal.last > last)
       } catch (error) {
         for (const { reject } of this.#goals.splice(0)) reject(error)
       }
       if (this.#goals.length === 0) return
-      const isTired = Date.now() - restedAt > WORK
-      await pause(isTired ? LONG_PAUSE : PAUSE)
-      if (isTired) restedAt = Date.now()
+      await rest()
     }
   }
 
-  // What fails in these two fails again for the query that needs it, and is told then.
+  /** Until something is written; then the timer begins anew. */
+  async #followWhileIdle(): Promise<void> {
+    const state = this.#state
+    const rest = pauses()
+    while (this.#stepIfPossible(IDLE_STEP)) {
+      await rest()
+      if (this.#state !== state || this.#goals.length > 0) return
+    }
+  }
 
-  #stepIfPossible(): void {
+  /** @returns whether there is more to do. What fails fails again for the query that needs it, and is told then. */
+  #stepIfPossible(books: number): boolean {
     try {
-      this.#writes -= this.#index.step().books
+      const step = this.#index.step(books)
+      const isDone = step.last === Number.POSITIVE_INFINITY
+      this.#writes = isDone ? 0 : Math.max(0, this.#writes - step.books)
+      return !isDone
     } catch {
       this.#writes = 0
+      return false
     }
   }
+}
 
-  #whenIdle(): void {
-    this.bringUpToDate().then(
-      () => {
-        this.#writes = 0
-      },
-      () => {},
-    )
+/** @returns what pauses between two steps. */
+function pauses(): () => Promise<void> {
+  let restedAt = Date.now()
+  return async () => {
+    const isTired = Date.now() - restedAt > WORK
+    await pause(isTired ? LONG_PAUSE : PAUSE)
+    if (isTired) restedAt = Date.now()
   }
 }

@@ -2,12 +2,20 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import { SORT_KEY_LENGTH } from '../book-query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../words.ts'
+import { createKeyIndex, KEY_INDEXES } from './sqlite-schema.ts'
 
 /**
  * Books in one transaction at most: the more, the more of them share a page of the index. Writes wait meanwhile, for
- * so many some 30 ms; when so many were written at once.
+ * so many some 50 ms.
  */
-const STEP = 2000
+export const STEP = 2000
+
+/**
+ * From so many books, if they are more than a part of those that are indexed, it takes less time to do without the
+ * indexes of keys meanwhile, and to make them anew: one that grows in random places writes a page for each book.
+ */
+const MANY_BOOKS = 20_000
+const LARGE_PART = 1 / 8
 
 /** A book that was changed, or one that was deleted. */
 type Noted = Book | { readonly id: number; readonly year: null }
@@ -28,13 +36,16 @@ export class BookIndex {
   readonly #deleteWords: StatementSync
   readonly #forget: StatementSync
   readonly #last: StatementSync
+  readonly #beyond: StatementSync
+  readonly #sizes: StatementSync
+  readonly #indexes: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#noted = database.prepare(`
       SELECT unindexed.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
         substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
-      FROM unindexed LEFT JOIN books USING (id) ORDER BY unindexed.id LIMIT ${STEP}`)
+      FROM unindexed LEFT JOIN books USING (id) ORDER BY unindexed.id LIMIT ?`)
     this.#insertKeys = database.prepare(`
       INSERT OR REPLACE INTO book_keys
       VALUES (?, substr(?, 1, ${SORT_KEY_LENGTH}), substr(?, 1, ${SORT_KEY_LENGTH}), ?)`)
@@ -43,6 +54,11 @@ export class BookIndex {
     this.#deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
     this.#forget = database.prepare('DELETE FROM unindexed WHERE id <= ?')
     this.#last = database.prepare('SELECT max(id) AS id FROM unindexed')
+    this.#beyond = database.prepare('SELECT 1 FROM unindexed LIMIT 1 OFFSET ?')
+    this.#sizes = database.prepare(
+      'SELECT (SELECT count(*) FROM unindexed) AS noted, (SELECT count(*) FROM book_keys) AS indexed',
+    )
+    this.#indexes = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'")
     // FTS5 leaves a last row id behind that is too large for a number.
     for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
       statement.setReadBigInts(true)
@@ -54,16 +70,18 @@ export class BookIndex {
   }
 
   /**
-   * Brings the index up to date for the first books that are noted.
-   * @returns how many they are, and the id of the last; Infinity when none is noted any more.
+   * Brings the index up to date for the first books that are noted; or, with the last of them, makes an index that is missing.
+   * @param limit at most so many books.
+   * @returns how many they are, and the id of the last: −1 while an index is missing, Infinity when all is done.
    * @throws what node:sqlite throws; then nothing has changed.
    */
-  step(): { books: number; last: number } {
+  step(limit: number): { books: number; last: number } {
     // Not worth a wait for the disk: what a power cut takes is noted again with it.
     this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
     try {
+      if (this.#areMany()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)
       let [books, last] = [0, 0]
-      for (const row of this.#noted.iterate()) {
+      for (const row of this.#noted.iterate(limit)) {
         const book = row as unknown as Noted
         if (book.year === null) this.#remove(book.id)
         else this.#insert(book)
@@ -71,12 +89,26 @@ export class BookIndex {
         last = book.id
       }
       this.#forget.run(last)
+      const missing = this.#missingIndex()
+      if (missing !== undefined && books < limit) this.#database.exec(createKeyIndex(missing))
       this.#database.exec('COMMIT')
-      return { books, last: books < STEP ? Number.POSITIVE_INFINITY : last }
+      if (missing !== undefined) return { books, last: -1 }
+      return { books, last: books < limit ? Number.POSITIVE_INFINITY : last }
     } finally {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       this.#database.exec('PRAGMA synchronous = FULL')
     }
+  }
+
+  #areMany(): boolean {
+    if (this.#beyond.get(MANY_BOOKS) === undefined || this.#missingIndex() !== undefined) return false
+    const { noted, indexed } = this.#sizes.get() as { noted: number; indexed: number }
+    return noted > indexed * LARGE_PART
+  }
+
+  #missingIndex() {
+    const names = new Set(this.#indexes.all().map(({ name }) => name))
+    return KEY_INDEXES.find(({ name }) => !names.has(name))
   }
 
   #insert(book: Book): void {

@@ -4,15 +4,17 @@ import type { BookFilter, BookQuery, Position, SortField } from '../book-query.t
 import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
+import { COUNT_KEY_INDEXES, KEY_INDEXES } from './sqlite-schema.ts'
 import { type Select, selectStatistics } from './statistics.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
 
 /** So many books are soon sorted. */
 const FEW_BOOKS = 10_000
 
-/** Whether there are changes that the index does not have. */
+/** Whether there are changes that the index does not have, or a part of it is missing. */
 export function isIndexBehind(database: DatabaseSync): boolean {
-  return database.prepare('SELECT 1 FROM unindexed').get() !== undefined
+  if (database.prepare('SELECT 1 FROM unindexed').get() !== undefined) return true
+  return Number(database.prepare(COUNT_KEY_INDEXES).get()?.indexes) < KEY_INDEXES.length
 }
 
 /** Whether the query needs the index at all. */

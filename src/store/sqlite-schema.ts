@@ -5,6 +5,33 @@ import { StoreNotOpened } from './store.ts'
 /** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b
 
+/** An index of `book_keys`, and how many books typically have the same keys: all of them, or only the first. */
+interface KeyIndex {
+  readonly name: string
+  readonly columns: string
+  readonly equal: string
+}
+
+export const KEY_INDEXES: readonly KeyIndex[] = [
+  { name: 'book_keys_title', columns: 'title_key', equal: '2' },
+  { name: 'book_keys_author', columns: 'author_key', equal: '20' },
+  { name: 'book_keys_year', columns: 'year_key', equal: '4000' },
+  { name: 'book_keys_author_title', columns: 'author_key, title_key', equal: '20 1' },
+  { name: 'book_keys_author_year', columns: 'author_key, year_key', equal: '20 2' },
+  { name: 'book_keys_year_title', columns: 'year_key, title_key', equal: '4000 1' },
+  { name: 'book_keys_year_author', columns: 'year_key, author_key', equal: '4000 2' },
+]
+
+/** With statistics for SQLite: those of a large catalogue, where the choice of an index matters. */
+export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
+  CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${columns});
+  DELETE FROM sqlite_stat1 WHERE idx = '${name}';
+  INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
+
+/** How many of them there are. */
+export const COUNT_KEY_INDEXES =
+  "SELECT count(*) AS indexes FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'book_keys' AND sql IS NOT NULL"
+
 /**
  * The steps from an empty file to the schema of this release; the file's `user_version` tells how many it has. What
  * was once released is never changed: a new version of the schema is one more step.
@@ -19,32 +46,17 @@ const STEPS = [
    ) STRICT;
    PRAGMA application_id = ${APPLICATION_ID};`,
 
-  // What queries need beside the books: see sqlite-index.ts. The statistics are of a large catalogue, where the choice
-  // of an index matters: how many books there are, and how many of them have the same keys. The triggers note the books
-  // that the index has to look at, whoever changed them.
+  // What queries need beside the books: see sqlite-index.ts. The triggers note the books that the index has to look at,
+  // whoever changed them.
   `CREATE TABLE book_keys (
      id         INTEGER PRIMARY KEY,
      title_key  TEXT    NOT NULL,
      author_key TEXT    NOT NULL,
      year_key   INTEGER NOT NULL
    ) STRICT;
-   CREATE INDEX book_keys_title ON book_keys (title_key);
-   CREATE INDEX book_keys_author ON book_keys (author_key);
-   CREATE INDEX book_keys_year ON book_keys (year_key);
-   CREATE INDEX book_keys_author_title ON book_keys (author_key, title_key);
-   CREATE INDEX book_keys_author_year ON book_keys (author_key, year_key);
-   CREATE INDEX book_keys_year_title ON book_keys (year_key, title_key);
-   CREATE INDEX book_keys_year_author ON book_keys (year_key, author_key);
    ANALYZE book_keys;
-   INSERT INTO sqlite_stat1 VALUES
-     ('books', NULL, '1000000'),
-     ('book_keys', 'book_keys_title', '1000000 2'),
-     ('book_keys', 'book_keys_author', '1000000 20'),
-     ('book_keys', 'book_keys_year', '1000000 4000'),
-     ('book_keys', 'book_keys_author_title', '1000000 20 1'),
-     ('book_keys', 'book_keys_author_year', '1000000 20 2'),
-     ('book_keys', 'book_keys_year_title', '1000000 4000 1'),
-     ('book_keys', 'book_keys_year_author', '1000000 4000 2');
+   INSERT INTO sqlite_stat1 VALUES ('books', NULL, '1000000');
+   ${KEY_INDEXES.map(createKeyIndex).join(';')};
    CREATE VIRTUAL TABLE book_words USING fts5 (
      words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
    );

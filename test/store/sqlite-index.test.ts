@@ -40,6 +40,15 @@ async function* groups(books: number): AsyncGenerator<NewBook[]> {
   }
 }
 
+/** The indexes of keys, with their statistics. */
+const indexesOf = (database: DatabaseSync) =>
+  database
+    .prepare(
+      `SELECT name, sql, stat FROM sqlite_schema JOIN sqlite_stat1 ON idx = name
+       WHERE type = 'index' AND tbl_name = 'book_keys' ORDER BY name`,
+    )
+    .all()
+
 /** Waits until the index has all books, without a query that would see to it. */
 async function untilIndexed(path: string): Promise<void> {
   using database = new DatabaseSync(path, { readOnly: true, timeout: 2000 })
@@ -147,6 +156,32 @@ describe('the index of a SQLite file', () => {
     }
     assert.ok(written > 0, 'the index was never behind')
     assert.equal((await search(store, 'theirs')).length, Math.min(written, PLENTY.books))
+    await store.close()
+  })
+
+  it('has all its indexes, and what SQLite has to know of them, after many books', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    using database = new DatabaseSync(file.path, { readOnly: true })
+    const before = indexesOf(database)
+    assert.equal(before.length, 7)
+    await store.import(groups(30_000))
+    await untilIndexed(file.path)
+    assert.deepEqual(await search(store, 'word29999'), [30_000])
+    assert.deepEqual(indexesOf(database), before)
+    await store.close()
+  })
+
+  it('makes an index that is missing before a query needs it', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    assert.deepEqual(await search(store, 'kept'), [1])
+    using other = new DatabaseSync(file.path)
+    const before = indexesOf(other)
+    other.exec('DROP INDEX book_keys_year_title; DROP INDEX book_keys_title')
+    assert.deepEqual(await sorted(store), ['Kept'])
+    assert.deepEqual(indexesOf(other), before)
     await store.close()
   })
 
