@@ -1,5 +1,6 @@
 import { createHash, createSecretKey, timingSafeEqual } from 'node:crypto'
-import { jwtVerify, SignJWT } from 'jose'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 import { objectSchema, partialSchema } from './json-schema.ts'
 
 /** Token lifetime in seconds (§8). */
