@@ -4,13 +4,17 @@ import { generate } from './load/generate.ts'
 import type { Job, Load } from './load/job.ts'
 import type { Options } from './options.ts'
 import type { Cell, SessionPlan } from './plan.ts'
-import { memory } from './proc.ts'
+import { cpuTime, memory } from './proc.ts'
 import type { Results, Run } from './results.ts'
 import { type Running, start } from './running.ts'
 import { type BookStore, newStore, type Servers } from './stores.ts'
 
 /** How long a contender is left alone before its idle memory is read, in milliseconds. */
 const IDLE_TIME = 1000
+
+/** CPU time below which it has nothing to do for so long, in seconds; and how long it may take until then, in milliseconds. */
+const IDLE_CPU = 0.05
+const LONGEST_PREPARATION = 120_000
 
 /** Lists larger than this are not compared book by book before they are measured. */
 const LARGEST_CHECKED = 10_000
@@ -42,6 +46,7 @@ export async function runSession(
     }
     running = await start(contender, store.database, false)
     await setTimeout(IDLE_TIME)
+    await untilIdle(running.pid)
     const idleMemory = memory(running.pid, 'VmRSS')
     if (books <= LARGEST_CHECKED) await checkAnswers(contender, running.port, books)
     await warmUp(plan, options, running, store)
@@ -56,6 +61,16 @@ export async function runSession(
   } finally {
     await running?.stop()
     await store?.remove()
+  }
+}
+
+/** Waits while the process works by itself, as at an index of the books that were filled in. */
+async function untilIdle(pid: number): Promise<void> {
+  const deadline = Date.now() + LONGEST_PREPARATION
+  for (;;) {
+    const before = cpuTime(pid)
+    await setTimeout(IDLE_TIME)
+    if (cpuTime(pid) - before < IDLE_CPU || Date.now() > deadline) return
   }
 }
 

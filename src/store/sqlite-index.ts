@@ -15,7 +15,7 @@ export const STEP = 2000
  * indexes of keys meanwhile, and to make them anew: one that grows in random places writes a page for each book.
  */
 const MANY_BOOKS = 20_000
-const LARGE_PART = 1 / 8
+const LARGE_PART = 1 / 25
 
 /** A book that was changed, or one that was deleted. */
 type Noted = Book | { readonly id: number; readonly year: null }
