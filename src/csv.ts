@@ -1,3 +1,5 @@
+import type { Book } from './book.ts'
+
 /** The columns of our own CSV, in their order. */
 export const COLUMNS = ['id', 'title', 'author', 'year'] as const
 
@@ -6,6 +8,10 @@ export const CRLF = '\r\n'
 
 /** What a field cannot have unless it is in quotes (RFC 4180 §2.6). */
 const NEEDS_QUOTES = /[",\r\n]/
+
+/** Books as lines of CSV. */
+export const csvLines = (books: readonly Book[]) =>
+  books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
 
 /** A book as a line of CSV. */
 export function csvLine(id: number, title: string, author: string, year: number): string {

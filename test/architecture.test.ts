@@ -194,6 +194,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/sqlite-schema',
     'store/sqlite-writer',
     'store/store',
+    'store/walk',
   ],
   'store/sqlite-writer': [
     'type book',
@@ -416,7 +417,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'json-schema': [],
   'book-query': ['type book'],
   words: [],
-  csv: [],
+  csv: ['type book'],
   envelope: ['json-schema'],
 }
 

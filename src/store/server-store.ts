@@ -1,6 +1,6 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
-import { csvLine } from '../csv.ts'
+import { csvLines } from '../csv.ts'
 import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import type { Value } from './query-sql.ts'
 import { attempt, type Faults, type Use } from './server-attempt.ts'
@@ -65,7 +65,7 @@ export class ServerStore<Connection> implements Store {
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     const read = (after: number, time: number) =>
       this.#use((connection) => this.#engine.listPage(connection, after), time)
-    return pages(read, format === 'csv' ? csvOf : jsonOf)
+    return pages(read, format === 'csv' ? csvLines : jsonOf)
   }
 
   page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
@@ -120,15 +120,12 @@ export function fieldsOf({ title, author, year }: NewBook): [title: string, auth
   return [title, author, year]
 }
 
-/**
- * All books as pages of JSON text, each read when it is asked for. The first two have the time of one together,
- * because an answer begins only when both are there.
- */
 const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
 
-const csvOf = (books: readonly Book[]) =>
-  books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
-
+/**
+ * All books as pages of text, each read when it is asked for. The first two have the time of one together, because an
+ * answer begins only when both are there.
+ */
 async function* pages(
   read: (after: number, time: number) => Promise<Book[]>,
   textOf: (books: readonly Book[]) => string,

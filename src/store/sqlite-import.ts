@@ -72,8 +72,7 @@ class ImportThread {
       answered: (answer) => this.#answered(answer),
       ended: (cause) => {
         this.#hasEnded = true
-        const reason = cause instanceof Error ? cause.message : String(cause)
-        const message = `the thread of an import died: ${reason}`
+        const message = `the thread of an import died: ${cause.message}`
         for (const { reject } of this.#asked.splice(0)) reject(new StoreUnavailable(message, { cause }))
       },
     })

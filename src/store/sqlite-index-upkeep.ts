@@ -8,8 +8,8 @@ const DELAY = 200
 const IDLE_STEP = 500
 
 /**
- * With so many writes behind, further ones wait for the index: so that a query never has to wait for more than a
- * second or two, if there was one in the last minute; else so that what it needs stays bounded.
+ * With so many writes behind, further ones wait for the index: so that a query never has to wait for more than
+ * some seconds, if there was one in the last minute; else so that what it needs stays bounded.
  */
 const MAX_WRITES = { asked: 100_000, unasked: 1_000_000 }
 const ASKED_TIME = 60_000

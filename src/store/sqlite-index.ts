@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import { SORT_KEY_LENGTH } from '../book-query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../words.ts'
-import { createKeyIndex, KEY_INDEXES } from './sqlite-schema.ts'
+import { createKeyIndex, KEY_INDEXES, missingKeyIndex } from './sqlite-schema.ts'
 
 /**
  * Books in one transaction at most: the more, the more of them share a page of the index. Writes wait meanwhile, for
@@ -38,7 +38,6 @@ export class BookIndex {
   readonly #last: StatementSync
   readonly #beyond: StatementSync
   readonly #sizes: StatementSync
-  readonly #indexes: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#database = database
@@ -58,7 +57,6 @@ export class BookIndex {
     this.#sizes = database.prepare(
       'SELECT (SELECT count(*) FROM unindexed) AS noted, (SELECT count(*) FROM book_keys) AS indexed',
     )
-    this.#indexes = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'")
     // FTS5 leaves a last row id behind that is too large for a number.
     for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
       statement.setReadBigInts(true)
@@ -70,7 +68,8 @@ export class BookIndex {
   }
 
   /**
-   * Brings the index up to date for the first books that are noted; or, with the last of them, makes an index that is missing.
+   * Brings the index up to date for the first books that are noted, and with the last of them makes an index that is
+   * missing.
    * @param limit at most so many books.
    * @returns how many they are, and the id of the last: −1 while an index is missing, Infinity when all is done.
    * @throws what node:sqlite throws; then nothing has changed.
@@ -89,7 +88,7 @@ export class BookIndex {
         last = book.id
       }
       this.#forget.run(last)
-      const missing = this.#missingIndex()
+      const missing = missingKeyIndex(this.#database)
       if (missing !== undefined && books < limit) this.#database.exec(createKeyIndex(missing))
       this.#database.exec('COMMIT')
       if (missing !== undefined) return { books, last: -1 }
@@ -101,14 +100,10 @@ export class BookIndex {
   }
 
   #areMany(): boolean {
-    if (this.#beyond.get(MANY_BOOKS) === undefined || this.#missingIndex() !== undefined) return false
+    if (this.#beyond.get(MANY_BOOKS) === undefined || missingKeyIndex(this.#database) !== undefined)
+      return false
     const { noted, indexed } = this.#sizes.get() as { noted: number; indexed: number }
     return noted > indexed * LARGE_PART
-  }
-
-  #missingIndex() {
-    const names = new Set(this.#indexes.all().map(({ name }) => name))
-    return KEY_INDEXES.find(({ name }) => !names.has(name))
   }
 
   #insert(book: Book): void {

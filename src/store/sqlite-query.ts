@@ -4,7 +4,7 @@ import type { BookFilter, BookQuery, Position, SortField } from '../book-query.t
 import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
-import { COUNT_KEY_INDEXES, KEY_INDEXES } from './sqlite-schema.ts'
+import { missingKeyIndex } from './sqlite-schema.ts'
 import { type Select, selectStatistics } from './statistics.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
 
@@ -13,8 +13,8 @@ const FEW_BOOKS = 10_000
 
 /** Whether there are changes that the index does not have, or a part of it is missing. */
 export function isIndexBehind(database: DatabaseSync): boolean {
-  if (database.prepare('SELECT 1 FROM unindexed').get() !== undefined) return true
-  return Number(database.prepare(COUNT_KEY_INDEXES).get()?.indexes) < KEY_INDEXES.length
+  const isNoted = database.prepare('SELECT 1 FROM unindexed').get() !== undefined
+  return isNoted || missingKeyIndex(database) !== undefined
 }
 
 /** Whether the query needs the index at all. */
@@ -30,10 +30,11 @@ export function readSqlitePage(
   after: Position | undefined,
   bounds: PageBounds,
 ): Promise<Page> {
-  const tables = needsIndex(query)
+  const isIndexed = needsIndex(query)
+  const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined }
     : { books: true, keys: false, words: false }
-  const dialect = dialectOf(tables, needsIndex(query) && hasManyYears(database, query))
+  const dialect = dialectOf(tables, isIndexed && hasManyYears(database, query))
   return readPage(new Reading(database, tables, dialect), query, after, bounds)
 }
 

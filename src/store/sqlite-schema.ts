@@ -28,9 +28,12 @@ export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
   DELETE FROM sqlite_stat1 WHERE idx = '${name}';
   INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
 
-/** How many of them there are. */
-export const COUNT_KEY_INDEXES =
-  "SELECT count(*) AS indexes FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'book_keys' AND sql IS NOT NULL"
+/** One that is not there, as while many books are being indexed; undefined if all are. */
+export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
+  const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").all()
+  const names = new Set(rows.map(({ name }) => name))
+  return KEY_INDEXES.find(({ name }) => !names.has(name))
+}
 
 /**
  * The steps from an empty file to the schema of this release; the file's `user_version` tells how many it has. What

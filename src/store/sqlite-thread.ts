@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 interface Handlers<Answer> {
   answered(answer: Answer): void
   /** @param cause why the thread ended, also when it was asked to. */
-  ended(cause: unknown): void
+  ended(cause: Error): void
 }
 
 /** MiB for objects that are young in such a thread, which makes many and keeps none. */
@@ -23,10 +23,10 @@ export class SqliteThread<Message, Answer> {
       workerData: path,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })
-    let cause: unknown = new Error('it was terminated')
+    let cause = new Error('it was terminated')
     this.#worker.on('message', answered)
     this.#worker.on('error', (error) => {
-      cause = error
+      cause = error instanceof Error ? error : new Error(String(error))
     })
     const exit = Promise.withResolvers<void>()
     this.#exit = exit.promise

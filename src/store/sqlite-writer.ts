@@ -165,15 +165,14 @@ export class SqliteWriter {
     })
   }
 
-  #ended(cause: unknown): void {
+  #ended(cause: Error): void {
     this.#thread = undefined
     const lost = this.#committing
     this.#committing = []
     for (const resolve of this.#idle.splice(0)) resolve()
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const message = `the writer thread died, and it is not known whether the write was stored: ${reason}`
+    const message = `the writer thread died, and it is not known whether the write was stored: ${cause.message}`
     for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
-    for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(reason, { cause }))
+    for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(cause.message, { cause }))
     this.#commit()
   }
 }

@@ -23,11 +23,10 @@ import {
   type Store,
   StoreNotOpened,
 } from './store.ts'
+import { PART } from './walk.ts'
 
-/** Bounds of a page of the list: books, and bytes of their texts unless it has a single one. */
+/** The first page of the list is smaller than the others. */
 const FIRST_PAGE_BOOKS = 128
-const PAGE_BOOKS = 1000
-const PAGE_TEXT = 64 * 1024
 
 /** How long a query waits for the index, in milliseconds. The many books of an earlier release may take longer. */
 const INDEX_TIME = 4000
@@ -59,7 +58,7 @@ export function openSqlite(path: string): Store {
   }
 }
 
-/** Books of a list as text, and the id of the last. */
+/** Books of a list as text. */
 interface Part {
   readonly content: string
   /** The id of the last book, and how many there are. */
@@ -122,7 +121,7 @@ class SqliteStore implements Store {
       yield page.content
       if (page.isLast) return
       // Books are about as long as those before them.
-      const limit = page.text * 2 > PAGE_TEXT ? page.books : Math.min(2 * page.books, PAGE_BOOKS)
+      const limit = page.text * 2 > PART.text ? page.books : Math.min(2 * page.books, PART.books)
       page = this.#page(read, page.last, limit)
     }
   }
@@ -192,7 +191,7 @@ class SqliteStore implements Store {
     return attempt(() => {
       let books = limit
       let text = this.#textOfNext(after, books)
-      while (text > PAGE_TEXT && books > 1) {
+      while (text > PART.text && books > 1) {
         books = Math.ceil(books / 2)
         text = this.#textOfNext(after, books)
       }

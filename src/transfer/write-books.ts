@@ -1,5 +1,5 @@
 import type { Book } from '../book.ts'
-import { COLUMNS, CRLF, csvLine, linesIn } from '../csv.ts'
+import { COLUMNS, CRLF, csvLines, linesIn } from '../csv.ts'
 import type { Format } from './formats.ts'
 
 /** How pages of books become one text. */
@@ -30,8 +30,7 @@ export const wholeLists: Readonly<
 }
 
 function csvOf(page: string): string {
-  const books = JSON.parse(`[${page}]`) as Book[]
-  return books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
+  return csvLines(JSON.parse(`[${page}]`) as Book[])
 }
 
 function ndjsonOf(page: string): string {
