@@ -8,12 +8,13 @@ import { setFlagsFromString } from 'node:v8'
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
 enableCompileCache()
 
-// V8 takes objects that were found alive often for such as stay, and makes them where only a full collection frees
-// them, with all that they refer to. When many clients come at once to a service that has just started, it thinks so of
-// what is made for every request, for ever: twice the CPU time and pauses of 10 ms.
-setFlagsFromString('--no-allocation-site-pretenuring')
-
 const { runCommandLine } = await import('./command-line.ts')
 await runCommandLine(process.argv.slice(2))
 // Also for the next start of a service that will be killed; without a cache nothing happens.
 flushCompileCache()
+
+// V8 takes objects that were found alive often for such as stay, and makes them where only a full collection frees
+// them, with all that they refer to. When many clients come at once to a service that has just started, it thinks so of
+// what is made for every request, for ever: twice the CPU time and pauses of 10 ms. Set only now, because V8 takes no
+// code that was compiled with other flags.
+setFlagsFromString('--no-allocation-site-pretenuring')
