@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import type { BookQuery, Position } from './book-query.ts'
 import { envelope, success } from './envelope.ts'
 import type { Page, Store } from './store/store.ts'
@@ -44,38 +43,32 @@ export async function listing(
   if (first.done) return listText('', framing)
   const second = await iterator.next()
   if (second.done) return listText(first.value, framing)
-  const text = chunks(first.value, second.value, iterator, framing)
+  const { head, between, tail, of } = framing
+  const ready = [head + of(first.value), between + of(second.value)]
   return new Readable({
     // Pages are large enough: one ahead of the client is all that a faster answer needs.
     objectMode: true,
     highWaterMark: 1,
     read() {
-      text.next().then(
-        ({ done, value }) => this.push(done ? null : value),
-        (error: Error) => this.destroy(error),
-      )
+      const text = ready.shift()
+      if (text !== undefined) {
+        this.push(text)
+        return
+      }
+      const readNext = async () => {
+        const { done, value } = await iterator.next()
+        this.push(done ? tail : between + of(value))
+        if (done) this.push(null)
+      }
+      // A client that takes every page at once would otherwise keep all others waiting. A promise of the page that was
+      // made before the wait would by then be in V8's old generation, and keep the page until a full collection.
+      setImmediate(() => {
+        if (!this.destroyed) readNext().catch((error: Error) => this.destroy(error))
+      })
     },
     // Also when the client is gone before the first page was taken.
     destroy(error, callback) {
       Promise.resolve(iterator.return?.()).then(() => callback(error), callback)
     },
   })
-}
-
-async function* chunks(
-  first: string,
-  second: string,
-  rest: AsyncIterator<string>,
-  { head, between, tail, of }: Framing,
-): AsyncGenerator<string, undefined> {
-  yield head + of(first)
-  for (let page = second; ; ) {
-    // A client that takes every page at once would otherwise keep all others waiting.
-    await setImmediate()
-    yield between + of(page)
-    const next = await rest.next()
-    if (next.done) break
-    page = next.value
-  }
-  yield tail
 }

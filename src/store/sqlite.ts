@@ -66,6 +66,17 @@ interface Part {
   readonly books: number
 }
 
+type ReadPart = (after: number, books: number) => Part | undefined
+
+/** How far a list has come. */
+interface Progress {
+  /** The id of the last book so far. */
+  after: number
+  /** Books that the next page may have. */
+  limit: number
+  isAtEnd: boolean
+}
+
 /** Reads with a connection of its own, which in WAL mode never waits for the writer, and leaves writes to that. */
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
@@ -111,19 +122,17 @@ class SqliteStore implements Store {
     return attempt(() => this.#select.get(id) as Book | undefined)
   }
 
-  async *list(pages: 'json' | 'csv' = 'json'): AsyncIterable<string> {
-    const read =
-      pages === 'csv'
-        ? (after: number, books: number) => this.#csv(after, books)
-        : (after: number, books: number) => this.#json(after, books)
-    let page = this.#page(read, 0, FIRST_PAGE_BOOKS)
-    while (page !== undefined) {
-      yield page.content
-      if (page.isLast) return
-      // Books are about as long as those before them.
-      const limit = page.text * 2 > PART.text ? page.books : Math.min(2 * page.books, PART.books)
-      page = this.#page(read, page.last, limit)
+  list(pages: 'json' | 'csv' = 'json'): AsyncIterable<string> {
+    const read: ReadPart =
+      pages === 'csv' ? (after, books) => this.#csv(after, books) : (after, books) => this.#json(after, books)
+    const progress: Progress = { after: 0, limit: FIRST_PAGE_BOOKS, isAtEnd: false }
+    // No generator: while it waits to be asked for the next page it would keep the last, and so bring it into V8's old
+    // generation, where it stays until a full collection.
+    const next = async (): Promise<IteratorResult<string, undefined>> => {
+      const value = this.#advance(progress, read)
+      return value === undefined ? { done: true, value } : { done: false, value }
     }
+    return { [Symbol.asyncIterator]: () => ({ next }) }
   }
 
   async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
@@ -182,9 +191,21 @@ class SqliteStore implements Store {
     return answer.result
   }
 
+  /** Reads the next page of the list; undefined at its end. */
+  #advance(progress: Progress, read: ReadPart): string | undefined {
+    if (progress.isAtEnd) return undefined
+    const page = this.#page(read, progress.after, progress.limit)
+    progress.isAtEnd = page === undefined || page.isLast
+    if (page === undefined) return undefined
+    progress.after = page.last
+    // Books are about as long as those before them.
+    progress.limit = page.text * 2 > PART.text ? page.books : Math.min(2 * page.books, PART.books)
+    return page.content
+  }
+
   /** The books of the next page of the list, at most so many and not too long together; undefined at its end. */
   #page(
-    read: (after: number, books: number) => Part | undefined,
+    read: ReadPart,
     after: number,
     limit: number,
   ): (Part & { text: number; isLast: boolean }) | undefined {
