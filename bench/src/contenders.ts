@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
+import { startedAsNpm } from '../../test/support/started-as-npm.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const CONTENDERS = resolve(import.meta.dirname, '../contenders')
@@ -37,7 +38,7 @@ const service = (engine: string, store: StoreKind): Contender => ({
   durable: true,
   runtime: 'Node.js',
   command: () => node(join(ROOT, 'src/main.ts')),
-  environment: {},
+  environment: startedAsNpm(),
   does: 'everything',
   packages: [],
 })

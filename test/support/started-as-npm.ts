@@ -3,15 +3,29 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The variables with which `npm start` starts the service. */
-export function startedAsNpm(): Record<string, string> {
+/** What `npm start` says to Node.js. */
+export interface StartOptions {
+  readonly variables: Readonly<Record<string, string>>
+  /** Such as `--max-semi-space-size=8`. */
+  readonly flags: readonly string[]
+}
+
+export function startOptions(): StartOptions {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: { start: string }
   }
-  const [, assignments] = /^((?:\w+=\S+ )*)exec node src\/main\.ts/.exec(scripts.start) ?? []
-  if (assignments === undefined) throw new Error(`how does ${scripts.start} start?`)
-  const words = assignments.split(' ').filter((word) => word !== '')
-  const variables = Object.fromEntries(words.map((each) => each.split('=') as [string, string]))
+  const parts = /^((?:\w+=\S+ )*)exec node ((?:--\S+ )*)src\/main\.ts/.exec(scripts.start)
+  if (parts === null) throw new Error(`how does ${scripts.start} start?`)
+  const [assignments = [], flags = []] = parts.slice(1).map((part) => part.split(' ').filter(Boolean))
+  return {
+    variables: Object.fromEntries(assignments.map((each) => each.split('=') as [string, string])),
+    flags,
+  }
+}
+
+/** The environment in which Node.js runs, from whatever directory, as `npm start` has it. */
+export function startedAsNpm(): Record<string, string> {
+  const { variables, flags } = startOptions()
   const { NODE_COMPILE_CACHE: cache, ...others } = variables
-  return { ...others, ...(cache && { NODE_COMPILE_CACHE: join(ROOT, cache) }) }
+  return { ...others, ...(cache && { NODE_COMPILE_CACHE: join(ROOT, cache) }), NODE_OPTIONS: flags.join(' ') }
 }
