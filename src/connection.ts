@@ -1,4 +1,10 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import { envelope, type Failure, failure } from './envelope.ts'
 
@@ -107,6 +113,15 @@ export function refuseUnroutable(
     socket.on('error', () => socket.destroy())
     refuseConnection(new Error('CONNECT'), socket)
   })
+}
+
+/** Puts something between a server and what serves its requests. */
+export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
+  for (const event of ['request', 'checkExpectation']) {
+    for (const serve of server.listeners(event) as RequestListener[]) {
+      server.off(event, serve).on(event, wrap(serve))
+    }
+  }
 }
 
 /**

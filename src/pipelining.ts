@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** With so many requests of a connection waiting, no more is read from it. One read may bring thousands. */
@@ -20,24 +20,11 @@ const turnsOf = new WeakMap<Socket, Turns>()
 let allWaiting = 0
 
 /**
- * Lets a server serve the requests of a connection one after the other. Node would begin with all that a client
- * has sent without waiting for answers, and keep every answer in memory until its turn; it would also serve what
- * follows a request after whose answer the connection is closed.
+ * Serves the requests of a connection one after the other. Node would begin with all that a client has sent without
+ * waiting for answers, and keep every answer in memory until its turn; it would also serve what follows a request
+ * after whose answer the connection is closed.
  */
-export function serveOneAtATime(server: Server): void {
-  for (const event of ['request', 'checkExpectation']) {
-    for (const serve of server.listeners(event) as RequestListener[]) {
-      server.off(event, serve).on(event, inTurn(serve))
-    }
-  }
-}
-
-/** Whether the client has sent more requests on the connection of this one. */
-export function hasWaiting({ socket }: IncomingMessage): boolean {
-  return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
-}
-
-function inTurn(serve: RequestListener): RequestListener {
+export function oneAtATime(serve: RequestListener): RequestListener {
   return (request, response) => {
     const { socket } = request
     // After an answer that was to be the last, whatever else has come is not taken for a request.
@@ -53,6 +40,11 @@ function inTurn(serve: RequestListener): RequestListener {
       turn()
     }
   }
+}
+
+/** Whether the client has sent more requests on the connection of this one. */
+export function hasWaiting({ socket }: IncomingMessage): boolean {
+  return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
 }
 
 function watch(socket: Socket): Turns {

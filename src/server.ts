@@ -18,6 +18,7 @@ import {
   noteRequest,
   refuseConnection,
   refuseUnroutable,
+  serveThrough,
 } from './connection.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerHealth } from './health.ts'
@@ -25,7 +26,8 @@ import { logStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
 import { refuseOverload } from './overload.ts'
-import { hasWaiting, serveOneAtATime } from './pipelining.ts'
+import { hasWaiting, oneAtATime } from './pipelining.ts'
+import { ReadsFirst } from './reads-first.ts'
 import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
 import type { TrustProxy } from './setting-values.ts'
@@ -75,6 +77,7 @@ export async function createServer(
   settings: ServerSettings,
   metrics?: Metrics,
 ): Promise<FastifyInstance> {
+  const order = new ReadsFirst()
   const app = fastify({
     logger: { level: settings.logLevel, stream: await logStream() },
     genReqId: requestId,
@@ -97,10 +100,13 @@ export async function createServer(
     // A request that still arrives on an open connection during shutdown is served.
     return503OnClosing: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => {
+      order.serveAll()
+      refuseConnection(error, socket)
+    },
   })
   refuseUnroutable(app.server, app.routing)
-  serveOneAtATime(app.server)
+  serveThrough(app.server, (serve) => oneAtATime(order.inOrder(serve)))
   app.addHook('onRequest', (request, reply, done) => {
     noteRequest(request.raw)
     reply.header('x-request-id', request.id)
