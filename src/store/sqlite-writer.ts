@@ -11,7 +11,7 @@ const MAX_WAITING = 5000
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** Writes answered before others have their turn. */
-const ANSWERS_IN_A_ROW = 6
+const ANSWERS_IN_A_ROW = 8
 
 /** Publishes how many writes each commit has. */
 const groupCommits = channel('book-catalogue.group-commit')
