@@ -7,11 +7,13 @@ import { within } from './deadline.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
+import type { Row, Write } from './sqlite-group-commit.ts'
 import { importIntoSqlite } from './sqlite-import.ts'
 import { needsIndex } from './sqlite-query.ts'
 import { SqliteReader } from './sqlite-reader.ts'
 import type { Question } from './sqlite-reader-thread.ts'
 import { ensureSchema, schemaVersion } from './sqlite-schema.ts'
+import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
 import {
   type Imported,
@@ -83,6 +85,7 @@ class SqliteStore implements Store {
   readonly #writer: SqliteWriter
   readonly #reader: SqliteReader
   readonly #path: string
+  readonly #snapshot: SqliteSnapshot
   readonly #imports = new Set<Promise<unknown>>()
   readonly #select: StatementSync
   readonly #measure: StatementSync
@@ -93,6 +96,7 @@ class SqliteStore implements Store {
   constructor(database: DatabaseSync, path: string) {
     this.#database = database
     this.#path = path
+    this.#snapshot = new SqliteSnapshot(database)
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
     const next = 'FROM (SELECT * FROM books WHERE id > ? ORDER BY id LIMIT ?)'
     this.#measure = database.prepare(
@@ -112,14 +116,17 @@ class SqliteStore implements Store {
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
-    const row = await this.#writer.write({ kind: 'create', title, author, year })
+    const row = await this.#write({ kind: 'create', title, author, year })
     if (row === undefined) throw new Error('INSERT gave no id')
     // As it is read back: −0 is stored as 0.
     return { id: row.id, title, author, year: year + 0 }
   }
 
   async find(id: number): Promise<Book | undefined> {
-    return attempt(() => this.#select.get(id) as Book | undefined)
+    return attempt(() => {
+      this.#snapshot.begin()
+      return this.#select.get(id) as Book | undefined
+    })
   }
 
   list(pages: 'json' | 'csv' = 'json'): AsyncIterable<string> {
@@ -150,11 +157,11 @@ class SqliteStore implements Store {
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
     const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
-    return (await this.#writer.write({ kind: 'update', id, ...changes, expected })) as Book | undefined
+    return (await this.#write({ kind: 'update', id, ...changes, expected })) as Book | undefined
   }
 
   async delete(id: number, expected?: Book): Promise<boolean> {
-    return (await this.#writer.write({ kind: 'delete', id, expected })) !== undefined
+    return (await this.#write({ kind: 'delete', id, expected })) !== undefined
   }
 
   async import(
@@ -167,6 +174,7 @@ class SqliteStore implements Store {
       return await importing
     } finally {
       this.#imports.delete(importing)
+      this.#snapshot.end()
     }
   }
 
@@ -181,7 +189,25 @@ class SqliteStore implements Store {
     this.#database.close()
   }
 
+  /** What is read after the answer has to be at least as new, also where the answer is that there is no such book. */
+  async #write(write: Write): Promise<Row | undefined> {
+    try {
+      return await this.#writer.write(write)
+    } finally {
+      this.#snapshot.end()
+    }
+  }
+
+  /** As after `#write`, for the thread that answers has a connection of its own. */
   async #ask(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
+    try {
+      return await this.#answer(question, isIndexed)
+    } finally {
+      this.#snapshot.end()
+    }
+  }
+
+  async #answer(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
     let answer = await this.#reader.ask({ question, isIndexed })
     if (answer === 'behind') {
       await within(this.#writer.index(), INDEX_TIME, 'the index of the books is being built')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { NewBook } from '../../src/book.ts'
 import { expectedContract } from './contract-expected.ts'
 import { importContract } from './contract-import.ts'
@@ -146,6 +147,22 @@ function booksContract(open: () => Promise<TestStore>): void {
       assert.equal(await opened.store.delete(missing), false)
     }
     assert.deepEqual(await find(id), { id, ...BOOK })
+  })
+
+  it('finds what was written as soon as that is answered, also when others read all the time', async () => {
+    const { id } = await opened.store.create(BOOK)
+    let isWriting = true
+    const reading = (async () => {
+      for (; isWriting; await setImmediate()) await find(id)
+    })()
+    for (let year = 1; year <= 100; year++) {
+      await opened.store.update(id, { year })
+      assert.equal((await find(id))?.year, year)
+    }
+    await opened.store.delete(id)
+    assert.equal(await find(id), undefined)
+    isWriting = false
+    await reading
   })
 
   it('keeps everything over close and reopen', async () => {
