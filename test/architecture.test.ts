@@ -337,6 +337,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'type store/query-sql',
     'store/server-attempt',
     'store/server-import',
+    'store/server-page',
     'store/server-query',
     'store/server-words',
     'type store/store',

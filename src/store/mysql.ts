@@ -26,7 +26,6 @@ const UPDATE = `
 const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
 const DELETE_WITH_WORDS = `
   DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${INTEGER}`
-const PAGE = selectListPage(INTEGER)
 
 const NO_WORDS = { whole: undefined, beginning: undefined }
 
@@ -60,17 +59,13 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connecti
   dialect: async (words, query) => dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
   importOn: (connection) => mysqlImport(connection, hasKeys),
   find: read,
+  list: selectListPage(INTEGER, INTEGER),
   query,
 
   async create(connection, { title, author, year }) {
     const { insertId } = await write(connection, INSERT, [title, author, year])
     // As it is read back: −0 is stored as 0.
     return { id: insertId, title, author, year: year + 0 }
-  },
-
-  async listPage(connection, after) {
-    const [rows] = await connection.execute<(Book & RowDataPacket)[]>(PAGE, [after])
-    return rows
   },
 
   async update(connection, id, { title, author, year }, expected) {

@@ -22,7 +22,6 @@ const SET = `
   WHERE id = $4::bigint`
 const UPDATE = `${SET} RETURNING ${BOOK}`
 const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
-const PAGE = selectListPage('$1::bigint')
 
 /** Compares texts byte for byte, whatever the collation of their columns. @param n the first of three placeholders. */
 const IS_EXPECTED = (n: number) => `
@@ -54,6 +53,7 @@ const postgresEngine = (hasWords: boolean): ServerEngine<pg.Client> => ({
   createsWords: hasWords,
   dialect: () => dialect,
   importOn: postgresImport,
+  list: selectListPage('$1::bigint', '$2::bigint'),
 
   async create(client, book) {
     const { rows } = hasWords
@@ -65,10 +65,6 @@ const postgresEngine = (hasWords: boolean): ServerEngine<pg.Client> => ({
 
   async find(client, id) {
     return (await run(client, SELECT, [id])).rows[0]
-  },
-
-  async listPage(client, after) {
-    return (await run(client, PAGE, [after])).rows
   },
 
   async update(client, id, { title, author, year }, expected) {

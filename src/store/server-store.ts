@@ -5,6 +5,7 @@ import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
 import type { Value } from './query-sql.ts'
 import { attempt, type Faults, type Use } from './server-attempt.ts'
 import { type ImportTransaction, importIntoServer } from './server-import.ts'
+import { type ListStatements, UNCUT_BOOKS } from './server-page.ts'
 import { type QueryEngine, ServerQueries } from './server-query.ts'
 import { type WordIndex, WordUpkeep } from './server-words.ts'
 import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
@@ -16,10 +17,9 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly words: ((use: Use<Connection>) => WordIndex) | undefined
   /** Whether `create` stores the words of the book as well. */
   readonly createsWords: boolean
+  readonly list: ListStatements
   create(connection: Connection, book: NewBook): Promise<Book>
   find(connection: Connection, id: number): Promise<Book | undefined>
-  /** A page of the list of all books. @param after the id before its first. */
-  listPage(connection: Connection, after: number): Promise<Book[]>
   update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
   delete(connection: Connection, id: number, expected?: Book): Promise<boolean>
   /** Runs a statement of a query. */
@@ -64,7 +64,7 @@ export class ServerStore<Connection> implements Store {
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     const read = (after: number, time: number) =>
-      this.#use((connection) => this.#engine.listPage(connection, after), time)
+      this.#use((connection) => this.#listPage(connection, after), time)
     return pages(read, format === 'csv' ? csvLines : jsonOf)
   }
 
@@ -110,9 +110,22 @@ export class ServerStore<Connection> implements Store {
     await this.#pool.close()
   }
 
+  async #listPage(connection: Connection, after: number): Promise<ListPage> {
+    const { query, list } = this.#engine
+    const uncut = (await query(connection, list.uncut, [after, after])) as Book[]
+    if (uncut.length > 0) return { books: uncut, isLast: uncut.length < UNCUT_BOOKS }
+    const books = (await query(connection, list.cut, [after])) as Book[]
+    return { books, isLast: books.length === 0 }
+  }
+
   #use<Result>(work: (connection: Connection) => Promise<Result>, time?: number): Promise<Result> {
     return attempt(this.#pool, this.#engine.faults, work, time)
   }
+}
+
+interface ListPage {
+  readonly books: Book[]
+  readonly isLast: boolean
 }
 
 /** The fields as values for the placeholders of a statement. */
@@ -127,13 +140,13 @@ const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
  * answer begins only when both are there.
  */
 async function* pages(
-  read: (after: number, time: number) => Promise<Book[]>,
+  read: (after: number, time: number) => Promise<ListPage>,
   textOf: (books: readonly Book[]) => string,
 ): AsyncIterable<string> {
   const end = Date.now() + DEADLINE
   let after = 0
   for (let page = 1; ; page++) {
-    const books = await read(after, page <= 2 ? end - Date.now() : DEADLINE)
+    const { books, isLast } = await read(after, page <= 2 ? end - Date.now() : DEADLINE)
     const last = books.at(-1)
     if (last === undefined) return
     after = last.id
@@ -141,5 +154,6 @@ async function* pages(
     // What a driver has done with them is garbage that survives for long: of a million books 130 MB, without this.
     books.length = 0
     yield text
+    if (isLast) return
   }
 }
