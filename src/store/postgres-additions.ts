@@ -59,12 +59,12 @@ const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
 /** Another instance has made it at the same moment; a lock could not be had in time; deadlock. */
 const LOST_RACE = ['23505', '42P07', '42701', '42710', '55P03', '40P01', '40001', 'XX000']
 
-/** @returns whether the words of books are indexed; orders need nothing to be known of their indexes. */
+/** @returns whether the keys of orders are indexed, and the words of books. */
 export async function ensurePostgresAdditions(
   pool: ConnectionPool<pg.Client>,
   report: (message: string) => void,
-): Promise<{ words: boolean }> {
-  const [, words = false] = await ensureAdditions(
+): Promise<{ keys: boolean; words: boolean }> {
+  const [keys = false, words = false] = await ensureAdditions(
     pool,
     {
       existing: async (client) =>
@@ -75,5 +75,5 @@ export async function ensurePostgresAdditions(
     [KEYS, WORDS],
     report,
   )
-  return { words }
+  return { keys, words }
 }

@@ -38,21 +38,22 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
   const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
   const server = { name, driver: new PostgresDriver(target), ensureSchema, isNotReady }
   const pool = await openPool(server, options)
-  const { words } = await ensurePostgresAdditions(pool, options.report)
-  return new ServerStore(pool, postgresEngine(words), options.report)
+  const { keys, words } = await ensurePostgresAdditions(pool, options.report)
+  return new ServerStore(pool, postgresEngine(keys, words), options.report)
 }
 
 /**
  * Each operation is one statement in a transaction of its own, without a name and without anything that a session
  * would have to remember: so it works through a pooler that gives every transaction another connection.
+ * @param hasKeys whether the keys of orders are indexed.
  * @param hasWords whether the words of books are indexed.
  */
-const postgresEngine = (hasWords: boolean): ServerEngine<pg.Client> => ({
+const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Client> => ({
   faults: { isUnavailable, isRolledBack },
   words: hasWords ? postgresWords : undefined,
   createsWords: hasWords,
   dialect: () => dialect,
-  importOn: postgresImport,
+  importOn: (client) => postgresImport(client, hasKeys),
   list: selectListPage('$1::bigint', '$2::bigint'),
 
   async create(client, book) {
