@@ -91,6 +91,7 @@ async function countLater() {
 function change(change, how) {
   view = { ...view, ...change }
   writeAddress(view, how)
+  counting.abort()
   clearTimeout(timer)
   timer = setTimeout(load, how === 'typed' ? TYPING_PAUSE : 0)
   draw()

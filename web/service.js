@@ -22,6 +22,9 @@ let token = ''
 /** @type {() => Promise<void>} */
 let getToken = async () => {}
 
+/** Why there was no other token when one was last asked for. @type {unknown} */
+let declined
+
 /** @param {() => Promise<void>} ask what to do when a token is needed; settled once there is one. */
 export function whenTokenIsNeeded(ask) {
   getToken = ask
@@ -57,14 +60,22 @@ export function forgetToken() {
 export async function call(method, path, options = {}) {
   if (token === '') await getToken()
   const used = token
+  const declinedBefore = declined
   try {
     return await send(method, path, options)
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 401) throw error
-    // Another call may have got one meanwhile.
-    if (token === used) await getToken()
+    // Another call may have got one meanwhile, or been declined one.
+    if (token === used && declined !== declinedBefore) throw declined
+    if (token === used) await getToken().catch(decline)
     return send(method, path, options)
   }
+}
+
+/** @param {unknown} error @returns {never} */
+function decline(error) {
+  declined = error
+  throw error
 }
 
 /** @param {string} method @param {string} path @param {Options} options */
