@@ -19,15 +19,8 @@ const COLUMNS = `
       COALESCE(CONCAT(' ', character_set_name), '')) AS type
   FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'books'`
 
-/** The unit in which InnoDB extends files but the smallest, in bytes. */
-const EXTENT = 1024 * 1024
-
-const TABLE = `
-  SELECT engine, data_length < ${EXTENT} AS small
-  FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
-
-/** A row that takes an extent and uses no id up. */
-const LARGE_ROW = `INSERT INTO books (id, title, author, year) VALUES (0, REPEAT('x', ${EXTENT}), '', 0)`
+const ENGINE = `
+  SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
 
 /** What a column may be, so that it holds all that a Book may have. */
 const TEXTS = ['mediumtext utf8mb4', 'longtext utf8mb4']
@@ -51,29 +44,11 @@ export async function ensureSchema(connection: Connection): Promise<void> {
     create: () => connection.query(SCHEMA),
     isLostRace: (error) => ['ER_TABLE_EXISTS_ERROR', 'ER_LOCK_DEADLOCK'].includes(codeOf(error) ?? ''),
   })
-  const [rows] = await connection.query<RowDataPacket[]>(TABLE)
+  const [rows] = await connection.query<RowDataPacket[]>(ENGINE)
   const engine = String(rows[0]?.engine)
   if (NOT_DURABLE.includes(engine.toLowerCase())) {
     throw new StoreNotOpened(
       `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
     )
   }
-  if (rows[0]?.small) await enlarge(connection)
-}
-
-/**
- * Makes the file of the table larger than an extent. In a smaller one InnoDB sets only two pages aside for a change.
- * Where they do not suffice, and the disk is full, MariaDB 10.11 loses the row whose update it refuses, or ends
- * while it undoes an insert.
- */
-async function enlarge(connection: Connection): Promise<void> {
-  await connection.beginTransaction()
-  try {
-    await connection.query(LARGE_ROW)
-  } catch (error) {
-    // There is no room, or another instance does the same: no reason not to start.
-    if (!codeOf(error)?.startsWith('ER_')) throw error
-  }
-  // The file stays as large as it has become.
-  await connection.rollback()
 }

@@ -1,9 +1,11 @@
-import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../book.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
 import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
+import { enlargeFiles } from './mysql-files.ts'
 import { mysqlImport } from './mysql-import.ts'
 import { dialectOf, findRareWords } from './mysql-query.ts'
+import { Room } from './mysql-room.ts'
 import { ensureSchema } from './mysql-schema.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { mysqlWords } from './mysql-words.ts'
@@ -12,8 +14,6 @@ import { BOOK, selectListPage } from './server-page.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { fieldsOf, type ServerEngine, ServerStore } from './server-store.ts'
 import type { Store } from './store.ts'
-
-type Values = (string | number | null)[]
 
 /** A number is sent as a double, whatever it is compared with. */
 const INTEGER = 'CAST(? AS SIGNED)'
@@ -44,7 +44,9 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   const server = { name, driver: new MysqlDriver(target), ensureSchema, isNotReady }
   const pool = await openPool(server, options)
   const { keys, words } = await ensureMysqlAdditions(pool, options.report)
-  return new ServerStore(pool, mysqlEngine(keys, words), options.report)
+  // Afterwards, because additions write the table anew.
+  await pool.use(enlargeFiles)
+  return new ServerStore(pool, mysqlEngine(keys, words, new Room()), options.report)
 }
 
 /**
@@ -52,7 +54,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
  * @param hasKeys whether the table has columns for the keys of orders.
  * @param hasWords whether the words of books are indexed.
  */
-const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connection> => ({
+const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEngine<Connection> => ({
   faults: { isUnavailable, isRolledBack },
   words: hasWords ? mysqlWords : undefined,
   createsWords: false,
@@ -63,18 +65,19 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connecti
   query,
 
   async create(connection, { title, author, year }) {
-    const { insertId } = await write(connection, INSERT, [title, author, year])
+    const { insertId } = await room.write(connection, INSERT, [title, author, year])
     // As it is read back: −0 is stored as 0.
     return { id: insertId, title, author, year: year + 0 }
   },
 
   async update(connection, id, { title, author, year }, expected) {
+    await room.ensure(connection)
     await connection.beginTransaction()
     const values = [title ?? null, author ?? null, year ?? null, id]
     const { affectedRows } =
       expected === undefined
-        ? await write(connection, UPDATE, values)
-        : await write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
+        ? await room.write(connection, UPDATE, values)
+        : await room.write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
     // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
     // which might be a book that was created just now. (Rows found count as affected, changed or not.)
     const book = affectedRows === 0 ? undefined : await read(connection, id)
@@ -86,8 +89,8 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connecti
     const statement = hasWords ? DELETE_WITH_WORDS : DELETE
     const { affectedRows } =
       expected === undefined
-        ? await write(connection, statement, [id])
-        : await write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)])
+        ? await room.write(connection, statement, [id])
+        : await room.write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)])
     // Those of its words count too.
     return affectedRows > 0
   },
@@ -96,11 +99,6 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<Connecti
 async function read(connection: Connection, id: number): Promise<Book | undefined> {
   const [rows] = await connection.execute<(Book & RowDataPacket)[]>(SELECT, [id])
   return rows[0]
-}
-
-async function write(connection: Connection, statement: string, values: Values): Promise<ResultSetHeader> {
-  const [result] = await connection.execute<ResultSetHeader>(statement, values)
-  return result
 }
 
 /**
