@@ -8,6 +8,7 @@ import { booksOf, listAll } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
+const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** What "bounded size" may come to at most: a page may be longer by one book than so many characters. */
 const PAGE_BOUND = 128 * 1024
@@ -24,7 +25,7 @@ export function listContract(open: () => Promise<TestStore>): void {
     const books: Book[] = []
     while (books.length < count) {
       const batch = Array.from({ length: Math.min(100, count - books.length) }, () =>
-        opened.store.create({ title, author: 'A', year: 1 }),
+        opened.store.create({ ...BOOK, title }),
       )
       books.push(...(await Promise.all(batch)))
     }
@@ -55,6 +56,14 @@ export function listContract(open: () => Promise<TestStore>): void {
       await listAll(opened.store),
       expected.map((book) => ({ ...book })),
     )
+  })
+
+  it('writes books as JSON.stringify does, whatever is in them', async () => {
+    const control = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, i) => i + 1))
+    const books = [...fc.sample(hostileBooks, { numRuns: 60, seed: 2 }).flat(), { ...BOOK, title: control }]
+    const created = await Promise.all(books.map((book) => opened.store.create(book)))
+    const texts = created.toSorted((a, b) => a.id - b.id).map((book) => JSON.stringify(book))
+    assert.equal((await pages()).join(','), texts.join(','))
   })
 
   it('has the same books as lines of CSV, in pages that need not be those of JSON', async () => {
