@@ -31,7 +31,7 @@ const LIST_CONNECTIONS = 64
 const GROWTH_CONNECTIONS = 64
 
 /** In the order of the session: what makes the catalogue grow comes last. */
-const REQUESTS = ['login', 'get', 'put', 'mix', 'delete', 'post'] as const
+const REQUESTS = ['login', 'get', 'put', 'mix', 'delete', 'post', 'busy'] as const
 
 /** All sessions of a bench. The contenders take turns, so that whatever the machine does meanwhile meets all alike. */
 export function plan(options: Options): SessionPlan[] {

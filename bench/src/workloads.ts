@@ -1,6 +1,9 @@
 /** What the load generator can send. */
-export const WORKLOADS = ['login', 'get', 'post', 'put', 'delete', 'mix', 'list'] as const
+export const WORKLOADS = ['login', 'get', 'post', 'put', 'delete', 'mix', 'busy', 'list'] as const
 export type Workload = (typeof WORKLOADS)[number]
+
+/** Clients of the workload `busy` that write, beside those that are measured. */
+export const WRITERS = 64
 
 /** What each is called in the results. */
 export const WORKLOAD_TITLES: Record<Workload, string> = {
@@ -10,5 +13,6 @@ export const WORKLOAD_TITLES: Record<Workload, string> = {
   put: 'PUT of one field, random ids',
   delete: 'DELETE',
   mix: '90 % GET, 5 % POST, 5 % PUT',
+  busy: `GET one book, random ids, while ${WRITERS} others create books`,
   list: 'GET all books',
 }

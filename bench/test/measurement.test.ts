@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import type { Job } from '../src/load/job.ts'
 import { measure } from '../src/load/measurement.ts'
+import { WRITERS } from '../src/workloads.ts'
 
 describe('a measurement', () => {
   let server: Server | undefined
@@ -42,6 +43,26 @@ describe('a measurement', () => {
     )
     assert.equal(tokens.size, 4)
     assert.ok(load.cpu.server > 0 && load.cpu.generator > 0 && load.cpu.database === 0)
+  })
+
+  it('counts only the clients that read while others write', async () => {
+    const counts = { GET: 0, POST: 0 }
+    const load = await measure(
+      await job(
+        ({ method, headers }, response) => {
+          counts[method as 'GET' | 'POST']++
+          assert.ok(headers.authorization)
+          if (method === 'GET') response.end('{}')
+          else setTimeout(() => response.writeHead(201).end('{}'), 50)
+        },
+        { workload: 'busy' },
+      ),
+    )
+    assert.deepEqual(load.errors, {})
+    assert.equal(load.allAnswers, counts.GET + counts.POST)
+    assert.ok(counts.POST >= 2 * WRITERS, `${counts.POST} writes`)
+    assert.ok(load.answers > 10 && load.answers < counts.GET)
+    assert.ok(load.p99 < 50, `${load.p99} ms`)
   })
 
   it('measures latency', async () => {

@@ -2,7 +2,7 @@ import { cpuTime } from '../proc.ts'
 import { percentile } from '../statistics.ts'
 import { Connection } from './connection.ts'
 import type { Job, Load } from './job.ts'
-import { requestSource } from './requests.ts'
+import { clientsOf, requestSource } from './requests.ts'
 
 /** How much longer a measurement and what is sent before it may take for want of answers, in seconds. */
 export const LONGEST = 120
@@ -33,7 +33,7 @@ class Measurement {
     this.#resolve = resolve
     const next = requestSource(job)
     this.#connections = Array.from(
-      { length: job.connections },
+      { length: clientsOf(job) },
       (_, i) =>
         new Connection(job.port, {
           next: () => {
@@ -44,8 +44,9 @@ class Measurement {
             return request
           },
           answered: (time, latency, { status: expected }, status) => {
-            if (status === expected) this.#answered(time, latency)
-            else this.#failed(`status ${status} instead of ${expected}`)
+            if (status !== expected) this.#failed(`status ${status} instead of ${expected}`)
+            else if (i < job.connections) this.#answered(time, latency)
+            else this.#answeredBeside()
           },
           failed: (reason) => this.#failed(reason),
         }),
@@ -63,6 +64,12 @@ class Measurement {
       const { seconds, answers } = this.#job
       if (time - this.#begin >= seconds * 1000 && this.#latencies.length >= answers) this.#finish(time)
     }
+    if (this.#phase === 'draining') this.#endWhenDrained()
+  }
+
+  /** An answer to a client that is not measured. */
+  #answeredBeside(): void {
+    this.#allAnswers++
     if (this.#phase === 'draining') this.#endWhenDrained()
   }
 

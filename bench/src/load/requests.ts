@@ -1,7 +1,7 @@
 import { ACCOUNT, HOST, SECRET } from '../account.ts'
 import { seededBook } from '../books.ts'
 import { signToken } from '../token.ts'
-import type { Workload } from '../workloads.ts'
+import { type Workload, WRITERS } from '../workloads.ts'
 
 /** A request as it goes over the wire, and the status that answers it. */
 export interface Request {
@@ -12,6 +12,7 @@ export interface Request {
 export interface RequestOptions {
   readonly workload: Workload
   readonly port: number
+  /** Those that are measured; `busy` has others after them. */
   readonly connections: number
   /** Books that are read and changed: those with the ids from 1 to this. */
   readonly books: number
@@ -25,6 +26,14 @@ const TOKEN_LIFETIME = 15 * 60
 /** Of so many requests of the workload `mix` one writes. */
 const READS_AND_WRITES = 10
 
+/** How many clients there are. */
+export function clientsOf({
+  workload,
+  connections,
+}: Pick<RequestOptions, 'workload' | 'connections'>): number {
+  return connections + (workload === 'busy' ? WRITERS : 0)
+}
+
 /**
  * Makes the requests of a workload.
  * @returns the next request of a connection, or undefined if there is nothing left to do.
@@ -34,7 +43,7 @@ export function requestSource(options: RequestOptions): (connection: number) => 
   const host = `Host: ${HOST}:${port}\r\n`
   const now = Math.floor(Date.now() / 1000)
   // Every client has a token of its own and keeps it; they differ in their expiry.
-  const heads = Array.from({ length: connections }, (_, i) => {
+  const heads = Array.from({ length: clientsOf(options) }, (_, i) => {
     return `${host}Authorization: ${signToken(SECRET, now + TOKEN_LIFETIME - i)}\r\n`
   })
   const body = (value: object) => {
@@ -75,6 +84,8 @@ export function requestSource(options: RequestOptions): (connection: number) => 
         if (++count % READS_AND_WRITES !== 0) return get(connection)
         return count % (2 * READS_AND_WRITES) === 0 ? post(connection) : put(connection)
       }
+    case 'busy':
+      return (connection) => (connection < connections ? get(connection) : post(connection))
     case 'delete':
       return (connection) => {
         if (nextDeletable > (deletable?.last ?? 0)) return undefined

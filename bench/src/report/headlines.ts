@@ -1,7 +1,7 @@
 import { CONTENDERS_TABLE, type Contender } from '../contenders.ts'
 import type { Results, Run } from '../results.ts'
 import { type Spread, spread } from '../statistics.ts'
-import type { Workload } from '../workloads.ts'
+import { type Workload, WRITERS } from '../workloads.ts'
 import { type Case, casesOf, cpuOf, rateOf, ratioOf, runsOf, wholeCpuOf } from './figures.ts'
 import { number, ratio } from './format.ts'
 
@@ -28,6 +28,12 @@ export function headlines(results: Results): Headline[] {
       const what = `Durable ${workload.toUpperCase()}, requests per second: this service ÷ the fastest other that is as durable`
       return [what, '≥ 8', durable(results, workload)] as const
     }),
+    [
+      `GET one book on SQLite, p99 of this service: while ${WRITERS} others create books ÷ while nobody does`,
+      '< 3',
+      besideWrites(results),
+    ],
+    ['… p99 while they do: the best other that is as durable ÷ this service', '≥ 1', besideOthers(results)],
     [
       'GET one book on PostgreSQL, requests per second: this service ÷ NestJS with TypeORM',
       '≥ 2',
@@ -71,6 +77,30 @@ function durable(results: Results, workload: Workload): string | undefined {
   const wanted = caseOf(results, workload)
   const others = CONTENDERS_TABLE.filter(({ durable }) => durable)
   return wanted && nearest(others, (id) => ratioOf(results, SERVICE, id, wanted, rateOf))
+}
+
+function besideWrites(results: Results): string | undefined {
+  const runs = (workload: Workload, connections: number) =>
+    runsOf(results, SERVICE, { purpose: 'requests', books: 10_000, workload, connections })
+  const figures = casesOf(results)
+    .filter(({ workload }) => workload === 'busy')
+    .flatMap((busy) => {
+      const idle = runs('get', busy.connections)
+      const value = spread(
+        runs('busy', busy.connections).flatMap(({ round, p99 }) => {
+          const beside = idle.find((run) => run.round === round)
+          return beside ? [p99 / beside.p99] : []
+        }),
+      )
+      return value ? [`${ratio(value)} at ${connections(busy)}`] : []
+    })
+  return figures.length > 0 ? figures.join('; ') : undefined
+}
+
+function besideOthers(results: Results): string | undefined {
+  const wanted = caseOf(results, 'busy')
+  const others = CONTENDERS_TABLE.filter(({ durable }) => durable)
+  return wanted && nearest(others, (id) => ratioOf(results, id, SERVICE, wanted, ({ p99 }) => p99))
 }
 
 function list(results: Results): string | undefined {

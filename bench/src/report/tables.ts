@@ -1,7 +1,7 @@
 import { CONTENDERS_TABLE } from '../contenders.ts'
 import type { Results, Session } from '../results.ts'
 import { type Spread, spread } from '../statistics.ts'
-import { WORKLOAD_TITLES } from '../workloads.ts'
+import { WORKLOAD_TITLES, type Workload } from '../workloads.ts'
 import { type Case, casesOf, type Figures, figuresOf } from './figures.ts'
 import { megabytes, number, ratio, table } from './format.ts'
 
@@ -11,7 +11,9 @@ const GENERATOR_LIMIT = 0.9
 /** A heading and a table for each case of what `purpose` names, requests or lists. */
 export function loadTables(results: Results, purpose: 'requests' | 'list'): string {
   const cases = casesOf(results).filter((one) => one.purpose === purpose)
-  return cases.map((one) => `### ${title(one)}\n\n${loadTable(figuresOf(results, one))}`).join('\n\n')
+  return cases
+    .map((one) => `### ${title(one)}\n\n${loadTable(figuresOf(results, one), one.workload)}`)
+    .join('\n\n')
 }
 
 function title({ purpose, workload, books, connections }: Case): string {
@@ -19,21 +21,22 @@ function title({ purpose, workload, books, connections }: Case): string {
   return `${what}, ${connections === 1 ? '1 connection' : `${connections} connections`}`
 }
 
-function loadTable(figures: readonly Figures[]): string {
+function loadTable(figures: readonly Figures[], workload: Workload): string {
   const hasServers = figures.some(({ databaseCpu }) => databaseCpu.median > 0)
-  const head = ['', 'requests/s', '÷ this', 'CPU µs', '÷ this', ...(hasServers ? ['server CPU µs'] : [])]
+  // That of requests beside those that are counted cannot be told apart.
+  const hasCpu = workload !== 'busy'
+  const cpuHead = hasCpu ? ['CPU µs', '÷ this', ...(hasServers ? ['server CPU µs'] : [])] : []
   const rows = figures.map((one) => [
     name(one),
     (one.generator.median >= GENERATOR_LIMIT ? '≥ ' : '') + number(one.rate.median),
     ratio(one.rateRatio),
-    number(one.cpu.median),
-    ratio(one.cpuRatio),
-    ...(hasServers ? [one.databaseCpu.median > 0 ? number(one.databaseCpu.median) : ''] : []),
+    ...(hasCpu ? [number(one.cpu.median), ratio(one.cpuRatio)] : []),
+    ...(hasCpu && hasServers ? [one.databaseCpu.median > 0 ? number(one.databaseCpu.median) : ''] : []),
     number(one.p50.median),
     number(one.p99.median),
     `${Math.round(100 * one.generator.median)} %`,
   ])
-  return table([...head, 'p50 ms', 'p99 ms', 'generator'], rows, 1)
+  return table(['', 'requests/s', '÷ this', ...cpuHead, 'p50 ms', 'p99 ms', 'generator'], rows, 1)
 }
 
 function name({ contender: { id, title, durable, store } }: Figures): string {
