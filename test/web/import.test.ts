@@ -134,8 +134,13 @@ describeOnEngines('an import by the web page', (database) => {
   it('begins when a file is dropped on the page', async () => {
     const session = await page.context().newCDPSession(page)
     const data = { items: [], files: [file('Dropped', 2)], dragOperationsMask: 1 }
-    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-      await session.send('Input.dispatchDragEvent', { type, x: 500, y: 400, data })
+    const dialog = page.locator('#transfer dialog[open]')
+    // Chromium passes a drop of the protocol on only if it has heard by then that the page takes it.
+    for (let attempt = 0; attempt < 5 && !(await dialog.isVisible()); attempt++) {
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+        await session.send('Input.dispatchDragEvent', { type, x: 500, y: 400, data })
+      await dialog.waitFor({ timeout: 1000 }).catch(() => {})
+    }
     await page.getByText('To be added').waitFor()
     assert.equal(await page.locator('#transfer b').textContent(), 'Dropped.csv')
     await importButton().click()
