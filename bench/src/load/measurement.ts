@@ -44,9 +44,8 @@ class Measurement {
             return request
           },
           answered: (time, latency, { status: expected }, status) => {
-            if (status !== expected) this.#failed(`status ${status} instead of ${expected}`)
-            else if (i < job.connections) this.#answered(time, latency)
-            else this.#answeredBeside()
+            if (status === expected) this.#answered(time, latency, i < job.connections)
+            else this.#failed(`status ${status} instead of ${expected}`)
           },
           failed: (reason) => this.#failed(reason),
         }),
@@ -55,8 +54,14 @@ class Measurement {
     setTimeout(() => this.#finish(performance.now()), (LONGEST + job.warmUp + job.seconds) * 1000).unref()
   }
 
-  #answered(time: number, latency: number): void {
+  /** @param isMeasured whether the client is one of those that are. */
+  #answered(time: number, latency: number, isMeasured: boolean): void {
     this.#allAnswers++
+    if (isMeasured) this.#count(time, latency)
+    if (this.#phase === 'draining') this.#endWhenDrained()
+  }
+
+  #count(time: number, latency: number): void {
     // It begins with the end of an answer: with one client and long answers, all that is counted is then whole.
     if (this.#phase === 'warm-up' && time >= this.#warmAt) this.#start()
     else if (this.#phase === 'measuring') {
@@ -64,13 +69,6 @@ class Measurement {
       const { seconds, answers } = this.#job
       if (time - this.#begin >= seconds * 1000 && this.#latencies.length >= answers) this.#finish(time)
     }
-    if (this.#phase === 'draining') this.#endWhenDrained()
-  }
-
-  /** An answer to a client that is not measured. */
-  #answeredBeside(): void {
-    this.#allAnswers++
-    if (this.#phase === 'draining') this.#endWhenDrained()
   }
 
   /** What has errors does not count, so there is no more to measure. */

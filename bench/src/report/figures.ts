@@ -31,6 +31,7 @@ export interface Figures {
 
 export const rateOf = ({ answers, seconds }: Run) => answers / seconds
 export const cpuOf = ({ answers, cpu }: Run) => (1e6 * cpu.server) / answers
+export const p99Of = ({ p99 }: Run) => p99
 export const wholeCpuOf = ({ answers, cpu }: Run) => (1e6 * (cpu.server + cpu.database)) / answers
 
 /** All cases that were measured, in the order in which they were. */
@@ -62,7 +63,7 @@ export function figuresOf(results: Results, wanted: Case): Figures[] {
   return CONTENDERS_TABLE.flatMap((contender) => {
     const runs = runsOf(results, contender.id, wanted)
     const of = (figure: (run: Run) => number) => spread(runs.map(figure))
-    const [rate, cpu, p50, p99] = [of(rateOf), of(cpuOf), of((run) => run.p50), of((run) => run.p99)]
+    const [rate, cpu, p50, p99] = [of(rateOf), of(cpuOf), of((run) => run.p50), of(p99Of)]
     const databaseCpu = of(({ cpu, answers }) => (1e6 * cpu.database) / answers)
     const generator = of(({ cpu, seconds }) => cpu.generator / seconds)
     if (!(rate && cpu && p50 && p99 && databaseCpu && generator)) return []
@@ -73,15 +74,16 @@ export function figuresOf(results: Results, wanted: Case): Figures[] {
   })
 }
 
-/** A figure of one contender divided by that of another in the same round. */
+/** A figure of one contender divided by that of another in the same round, in the same case unless told. */
 export function ratioOf(
   results: Results,
   one: string,
   other: string,
   wanted: Case,
   figure: (run: Run) => number,
+  otherCase: Case = wanted,
 ): Spread | undefined {
-  const others = runsOf(results, other, wanted)
+  const others = runsOf(results, other, otherCase)
   return spread(
     runsOf(results, one, wanted).flatMap((run) => {
       const beside = others.find(({ round }) => round === run.round)

@@ -2,7 +2,7 @@ import { CONTENDERS_TABLE, type Contender } from '../contenders.ts'
 import type { Results, Run } from '../results.ts'
 import { type Spread, spread } from '../statistics.ts'
 import { type Workload, WRITERS } from '../workloads.ts'
-import { type Case, casesOf, cpuOf, rateOf, ratioOf, runsOf, wholeCpuOf } from './figures.ts'
+import { type Case, casesOf, cpuOf, p99Of, rateOf, ratioOf, runsOf, wholeCpuOf } from './figures.ts'
 import { number, ratio } from './format.ts'
 
 /** One of the figures that the service is built for: what it is, what it should be and what it was. */
@@ -80,18 +80,10 @@ function durable(results: Results, workload: Workload): string | undefined {
 }
 
 function besideWrites(results: Results): string | undefined {
-  const runs = (workload: Workload, connections: number) =>
-    runsOf(results, SERVICE, { purpose: 'requests', books: 10_000, workload, connections })
   const figures = casesOf(results)
     .filter(({ workload }) => workload === 'busy')
     .flatMap((busy) => {
-      const idle = runs('get', busy.connections)
-      const value = spread(
-        runs('busy', busy.connections).flatMap(({ round, p99 }) => {
-          const beside = idle.find((run) => run.round === round)
-          return beside ? [p99 / beside.p99] : []
-        }),
-      )
+      const value = ratioOf(results, SERVICE, SERVICE, busy, p99Of, { ...busy, workload: 'get' })
       return value ? [`${ratio(value)} at ${connections(busy)}`] : []
     })
   return figures.length > 0 ? figures.join('; ') : undefined
@@ -100,7 +92,7 @@ function besideWrites(results: Results): string | undefined {
 function besideOthers(results: Results): string | undefined {
   const wanted = caseOf(results, 'busy')
   const others = CONTENDERS_TABLE.filter(({ durable }) => durable)
-  return wanted && nearest(others, (id) => ratioOf(results, id, SERVICE, wanted, ({ p99 }) => p99))
+  return wanted && nearest(others, (id) => ratioOf(results, id, SERVICE, wanted, p99Of))
 }
 
 function list(results: Results): string | undefined {
