@@ -327,7 +327,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/mysql-words',
     'store/server-additions',
   ],
-  'store/mysql-files': ['store/connection-errors'],
+  'store/mysql-files': ['type store/connection-pool'],
   'store/mysql-room': ['store/connection-errors'],
   'store/mysql-query': ['book-query', 'type store/query-sql', 'type store/server-query'],
   'store/mysql-words': ['type store/server-attempt', 'store/server-words', 'words'],

@@ -1,15 +1,15 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { codeOf } from './connection-errors.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 
 /** The unit in which InnoDB extends files but the smallest, in bytes. */
 const EXTENT = 1024 * 1024
 
-const SMALL = `
-  SELECT table_name AS name FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name IN ('books', 'book_words') AND data_length < ${EXTENT}`
+const IS_SMALL = `
+  SELECT 1 FROM information_schema.tables
+  WHERE table_schema = DATABASE() AND table_name = ? AND data_length < ${EXTENT}`
 
 /** Rows that take an extent, and use no id up. */
-const LARGE_ROWS: Readonly<Record<string, string>> = {
+const LARGE_ROWS = {
   books: `INSERT INTO books (id, title, author, year) VALUES (0, REPEAT('x', ${EXTENT}), '', 0)`,
   book_words: `
     INSERT INTO book_words (book, word)
@@ -22,17 +22,18 @@ const LARGE_ROWS: Readonly<Record<string, string>> = {
  * Where they do not suffice, and the disk is full, MariaDB 10.11 loses the row whose update it refuses, or ends
  * while it undoes an insert.
  */
-export async function enlargeFiles(connection: Connection): Promise<void> {
-  const [tables] = await connection.query<({ name: string } & RowDataPacket)[]>(SMALL)
-  for (const { name } of tables) {
-    await connection.beginTransaction()
-    try {
-      await connection.query(LARGE_ROWS[name] ?? '')
-    } catch (error) {
-      // There is no room, or another instance does the same: no reason not to start.
-      if (!codeOf(error)?.startsWith('ER_')) throw error
-    }
-    // The file stays as large as it has become.
-    await connection.rollback()
+export async function enlargeFiles(pool: ConnectionPool<Connection>): Promise<void> {
+  for (const [table, largeRows] of Object.entries(LARGE_ROWS)) {
+    // There is no room, or another instance does the same: no reason not to start.
+    await pool.use((connection) => enlarge(connection, table, largeRows)).catch(() => {})
   }
+}
+
+async function enlarge(connection: Connection, table: string, largeRows: string): Promise<void> {
+  const [small] = await connection.query<RowDataPacket[]>(IS_SMALL, [table])
+  if (small.length === 0) return
+  await connection.beginTransaction()
+  await connection.query(largeRows)
+  // The file stays as large as it has become.
+  await connection.rollback()
 }

@@ -45,7 +45,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   const pool = await openPool(server, options)
   const { keys, words } = await ensureMysqlAdditions(pool, options.report)
   // Afterwards, because additions write the table anew.
-  await pool.use(enlargeFiles)
+  await enlargeFiles(pool)
   return new ServerStore(pool, mysqlEngine(keys, words, new Room()), options.report)
 }
 
