@@ -96,21 +96,21 @@ async function* runsByFields(
   const [key, ...keys] = after ?? []
   const equalTo = (key: Value) => () => all().compare(first.name, '=', key)
   if (key !== undefined) yield* runsByFields(equalTo(key), rest, keys, dialect, keyAhead)
-  const following = () =>
-    key === undefined ? all() : all().compare(first.name, first.descending ? '<' : '>', key)
   // An index that ends in the id gives both in the same direction only.
-  if (rest.length === 1 && rest[0]?.descending === first.descending) {
-    yield runOf(following(), order)
-    return
+  const isOneRange = rest.length === 1 && rest[0]?.descending === first.descending
+  for (let reached = key; ; ) {
+    const following = () =>
+      reached === undefined ? all() : all().compare(first.name, first.descending ? '<' : '>', reached)
+    const last = isOneRange ? undefined : await keyAhead(following(), first)
+    if (last === undefined) {
+      yield runOf(following(), order)
+      return
+    }
+    yield runOf(following().compare(first.name, first.descending ? '>' : '<', last), order)
+    yield* runsByFields(equalTo(last), rest, undefined, dialect, keyAhead)
+    // The runs up to here lack what others have deleted since the key was looked up: more books may follow it.
+    reached = last
   }
-  const last = await keyAhead(following(), first)
-  if (last === undefined) {
-    yield runOf(following(), order)
-    return
-  }
-  const before = following().compare(first.name, first.descending ? '>' : '<', last)
-  yield runOf(before, order)
-  yield* runsByFields(equalTo(last), rest, undefined, dialect, keyAhead)
 }
 
 function runOf({ where, values }: Condition, fields: readonly SortField[], whole = false): Run {
