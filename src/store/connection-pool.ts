@@ -32,6 +32,13 @@ export interface Driver<Connection> {
   end(connection: Connection): Promise<void>
 }
 
+export interface UseOptions {
+  /** The time that waiting, connecting and working may take in all, in milliseconds. */
+  readonly time?: number
+  /** The message when the work is not done by then. */
+  readonly late?: string
+}
+
 interface Waiting<Connection> {
   resolve(connection: Connection): void
   reject(error: unknown): void
@@ -62,17 +69,18 @@ export class ConnectionPool<Connection> {
 
   /**
    * Does the work on a connection of its own.
-   * @param time that it may take in all, in milliseconds.
    * @throws StoreUnavailable after the deadline, or at once when too many wait; else what connecting or the work throws.
    */
   async use<Result>(
     work: (connection: Connection) => Promise<Result>,
-    time: number = DEADLINE,
+    { time = DEADLINE, late = `the database server did not answer within ${seconds(time)}` }: UseOptions = {},
   ): Promise<Result> {
     const begin = Date.now()
-    const deadline = startDeadline(time)
+    let message = `no connection to the database server was available within ${seconds(time)}`
+    const deadline = startDeadline(time, () => message)
     try {
       const connection = await this.#acquire(deadline.passed)
+      message = late
       try {
         const result = await Promise.race([work(connection), deadline.passed])
         this.#release(connection)
@@ -87,6 +95,13 @@ export class ConnectionPool<Connection> {
     } finally {
       deadline.clear()
     }
+  }
+
+  /** Uses that begin from now on get new connections, as when the server has changed its role. */
+  renew(): void {
+    // Those in use are destroyed when their work is done, as if they had been lost.
+    this.#alive.clear()
+    for (const { connection } of this.#idle.splice(0)) this.#discard(connection)
   }
 
   load() {
@@ -167,7 +182,7 @@ export class ConnectionPool<Connection> {
 
   /** Ends a connection on which the server has not answered. */
   #cancel(connection: Connection): void {
-    const deadline = startDeadline(CANCEL_TIME)
+    const deadline = startDeadline(CANCEL_TIME, () => 'the server did not cancel the statement in time')
     Promise.race([this.#driver.cancel(connection), deadline.passed])
       .catch(() => {})
       .finally(() => {
@@ -184,7 +199,7 @@ export class ConnectionPool<Connection> {
 
   #retire(connection: Connection): void {
     this.#alive.delete(connection)
-    const deadline = startDeadline(DEADLINE)
+    const deadline = startDeadline(DEADLINE, () => 'the connection did not end in time')
     // A server that does not answer keeps nobody from closing.
     Promise.race([this.#driver.end(connection), deadline.passed])
       .catch(() => this.#driver.destroy(connection))
@@ -217,17 +232,15 @@ export class ConnectionPool<Connection> {
   }
 }
 
-function startDeadline(time: number) {
+const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`
+
+/** @param late says why the work is given up; asked when the time is over. */
+function startDeadline(time: number, late: () => string) {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
   const timer = setTimeout(() => {
     isPassed = true
-    reject(
-      new StoreUnavailable(
-        `the database server did not answer within ${DEADLINE / 1000} seconds; if this was a write, it is not known ` +
-          'whether it was stored',
-      ),
-    )
+    reject(new StoreUnavailable(late()))
   }, time)
   promise.catch(() => {})
   return { passed: promise, isPassed: () => isPassed, clear: () => clearTimeout(timer) }

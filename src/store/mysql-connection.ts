@@ -7,6 +7,9 @@ import { CONNECT_TIME, type Driver } from './connection-pool.ts'
 import type { MysqlTarget } from './mysql-url.ts'
 import { tlsOptions } from './tls.ts'
 
+/** The server, or the transaction, takes no writes; as on a replica. */
+const READ_ONLY = [1290, 1792, 1836]
+
 /**
  * Error numbers that tell of the server rather than of the statement (dev.mysql.com, mariadb.com: error reference).
  */
@@ -17,7 +20,8 @@ const UNAVAILABLE = new Set(
     startingOrStopping: [1047, 1053, 1077, 1079, 1080],
     killedOrOutOfTime: [1317, 1927, 1969, 3024],
     lockWaitDeadlockOrCommit: [1180, 1205, 1213],
-    readOnly: [1036, 1290, 1792, 1836],
+    readOnlyTable: [1036],
+    readOnlyServer: READ_ONLY,
     /** Because others failed to connect; until an administrator, or a limit of time, unblocks it. */
     hostBlocked: [1129],
     storageOfTidb: [9001, 9002, 9003, 9004, 9005, 9006],
@@ -133,6 +137,11 @@ export function isNotReady(error: unknown): boolean {
 /** Whether the transaction was rolled back for the sake of others, and can be done again. */
 export function isRolledBack(error: unknown): boolean {
   return errorNumber(error) === DEADLOCK
+}
+
+/** Whether the server takes no writes on this connection, and has done nothing. */
+export function isReadOnly(error: unknown): boolean {
+  return READ_ONLY.includes(errorNumber(error) ?? 0)
 }
 
 /** The number of an error that the server sent. */

@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../book.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
-import { isNotReady, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
+import { isNotReady, isReadOnly, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
 import { enlargeFiles } from './mysql-files.ts'
 import { mysqlImport } from './mysql-import.ts'
 import { dialectOf, findRareWords } from './mysql-query.ts'
@@ -55,7 +55,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
  * @param hasWords whether the words of books are indexed.
  */
 const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEngine<Connection> => ({
-  faults: { isUnavailable, isRolledBack },
+  faults: { isUnavailable, isRolledBack, isReadOnly },
   words: hasWords ? mysqlWords : undefined,
   createsWords: false,
   dialect: async (words, query) => dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),

@@ -5,13 +5,16 @@ import { CONNECT_TIME, type Driver } from './connection-pool.ts'
 import type { PostgresTarget } from './postgres-url.ts'
 import { tlsOptions } from './tls.ts'
 
+/** The transaction may not write, as on a standby. */
+const READ_ONLY = '25006'
+
 /**
  * SQLSTATE codes and classes that tell of the server rather than of the statement
  * (postgresql.org/docs/current/errcodes-appendix.html).
  */
 const UNAVAILABLE = [
   '08', // connection
-  '25006', // read-only transaction
+  READ_ONLY,
   '40', // rolled back: deadlock, serialisation
   '53', // too many connections, disk full, out of memory
   '57', // shutting down, starting up, cancelled by the operator
@@ -145,6 +148,11 @@ export function isNotReady(error: unknown): boolean {
 /** Whether the statement was rolled back for the sake of others, and can be done again. */
 export function isRolledBack(error: unknown): boolean {
   return error instanceof pg.DatabaseError && ROLLED_BACK.includes(error.code ?? '')
+}
+
+/** Whether the server takes no writes on this connection, and has done nothing. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
 function isWithoutTls(error: unknown): boolean {

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Book } from '../book.ts'
 import { wordsOfBook } from '../words.ts'
 import { ensurePostgresAdditions } from './postgres-additions.ts'
-import { isNotReady, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
+import { isNotReady, isReadOnly, isRolledBack, isUnavailable, PostgresDriver } from './postgres-connection.ts'
 import { postgresImport } from './postgres-import.ts'
 import { dialect, fingerprint, postgresWords, vectorOf } from './postgres-query.ts'
 import { ensureSchema } from './postgres-schema.ts'
@@ -49,7 +49,7 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
  * @param hasWords whether the words of books are indexed.
  */
 const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Client> => ({
-  faults: { isUnavailable, isRolledBack },
+  faults: { isUnavailable, isRolledBack, isReadOnly },
   words: hasWords ? postgresWords : undefined,
   createsWords: hasWords,
   dialect: () => dialect,

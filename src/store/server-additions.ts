@@ -51,7 +51,7 @@ export async function ensureAdditions<Connection>(
   const refusals: string[] = []
   for (const { purpose, additions } of groups) {
     try {
-      await pool.use((connection) => ensureAll(connection, maker, additions, report), MAKING_TIME)
+      await pool.use((connection) => ensureAll(connection, maker, additions, report), { time: MAKING_TIME })
       results.push(true)
     } catch (error) {
       results.push(false)

@@ -12,7 +12,8 @@ import {
 
 /** How long one statement of an import may take, and all of it; milliseconds. */
 const STATEMENT_TIME = 60_000
-const IMPORT_TIME = 24 * 60 * 60 * 1000
+const HOUR = 60 * 60 * 1000
+const IMPORT_TIME = 24 * HOUR
 
 /** What an engine does in the transaction of an import. */
 export interface ImportTransaction {
@@ -46,10 +47,10 @@ export async function importIntoServer<Connection>(
 ): Promise<Imported> {
   let result: { readonly imported: Imported } | { readonly refused: unknown }
   try {
-    result = await pool.use(
-      (connection) => importWithin(transactionOn(connection), groups, options),
-      IMPORT_TIME,
-    )
+    result = await pool.use((connection) => importWithin(transactionOn(connection), groups, options), {
+      time: IMPORT_TIME,
+      late: `the import was not finished within ${IMPORT_TIME / HOUR} hours`,
+    })
   } catch (error) {
     const isUnavailable = faults.isUnavailable(error) || faults.isRolledBack(error)
     if (error instanceof StoreUnavailable || !isUnavailable) throw error
@@ -92,9 +93,15 @@ async function importWithin(
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
     if (added > 0) await inTime(transaction.continueIds())
   }
-  await inTime(dryRun ? transaction.rollback() : transaction.commit())
+  if (dryRun) await inTime(transaction.rollback())
+  else await inTime(transaction.commit(), ', and it is not known whether the books were stored')
   return { imported: { added, skipped: all - added } }
 }
 
-const inTime = <Result>(work: Promise<Result>) =>
-  within(work, STATEMENT_TIME, `the database server did not answer within ${STATEMENT_TIME / 1000} seconds`)
+/** @param consequence what follows when the server is late, for the end of the message. */
+const inTime = <Result>(work: Promise<Result>, consequence = '') =>
+  within(
+    work,
+    STATEMENT_TIME,
+    `the database server did not answer within ${STATEMENT_TIME / 1000} seconds${consequence}`,
+  )

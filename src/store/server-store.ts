@@ -1,7 +1,7 @@
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { csvLines } from '../csv.ts'
-import { type ConnectionPool, DEADLINE } from './connection-pool.ts'
+import { type ConnectionPool, DEADLINE, type UseOptions } from './connection-pool.ts'
 import type { Value } from './query-sql.ts'
 import { attempt, type Faults, type Use } from './server-attempt.ts'
 import { type ImportTransaction, importIntoServer } from './server-import.ts'
@@ -9,6 +9,8 @@ import { type ListStatements, UNCUT_BOOKS } from './server-page.ts'
 import { type QueryEngine, ServerQueries } from './server-query.ts'
 import { type WordIndex, WordUpkeep } from './server-words.ts'
 import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
+
+const LATE_WRITE = `the database server did not answer within ${DEADLINE / 1000} seconds, and it is not known whether the write was stored`
 
 /** What differs between the engines: what they do on a connection for each promise of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
@@ -48,12 +50,12 @@ export class ServerStore<Connection> implements Store {
       dialect: (words, query) => engine.dialect(words, query),
       words: this.#words,
       use: (work, time) =>
-        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), time),
+        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), { time }),
     })
   }
 
   async create(book: NewBook): Promise<Book> {
-    const created = await this.#use((connection) => this.#engine.create(connection, book))
+    const created = await this.#write((connection) => this.#engine.create(connection, book))
     if (!this.#engine.createsWords) this.#words?.noteWrite()
     return created
   }
@@ -64,7 +66,7 @@ export class ServerStore<Connection> implements Store {
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     const read = (after: number, time: number) =>
-      this.#use((connection) => this.#listPage(connection, after), time)
+      this.#use((connection) => this.#listPage(connection, after), { time })
     return pages(read, format === 'csv' ? csvLines : jsonOf)
   }
 
@@ -81,13 +83,13 @@ export class ServerStore<Connection> implements Store {
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const updated = await this.#use((connection) => this.#engine.update(connection, id, changes, expected))
+    const updated = await this.#write((connection) => this.#engine.update(connection, id, changes, expected))
     this.#words?.noteWrite()
     return updated
   }
 
   delete(id: number, expected?: Book): Promise<boolean> {
-    return this.#use((connection) => this.#engine.delete(connection, id, expected))
+    return this.#write((connection) => this.#engine.delete(connection, id, expected))
   }
 
   async import(
@@ -118,8 +120,12 @@ export class ServerStore<Connection> implements Store {
     return { books, isLast: books.length === 0 }
   }
 
-  #use<Result>(work: (connection: Connection) => Promise<Result>, time?: number): Promise<Result> {
-    return attempt(this.#pool, this.#engine.faults, work, time)
+  #write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    return this.#use(work, { late: LATE_WRITE })
+  }
+
+  #use<Result>(work: (connection: Connection) => Promise<Result>, options?: UseOptions): Promise<Result> {
+    return attempt(this.#pool, this.#engine.faults, work, options)
   }
 }
 

@@ -1,9 +1,35 @@
+import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { onEachServer } from './engine-servers.ts'
+import type { Service } from '../support/service.ts'
+import { Caller, failuresIn } from './caller.ts'
+import { onEachServer, serve } from './engine-servers.ts'
 import { surviveOutage } from './outage.ts'
 
 /** Longer than any deadline of the service. */
 const DURATION = 1000 * Number(process.env.FREEZE_SECONDS ?? 8)
+
+onEachServer('a database server that stands still', (server) => {
+  it('the log says how long it was waited for, and of a write that it may have been stored', async (t) => {
+    const url = await server().createDatabase()
+    // Each has one connection, which is idle.
+    const [reading, writing] = [await serve(t, url), await serve(t, url)]
+    const id = await new Caller(writing).create()
+    await new Caller(reading).ok(`GET /book/${id}`)
+    server().freeze()
+    try {
+      await Promise.all([
+        new Caller(reading).unavailable(`GET /book/${id}`),
+        new Caller(writing).unavailable(`PUT /book/${id}`, { year: 2 }),
+      ])
+    } finally {
+      server().thaw()
+    }
+    const reason = 'the database server did not answer within 4 seconds'
+    const reasons = (service: Service) => failuresIn(service).map(({ err }) => err?.message)
+    assert.deepEqual(reasons(reading), [reason])
+    assert.deepEqual(reasons(writing), [`${reason}, and it is not known whether the write was stored`])
+  })
+})
 
 onEachServer(
   'a database server that stands still under load',

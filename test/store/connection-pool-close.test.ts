@@ -85,7 +85,7 @@ describe('closing a pool of connections', () => {
       import { FakeDriver } from ${file('./fake-driver.ts')}
       const pool = new ConnectionPool(new FakeDriver(), 2)
       const uses = Array.from({ length: 20 }, (_, i) => pool.use(async () => { if (i % 3 === 0) throw i }))
-      uses.push(pool.use(() => new Promise(() => {}), 1))
+      uses.push(pool.use(() => new Promise(() => {}), { time: 1 }))
       await Promise.allSettled(uses)
       await pool.close()
       console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length)`

@@ -94,6 +94,28 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
+  it('and all others that there are, once they are to be renewed: each does what it is doing, and no more', async () => {
+    const pool = newPool(3)
+    const [idle, working] = [begin(pool), begin(pool)]
+    await settle()
+    idle.resolve('')
+    await settle()
+    pool.renew()
+    assert.equal(idle.got.connection?.state, 'destroyed')
+    assert.equal(working.got.connection?.state, 'open')
+    const next = begin(pool)
+    await settle()
+    assert.equal(next.got.connection, driver.made[2])
+    working.resolve('done')
+    await settle()
+    assert.equal(working.use.value, 'done')
+    assert.equal(working.got.connection?.state, 'destroyed')
+    next.resolve('')
+    await settle()
+    assert.equal(await pool.use(self), next.got.connection)
+    assert.equal(driver.open, 1)
+  })
+
   it('while it is made: the error is for who asked, and the next that waits tries again', async () => {
     const attempts: PromiseWithResolvers<void>[] = []
     driver.connecting = () => {

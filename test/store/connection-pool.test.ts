@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   begin,
@@ -115,7 +115,7 @@ describe('the deadline of a use', () => {
   it('makes room for others to wait', async () => {
     const pool = newPool(1)
     const first = begin(pool)
-    for (let i = 0; i < 5000; i++) watch(pool.use(self, 1000))
+    for (let i = 0; i < 5000; i++) watch(pool.use(self, { time: 1000 }))
     await pass(1000)
     const next = watch(pool.use(self))
     first.resolve('')
@@ -124,11 +124,27 @@ describe('the deadline of a use', () => {
   })
 
   it('can be shorter', async () => {
-    const use = watch(newPool(1).use(forever, 10))
+    const use = watch(newPool(1).use(forever, { time: 10 }))
     await pass(9)
     assert.equal(use.state, 'pending')
     await pass(1)
     assert.ok(use.error instanceof StoreUnavailable)
+  })
+
+  it('is told as it was: how long it was, whether there was a connection, and what the caller says of it', async () => {
+    const pool = newPool(1)
+    const messages = [
+      pool.use(forever, { time: 3456 }),
+      pool.use(forever, { time: 1000 }),
+      newPool(1).use(forever, { time: 24 * 60 * 60 * 1000, late: 'the import was not finished' }),
+    ].map((use) => use.catch(({ message }: Error) => message))
+    await pass(3456)
+    mock.timers.tick(24 * 60 * 60 * 1000)
+    assert.deepEqual(await Promise.all(messages), [
+      'the database server did not answer within 3.5 seconds',
+      'no connection to the database server was available within 1 seconds',
+      'the import was not finished',
+    ])
   })
 
   it('bounds connecting; a connection that comes later is for the next that waits', async () => {
