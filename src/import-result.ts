@@ -19,7 +19,7 @@ export const ImportResult = objectSchema<ImportResult>(
     rows: count('Rows of the file that should be books.'),
     added: count('Books that were stored; or would be.'),
     skipped: count('Books that were there already.'),
-    without_year: count('Books of another program’s file that tell no year; theirs is 0.'),
+    without_year: count('Books of another program’s file whose year is unknown; theirs is 0.'),
     faulty: count('Rows that cannot be stored. Only a dry run answers 200 if there is any.'),
     faults: {
       type: 'array',

@@ -1,6 +1,7 @@
 import type { NewBook } from '../book.ts'
 import { parseYear } from './fields.ts'
 import { ImportRefused } from './import-report.ts'
+import { yearIn } from './year.ts'
 
 /** What a row says of a book, before it is checked. A year that is not told is undefined. */
 export type Cells = { readonly [Name in keyof NewBook]: NewBook[Name] | undefined }
@@ -40,7 +41,7 @@ const SOURCES: readonly KnownSource[] = [
       title: plain(get('Title')),
       author: joined([get('Author'), ...get('Additional Authors').split(',')]),
       // The first edition, not the one on the reader's shelf.
-      year: yearIn(get('Original Publication Year')) ?? yearIn(get('Year Published')),
+      year: yearIn(plain(get('Original Publication Year'))) ?? yearIn(plain(get('Year Published'))),
     }),
   },
   {
@@ -50,7 +51,7 @@ const SOURCES: readonly KnownSource[] = [
     read: (get) => ({
       title: plain(get('Title')),
       author: joined([get('Primary Author'), ...get('Secondary Author').split('|')].map(firstNameFirst)),
-      year: yearIn(get('Date')),
+      year: yearIn(plain(get('Date'))),
     }),
   },
   {
@@ -60,8 +61,7 @@ const SOURCES: readonly KnownSource[] = [
     read: (get) => ({
       title: plain(get('title')),
       author: joined(get('authors').split('&')),
-      // What Calibre writes for a date that it does not know.
-      year: get('pubdate').startsWith('0101-01-01') ? undefined : yearIn(get('pubdate')),
+      year: calibreYear(plain(get('pubdate'))),
     }),
   },
 ]
@@ -121,9 +121,7 @@ function firstNameFirst(author: string): string {
   return first === undefined ? author : `${first} ${last}`
 }
 
-/** The year of a date such as `1965`, `-750`, `1965.0`, `[1965]`, `c1965` or `1965-08-01T00:00:00+00:00`. */
-function yearIn(cell: string): number | undefined {
-  const text = unwrapped(cell).trim()
-  const [, year] = /^(-?\d{1,4})(?!\d)/.exec(text) ?? /(?<!\d)(\d{4})(?!\d)/.exec(text) ?? []
-  return year === undefined ? undefined : Number(year)
+/** Calibre treats a date up to 1 January 101 as unknown. It writes that day, or the day before in some time zones. */
+function calibreYear(date: string): number | undefined {
+  return /^0(?:0\d\d-|100-|101-01-01)/.test(date) ? undefined : yearIn(date)
 }

@@ -18,7 +18,7 @@ export class ImportReport {
   faulty = 0
   /** The first of their faults, one for each row. */
   readonly faults: RowFault[] = []
-  /** Books of a foreign file that tell no year, and get 0. */
+  /** Books of a foreign file whose year is unknown. They get the year 0. */
   withoutYear = 0
   /** Whose file it is. */
   source = ''

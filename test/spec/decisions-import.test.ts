@@ -103,6 +103,7 @@ function testImports(target: Target): void {
         /^Import refused: the columns found are "name", "year"; needed are title, author, year/,
       )
       assert.match((await send('')).body.message, /^Import refused: the file is empty/)
+      assert.equal((await send('', CSV, '?dry_run=true')).status, 400)
     })
 
     it('decision: dry_run answers 200 with all faults, and stores nothing', async () => {
@@ -134,6 +135,33 @@ function testImports(target: Target): void {
       const second = await send(`${text}V,${author},1\n`, CSV, '?skip_existing=true&dry_run=false')
       assert.deepEqual([second.body.data.added, second.body.data.skipped], [1, 3])
       assert.equal((await stored()).length, 4)
+    })
+
+    it("decision: a year that another program's export does not tell for certain is 0, and counted", async () => {
+      await removeAll()
+      const years = ['9/16/2006', '5/1/1999', '1st ed. 1999', '1,999', '18th century', '1998/1999', '']
+      const rows = years.map((year) => `T,${author},"${year}"\n`).join('')
+      const reply = await send(`Title,Author,Year Published\n${rows}`)
+      assert.equal(reply.status, 200)
+      assert.equal(reply.body.data.without_year, 4)
+      assert.deepEqual(
+        (await stored()).map(({ year }) => year),
+        [2006, 1999, 1999, 0, 0, 0, 0],
+      )
+    })
+
+    it('decision: dates before our era in such an export have a minus, BC or BCE, or are unknown', async () => {
+      await removeAll()
+      const rows = ['-750', '750 BC', '750 BCE', '-0749-01-01']
+        .map((year) => `T,${author},${year}\n`)
+        .join('')
+      const reply = await send(`Title,Author,Year Published\n${rows}`)
+      assert.equal(reply.status, 200)
+      assert.equal(reply.body.data.without_year, 1)
+      assert.deepEqual(
+        (await stored()).map(({ year }) => year),
+        [-750, -750, -750, 0],
+      )
     })
 
     it('decision: another Content-Type is 415, and another parameter 400', async () => {
