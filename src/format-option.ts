@@ -4,7 +4,7 @@ import { FORMATS, type Format, formatOfName } from './transfer/formats.ts'
 /** `--format`, for the options of a command. */
 export const formatOption = {
   type: 'string',
-  description: 'csv or ndjson; by default the end of the name tells, or else csv',
+  description: 'csv or ndjson; by default the end of the name tells, and csv for -',
 } as const
 
 /**
