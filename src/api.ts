@@ -11,7 +11,7 @@ import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
 import { conditionalWrite } from './conditional-write.ts'
-import type { Cursors } from './cursor.ts'
+import { type Cursors, positionAt } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
 import { registerImport } from './import-endpoint.ts'
@@ -119,8 +119,9 @@ export function registerApi(
       const queryString = queryStringOf(request.originalUrl)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
+      const after = asked?.after && (await positionAt(store, asked.after, asked.query))
       if (asked?.limit !== undefined) {
-        const page = await readPage(store, asked.query, asked.after, asked.limit)
+        const page = await readPage(store, asked.query, after, asked.limit)
         if (page.more && page.last !== undefined) {
           const next = nextPage(queryString, cursors.write(page.last, asked.query))
           reply.header('link', `</books?${next}>; rel="next"`)
@@ -134,7 +135,7 @@ export function registerApi(
         return Readable.from([])
       }
       const whole = asked || format === undefined ? undefined : wholeLists[format]
-      const pages = asked ? walk(store, asked.query, asked.after) : store.list(whole?.pages)
+      const pages = asked ? walk(store, asked.query, after) : store.list(whole?.pages)
       const list = await listing(pages, whole?.framing ?? framing)
       if (list instanceof Readable) {
         list.once('error', (error) =>

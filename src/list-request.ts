@@ -1,6 +1,6 @@
 import type { Book } from './book.ts'
-import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from './book-query.ts'
-import type { Cursors } from './cursor.ts'
+import { type BookFilter, type BookQuery, BY_ID, type SortField } from './book-query.ts'
+import type { Cursors, Place } from './cursor.ts'
 import { failure } from './envelope.ts'
 import { partialSchema, type Schema } from './json-schema.ts'
 import { type Parameters, parseBoolean, parseQueryString, valid } from './query-string.ts'
@@ -9,7 +9,8 @@ import { searchedWords } from './words.ts'
 /** What a request for the list asks for. */
 export interface ListRequest {
   readonly query: BookQuery
-  readonly after: Position | undefined
+  /** Where the page begins; undefined for the first book. */
+  readonly after: Place | undefined
   /** Undefined for all. */
   readonly limit: number | undefined
   /** Whether the number of all books that the filter lets through is wanted. */

@@ -110,7 +110,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'auth',
     'book',
     'conditional-write',
-    'type cursor',
+    'cursor',
     'envelope',
     'etag',
     'import-endpoint',
@@ -155,7 +155,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'words',
   ],
   'query-string': ['envelope'],
-  cursor: ['type book-query'],
+  cursor: ['book-query', 'type store/store'],
   'conditional-write': ['type book', 'envelope', 'etag', 'store/store'],
   etag: ['type book'],
   'api-schema': [

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { BookQuery, SortField } from '../src/book-query.ts'
-import { Cursors } from '../src/cursor.ts'
+import type { Book } from '../src/book.ts'
+import { type BookQuery, type Position, type SortField, sortKey } from '../src/book-query.ts'
+import { Cursors, positionAt } from '../src/cursor.ts'
 
 const by = (...order: SortField[]): BookQuery => ({ filter: {}, order })
 const TITLE: SortField = { name: 'title', descending: false }
@@ -12,19 +13,47 @@ const relevance = (...words: string[]): BookQuery => ({ filter: { words }, order
 describe('a cursor', () => {
   const cursors = new Cursors('a secret')
 
-  it('is read as it was written, whatever the text, and fits into a URL as it is', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+  /** The position that a cursor leads to while its book is as given. */
+  async function positionOf(cursor: string, query: BookQuery, book?: Book): Promise<Position> {
+    const place = cursors.read(cursor, query)
+    assert.ok(place)
+    return positionAt({ find: async () => book }, place, query)
+  }
+
+  it('leads to where it was written, whatever the texts, in 500 characters that fit into a URL as they are', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 600 }).filter((text) => text.isWellFormed()),
+      fc.constantFrom('\u0001', '"', '文', '😀', 'x').map((character) => character.repeat(600)),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        text,
+        text,
         fc.maxSafeInteger(),
-        (title, id) => {
-          const cursor = cursors.write([title, id], by(TITLE, ID))
-          assert.match(cursor, /^[\w-]+$/)
-          assert.deepEqual(cursors.read(cursor, by(TITLE, ID)), [title, id])
+        fc.maxSafeInteger(),
+        async (title, author, year, id) => {
+          const query = by(TITLE, { ...TITLE, name: 'author' }, { ...TITLE, name: 'year' }, ID)
+          const position = [sortKey(title), sortKey(author), year, id]
+          const cursor = cursors.write(position, query)
+          assert.match(cursor, /^[\w-]{1,500}$/)
+          assert.deepEqual(await positionOf(cursor, query, { id, title, author, year }), position)
         },
       ),
     )
   })
+
+  for (const descending of [false, true]) {
+    it(`leads to before all that begins like a long text whose book is gone, ${descending ? 'descending' : 'ascending'}`, async () => {
+      const query = by({ ...TITLE, descending }, ID)
+      const start = 'x'.repeat(128)
+      const cursor = cursors.write([`${start}m`, 7], query)
+      for (const book of [undefined, { id: 7, title: `${start}z`, author: '', year: 0 }]) {
+        const [key] = (await positionOf(cursor, query, book)) as [string]
+        assert.ok(descending ? key > `${start}\u{10FFFF}z` : key === start)
+        assert.ok(key.startsWith(start))
+      }
+    })
+  }
 
   it('is the same of every instance with the secret, and nothing to one with another', () => {
     const cursor = cursors.write([1], by(ID))

@@ -129,6 +129,35 @@ for (const target of targets()) {
       }
     })
 
+    for (const sort of ['title,author', '-title,author', 'author,-title', '-author']) {
+      it(`decision: by ${sort}, long texts make no long Link, and none is passed over when books go`, async () => {
+        const author = `${'文'.repeat(300)} ${newAuthor()}`
+        const start = '\u0001'.repeat(480)
+        const created = await create(
+          author,
+          ['a', 'b', 'c', 'd', 'e', 'f'].map((end) => start + end),
+        )
+        const found = new Set<number>()
+        const word = author.slice(author.lastIndexOf(' ') + 1)
+        let path: string | undefined = `/books?q=${word}&sort=${sort}&limit=2`
+        for (let pages = 0; path !== undefined; pages++) {
+          const reply: Reply<Book[]> = await session.call<Book[]>('GET', path)
+          assert.ok((reply.headers.get('link') ?? '').length <= 1000)
+          const ids = dataOf(reply).map(({ id }) => id)
+          for (const id of ids) found.add(id)
+          const last = created.find(({ id }) => id === ids.at(-1))
+          // After the first page everything is as it was; after the second its last book is gone.
+          if (last !== undefined && pages === 1)
+            assertAnswer(await session.call('DELETE', `/book/${last.id}`), 200, 'Book deleted successfully')
+          path = next(reply)
+        }
+        assert.deepEqual(
+          created.filter(({ id }) => !found.has(id)),
+          [],
+        )
+      })
+    }
+
     it('a page of all books needs no other parameter, and its Link keeps those that it had', async () => {
       const author = newAuthor()
       await create(author, ['a', 'b'])
