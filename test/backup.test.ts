@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -71,6 +71,21 @@ describe('backup of a database in use', () => {
       (await fetch(`${url}/books`, { headers: { authorization: await logIn(url) } })).text()
     assert.equal(await list(other), await list(service))
     await other.stop()
+  })
+
+  it('is for the same people as the database, which is for its user alone unless somebody opens it', async (t) => {
+    const umask = process.umask(0o022)
+    t.after(() => process.umask(umask))
+    const mode = (name: string) => (statSync(join(service.directory, name)).mode & 0o777).toString(8)
+    assert.equal(mode('books.db'), '600')
+    await backUp('closed.db')
+    assert.equal(mode('closed.db'), '600')
+    await promisify(execFile)(process.execPath, [MAIN, 'export', 'books.csv'], options())
+    assert.equal(mode('books.csv'), '600')
+    t.after(() => chmodSync(join(service.directory, 'books.db'), 0o600))
+    chmodSync(join(service.directory, 'books.db'), 0o640)
+    await backUp('open.db')
+    assert.equal(mode('open.db'), '640')
   })
 
   it('never replaces a file', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { parseDbUrl } from '../src/store/db-url.ts'
@@ -51,6 +51,18 @@ describe('copy', () => {
 
   const booksIn = (url: string) =>
     use(url, async (store) => (await listAll(store)).map((book) => ({ ...book })))
+
+  it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
+    await fill(sqlite('in-file.db'))
+    const file = (name: string) => join(directory.path, name)
+    writeFileSync(file('from'), `${sqlite('in-file.db')}\n`)
+    writeFileSync(file('to'), sqlite('copied.db'))
+    assert.equal((await copy(`@${file('from')}`, `@${file('to')}`)).code, 0)
+    assert.deepEqual(await booksIn(sqlite('copied.db')), await booksIn(sqlite('in-file.db')))
+    const missing = await copy('@none', `@${file('to')}`)
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /^Cannot copy: --from ENOENT: [^\n]*none'\n$/)
+  })
 
   it('keeps books and ids, and goes on above the highest', async () => {
     await fill(sqlite('a.db'))

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Book } from '../book.ts'
 import { type Command, interruption, OperatorError, UsageError, withSettings } from '../command.ts'
 import { requireDatabase, withStore } from '../command-store.ts'
@@ -11,11 +12,13 @@ export const command: Command = {
   usage: 'copy --from DB_URL --to DB_URL',
   description: `Copies all books, with their ids, into a store that has none: from SQLite to a server, back, or between servers.
 All of them arrive or none. At the end both stores are read, and have to have the same books. Nobody may write to
-them meanwhile: stop the service. DB_URL itself is not used.`,
+them meanwhile: stop the service. DB_URL itself is not used.
+Other users of this machine can see the arguments of a command, and so a password in them. Write such a DB_URL into a
+file that only you can read, and give @FILE instead.`,
   operands: 0,
   options: {
-    from: { type: 'string', description: 'the store that has the books, as DB_URL would name it' },
-    to: { type: 'string', description: 'the store that gets them' },
+    from: { type: 'string', description: 'the store that has the books, as DB_URL would name it; or @FILE' },
+    to: { type: 'string', description: 'the store that gets them; or @FILE' },
   },
   run: ({ values: { from, to } }) => {
     if (typeof from !== 'string' || typeof to !== 'string') throw new UsageError('copy needs --from and --to')
@@ -104,7 +107,7 @@ async function* booksOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[
 /** @throws OperatorError that names the option, and does not quote what may hold a password. */
 function read(option: string, text: string): DbUrl {
   try {
-    return parseDbUrl(text)
+    return parseDbUrl(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8').trim() : text)
   } catch (error) {
     throw new OperatorError(`${option} ${(error as Error).message}`, { cause: error })
   }

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { synchronise } from './files.ts'
 
-/** @returns where a new file is written until it is complete: beside it, and hidden. */
+/**
+ * @returns where a new file is written until it is complete: beside it, hidden, and under a name that nobody can guess,
+ * so that nothing is there already.
+ */
 export function partFileOf(path: string): string {
-  return join(dirname(resolve(path)), `.${basename(path)}.${process.pid}.part`)
+  return join(dirname(resolve(path)), `.${basename(path)}.${randomUUID()}.part`)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
 import { giveName, partFileOf } from './part-file.ts'
@@ -7,6 +7,9 @@ import { openConnection } from './sqlite-connection.ts'
 /** Pages copied between two reports of progress. */
 const PAGES_PER_STEP = 1000
 
+/** The bits of a file's mode that say who may do what with it. */
+const PERMISSIONS = 0o777
+
 /** The copy cannot be made. The message is for the operator: one line, complete. */
 export class BackupFailed extends Error {
   override readonly name = 'BackupFailed'
@@ -14,7 +17,8 @@ export class BackupFailed extends Error {
 
 /**
  * Copies a database that may be in use. The copy is that of one moment, after every write that was acknowledged
- * before the call; it takes its name only when it is complete, checked and on the disk.
+ * before the call; it takes its name only when it is complete, checked and on the disk. It has the permissions of the
+ * database file.
  * @param source path of the database file.
  * @param target path of a file that must not exist yet.
  * @param progress called with the pages copied and all pages.
@@ -33,6 +37,9 @@ export async function backupSqlite(
   if (existsSync(target)) throw new BackupFailed(`${target} exists already; name another file`)
   const part = partFileOf(target)
   try {
+    // Not by SQLite, which would follow a symbolic link.
+    closeSync(openSync(part, 'wx'))
+    chmodSync(part, statSync(source).mode & PERMISSIONS)
     await copy(source, part, progress, signal)
     check(part)
     giveName(part, target)

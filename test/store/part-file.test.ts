@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { giveName, partFileOf } from '../../src/store/part-file.ts'
 import { straceMissing } from '../faults/strace.ts'
@@ -30,6 +30,10 @@ describe('a file that takes its name when it is complete', () => {
     writeFileSync(part, 'complete')
     return { directory, part, path, [Symbol.dispose]: remove }
   }
+
+  it('has a name before that nobody can guess, and so put a symbolic link in its place', () => {
+    assert.notEqual(partFileOf('new'), partFileOf('new'))
+  })
 
   it('has it then, and no other', () => {
     using file = complete()
@@ -66,7 +70,7 @@ describe('a file that takes its name when it is complete', () => {
       using file = complete()
       const faults = [NO_LINKS, 'rename,renameat,renameat2:error=EIO']
       assert.equal(giveNameWhile(faults, file.part, file.path), 'EIO')
-      assert.deepEqual(readdirSync(file.directory), [`.new.${process.pid}.part`])
+      assert.deepEqual(readdirSync(file.directory), [basename(file.part)])
     })
   })
 })
