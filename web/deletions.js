@@ -1,13 +1,11 @@
 import { tell } from './notices.js'
+import { pending } from './pending.js'
 import { Away, call, Refused } from './service.js'
 
 /** @typedef {import('./service.js').Book} Book */
 
 /** How long a deletion can be undone, in milliseconds. */
 const TIME = 6000
-
-/** @type {Map<number, () => void>} what sends each deletion at once. */
-const pending = new Map()
 
 /** The ids of books that are being deleted, and not shown. @type {Set<number>} */
 export const hidden = new Set()
@@ -19,17 +17,19 @@ export const hidden = new Set()
  * @param {() => void} changed called when the book is to be hidden or shown again.
  */
 export function deleteLater(book, tag, changed) {
+  const title = `“${book.title.slice(0, 60)}”`
   hidden.add(book.id)
   changed()
-  const dismiss = tell(
-    { text: `Deleted “${book.title.slice(0, 60)}”.`, action: { label: 'Undo', run: undo } },
-    TIME,
-  )
-  const timer = setTimeout(() => send(false), TIME)
-  pending.set(book.id, () => send(true))
+  const dismiss = tell({ text: `Deleted ${title}.`, actions: [{ label: 'Undo', run: undo }] }, TIME)
+  const timer = setTimeout(send, TIME)
+  const deletion = { what: `${title} was deleted`, finish: send }
+  pending.add(deletion)
+  /** @type {Promise<string | undefined> | undefined} */
+  let outcome
 
   function undo() {
-    stop()
+    clearTimeout(timer)
+    pending.delete(deletion)
     show()
   }
 
@@ -38,32 +38,34 @@ export function deleteLater(book, tag, changed) {
     changed()
   }
 
-  function stop() {
-    clearTimeout(timer)
-    dismiss()
-    pending.delete(book.id)
+  function send() {
+    outcome ??= request()
+    return outcome
   }
 
-  /** @param {boolean} keepalive whether it has to outlive the page. */
-  async function send(keepalive) {
-    stop()
+  async function request() {
+    clearTimeout(timer)
+    dismiss()
     try {
-      await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive })
+      // The page may be closed before the answer.
+      await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
+      return undefined
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) return
-      const reason =
-        error instanceof Refused && error.status === 412
-          ? 'somebody has changed it meanwhile'
-          : error instanceof Away
-            ? 'the service does not answer'
-            : String(error)
+      if (error instanceof Refused && error.status === 404) return undefined
+      const text = `${title} was not deleted: ${explain(error)}.`
       show()
-      tell({ text: `“${book.title.slice(0, 60)}” was not deleted: ${reason}.` })
+      tell({ text })
+      return text
+    } finally {
+      pending.delete(deletion)
     }
   }
 }
 
-// A page that is hidden may never be shown again: what was asked for is done. Nothing else tells a phone's page.
-addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'hidden') for (const send of pending.values()) send()
-})
+/** @param {unknown} error */
+function explain(error) {
+  if (error instanceof Away) return 'the service does not answer'
+  if (!(error instanceof Refused)) return String(error)
+  if (error.status === 412) return 'somebody has changed it meanwhile'
+  return error.status === 401 ? 'your log-in had ended' : error.message
+}

@@ -1,4 +1,5 @@
 import { html, render } from 'lit-html'
+import { finishPending } from './pending.js'
 import { forgetToken, logIn, Refused, whenTokenIsNeeded } from './service.js'
 
 /** How long before a token ends the password is asked for, in milliseconds. */
@@ -7,6 +8,8 @@ const AHEAD = 60_000
 let username = ''
 let message = ''
 let isBusy = false
+/** What the page says from a log-out until it is reloaded. @type {string | undefined} */
+let leaving
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
 /** Those who wait for a token. @type {PromiseWithResolvers<void> | undefined} */
@@ -21,10 +24,22 @@ export function startLogin() {
   })
 }
 
-export function logOut() {
+/** Sends what is pending, waits a bounded time for the answers, and logs out whatever they are. */
+export async function logOut() {
   clearTimeout(timer)
+  whenTokenIsNeeded(async () => {
+    throw new Refused(401, 'You are not logged in.')
+  })
+  for (const element of Array.from(document.body.children)) if (element.id !== 'login') element.remove()
+  leaving = 'Logging out…'
+  isBusy = true
+  show()
+  const told = await finishPending()
   forgetToken()
-  location.reload()
+  if (told.length === 0) return location.reload()
+  leaving = `You are logged out. ${told.join(' ')}`
+  isBusy = false
+  draw()
 }
 
 /** @param {SubmitEvent} event */
@@ -80,23 +95,37 @@ function show() {
 function draw() {
   const element = document.getElementById('login')
   if (element === null) return
-  const isFirst = username === ''
-  render(
-    html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel}>
-      <form @submit=${submit}>
-        <h1 id="login-title">${isFirst ? 'Book Catalogue' : 'Your password, please'}</h1>
-        ${
-          isFirst
-            ? html`<label>Username <input name="username" autocomplete="username" required autofocus /></label>`
-            : html`<p>The log-in of <b>${username}</b> ends after 15 minutes. Nothing that you typed is lost.</p>`
-        }
-        <label>Password
-          <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
-        </label>
-        <p class="error" role="alert">${message}</p>
-        <div class="buttons"><button class="main" ?disabled=${isBusy}>Log in</button></div>
-      </form>
-    </dialog>`,
-    element,
-  )
+  render(leaving === undefined ? asking() : farewell(leaving), element)
 }
+
+function asking() {
+  const isFirst = username === ''
+  return html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel}>
+    <form @submit=${submit}>
+      <h1 id="login-title">${isFirst ? 'Book Catalogue' : 'Your password, please'}</h1>
+      ${
+        isFirst
+          ? html`<label>Username <input name="username" autocomplete="username" required autofocus /></label>`
+          : html`<p>The log-in of <b>${username}</b> ends after 15 minutes. Nothing that you typed is lost.</p>`
+      }
+      <label>Password
+        <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
+      </label>
+      <p class="error" role="alert">${message}</p>
+      <div class="buttons"><button class="main" ?disabled=${isBusy}>Log in</button></div>
+    </form>
+  </dialog>`
+}
+
+/** @param {string} text */
+const farewell = (text) => html`<dialog
+  class="login first"
+  aria-labelledby="login-title"
+  @cancel=${(/** @type {Event} */ event) => event.preventDefault()}
+>
+  <form>
+    <h1 id="login-title">Book Catalogue</h1>
+    <p role="status">${text}</p>
+    <div class="buttons"><button type="button" class="main" ?disabled=${isBusy} @click=${() => location.reload()}>Log in again</button></div>
+  </form>
+</dialog>`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { ACCOUNT } from '../support/service.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -76,4 +76,41 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   if (SCREENSHOTS === undefined) return
   mkdirSync(SCREENSHOTS, { recursive: true })
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
+}
+
+/** An answer of the service that its page does not get before the test releases it. */
+interface HeldAnswer {
+  /** Once the service has answered. */
+  readonly answered: Promise<void>
+  /** Lets the answer through, and waits until the page has had it, unless it had given up on it. */
+  release(): Promise<void>
+}
+
+/** Holds the answer to the next request with this method whose URL matches. */
+export async function holdAnswer(page: Page, method: string, pattern: RegExp): Promise<HeldAnswer> {
+  const answered = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const isHeld = (request: Request) => request.method() === method && pattern.test(request.url())
+  const ended = new Promise((resolve) => {
+    for (const event of ['requestfinished', 'requestfailed'] as const)
+      page.on(event as 'requestfinished', (request) => isHeld(request) && resolve(undefined))
+  })
+  let isFirst = true
+  await page.route(pattern, async (route) => {
+    if (!isFirst || !isHeld(route.request())) return route.fallback()
+    isFirst = false
+    const response = await route.fetch()
+    answered.resolve()
+    await released.promise
+    await route.fulfill({ response })
+  })
+  return {
+    answered: answered.promise,
+    async release() {
+      released.resolve()
+      await ended
+      // What the page does with one answer it has done before it gets the next.
+      await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
+    },
+  }
 }

@@ -94,6 +94,24 @@ describeOnEngines('the web page when something goes wrong', (database) => {
     await page.context().close()
   })
 
+  it('logs out while the service is away, and tells of a book that was not deleted', async () => {
+    const page = await openPage(browser, `${service.url}/?q=kindred`)
+    await logInOn(page)
+    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('button', { name: 'Delete' }).waitFor()
+    await service.stop('SIGKILL')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page
+      .getByText('You are logged out. “Kindred” was not deleted: the service does not answer.')
+      .waitFor()
+    service = await start('the secret of the tests, the second of the two')
+    await page.getByRole('button', { name: 'Log in again' }).click()
+    await logInOn(page)
+    await waitForTitles(page, ['Kindred'])
+    await page.context().close()
+  })
+
   it('shows the books that it has while the service is away, and the others after a restart with another key', async () => {
     const page = await openPage(browser, service.url)
     const scroll = (top: number) => page.locator('.rows').evaluate((rows, top) => rows.scrollTo(0, top), top)

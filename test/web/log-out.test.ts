@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
+
+const BOOK = /\/book\/\d+$/
+
+describe('a log-out on the web page', { skip: browserMissing }, () => {
+  const service = useService()
+  const headers = () => ({ authorization: service.token })
+  let browser: Browser
+  let page: Page
+
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+  afterEach(() => page.context().close())
+
+  /** Opens the page, and on it a new book. @returns its URL. */
+  async function openBook(title: string): Promise<string> {
+    const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
+    page = await openPage(browser, `${service.url}/?q=${title}`)
+    await logInOn(page)
+    await waitForTitles(page, [title])
+    await button(title).click()
+    await button('Delete').waitFor()
+    return `${service.url}/book/${id}`
+  }
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+  it('deletes what can still be undone', async () => {
+    const url = await openBook('Sula')
+    await button('Delete').click()
+    await button('Log out').click()
+    await page.getByLabel('Username').waitFor()
+    assert.equal((await fetch(url, { headers: headers() })).status, 404)
+  })
+
+  it('tells that a book was not deleted because it was changed', async () => {
+    const url = await openBook('Jazz')
+    await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":1992}' })
+    await button('Delete').click()
+    await button('Log out').click()
+    await page.getByText('“Jazz” was not deleted: somebody has changed it meanwhile.').waitFor()
+    await page.getByText('You are logged out.').waitFor()
+    assert.equal(await page.getByText('Toni Morrison').count(), 0)
+    await assertAccessible(page)
+    await button('Log in again').click()
+    await page.getByLabel('Username').waitFor()
+  })
+
+  for (const [status, reason] of [
+    [503, 'the service does not answer'],
+    [401, 'your log-in had ended'],
+  ] as const)
+    it(`tells that a book was not deleted, after a ${status}`, async () => {
+      const title = `Love ${status}`
+      await openBook(title)
+      await page.route(BOOK, (route) =>
+        route.fulfill({ status, json: { status, message: 'As a proxy says it', data: null } }),
+      )
+      await button('Delete').click()
+      await button('Log out').click()
+      await page.getByText(`“${title}” was not deleted: ${reason}.`).waitFor()
+      assert.ok(!(await page.getByLabel('Password').isVisible()))
+    })
+
+  it('waits for an answer only so long, and tells that it is not known', async () => {
+    const url = await openBook('Paradise')
+    await page.clock.install()
+    const held = await holdAnswer(page, 'DELETE', BOOK)
+    await button('Delete').click()
+    await button('Log out').click()
+    await page.getByText('Logging out…').waitFor()
+    await held.answered
+    await assertAccessible(page)
+    await page.clock.runFor(5000)
+    await page.getByText('It is not known whether “Paradise” was deleted').waitFor()
+    assert.equal((await fetch(url, { headers: headers() })).status, 404)
+  })
+})
