@@ -14,6 +14,13 @@ const PATIENCE = 5000
 /** @type {Set<Pending>} */
 export const pending = new Set()
 
+/** Makes work pending until it is done. @param {string} what @param {Promise<string | undefined>} work */
+export function track(what, work) {
+  const entry = { what, finish: () => work }
+  pending.add(entry)
+  void work.finally(() => pending.delete(entry))
+}
+
 /** Sends what is pending. @returns {Promise<string[]>} what has failed or was not answered in time. */
 export async function finishPending() {
   const { promise: patience, resolve } = Promise.withResolvers()

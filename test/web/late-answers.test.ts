@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, enterPassword, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
+
+const BOOK = /\/book\/\d+$/
+
+describe('an answer that reaches the web page late', { skip: browserMissing }, () => {
+  const service = useService()
+  let browser: Browser
+  let page: Page
+  let sula: number
+
+  before(async () => {
+    browser = await launchBrowser()
+    sula = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
+    await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    page = await openPage(browser, service.url)
+    await logInOn(page)
+    await waitForTitles(page, ['Sula', 'Kindred'])
+  })
+  afterEach(() => page.context().close())
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const field = (label: string) => page.getByRole('dialog').getByLabel(label)
+
+  /** Changes Sula, whose save is answered only when the test says so, and closes the dialog meanwhile. */
+  async function saveAndCancel(year: string) {
+    await button('Sula').click()
+    await field('Year').fill(year)
+    const held = await holdAnswer(page, 'PUT', BOOK)
+    await button('Save').click()
+    await held.answered
+    await button('Cancel').click()
+    return held
+  }
+
+  async function type(title: string): Promise<void> {
+    await button('Add a book').click()
+    await field('Title').fill(title)
+  }
+
+  it('does not replace what is typed by a book that was chosen before', async () => {
+    const held = await holdAnswer(page, 'GET', BOOK)
+    await button('Sula').click()
+    await held.answered
+    await type('Half a ti')
+    await held.release()
+    assert.equal(await field('Title').inputValue(), 'Half a ti')
+    await page.getByRole('heading', { name: 'Add a book' }).waitFor()
+  })
+
+  it('does not replace the book that was chosen last', async () => {
+    const held = await holdAnswer(page, 'GET', BOOK)
+    await button('Sula').click()
+    await held.answered
+    await button('Kindred').click()
+    await field('Author').fill('O. E. Butler')
+    await held.release()
+    assert.equal(await field('Title').inputValue(), 'Kindred')
+    assert.equal(await field('Author').inputValue(), 'O. E. Butler')
+  })
+
+  for (const [what, act] of [
+    ['Escape was pressed', () => page.keyboard.press('Escape')],
+    ['something was searched for', () => page.getByLabel('Search').fill('kin')],
+  ] as const)
+    it(`opens no dialog after ${what}`, async () => {
+      const held = await holdAnswer(page, 'GET', BOOK)
+      await button('Sula').click()
+      await held.answered
+      await act()
+      await held.release()
+      assert.equal(await page.getByRole('dialog').count(), 0)
+    })
+
+  it('opens the dialog after a log-in that it needed', async () => {
+    let isFirst = true
+    await page.route(BOOK, (route) => {
+      if (!isFirst) return route.fallback()
+      isFirst = false
+      return route.fulfill({ status: 401, json: { status: 401, message: 'Unauthorized', data: null } })
+    })
+    await button('Sula').click()
+    await enterPassword(page)
+    await field('Title').waitFor()
+    assert.equal(await field('Title').inputValue(), 'Sula')
+  })
+
+  it('opens no dialog over the question for the password', async () => {
+    const other = await openPage(browser, 'about:blank')
+    await other.clock.install()
+    await other.goto(service.url)
+    await logInOn(other)
+    const held = await holdAnswer(other, 'GET', BOOK)
+    await other.getByRole('button', { name: 'Sula' }).click()
+    await held.answered
+    await other.clock.fastForward('14:30')
+    await other.getByText('Nothing that you typed is lost').waitFor()
+    await held.release()
+    assert.equal(await other.getByRole('dialog').count(), 1)
+    await enterPassword(other)
+    await other.context().close()
+  })
+
+  it('of a save does not close another dialog, and is told', async () => {
+    const held = await saveAndCancel('1974')
+    await type('Half a ti')
+    await held.release()
+    await page.getByText('Saved “Sula”.').waitFor()
+    assert.equal(await field('Title').inputValue(), 'Half a ti')
+    await button('Cancel').click()
+    assert.equal(await page.locator('.row .year').first().textContent(), '1974')
+  })
+
+  it('of a save that was refused shows its conflict in no other dialog, and what was typed comes back', async () => {
+    const headers = { authorization: service.token }
+    await button('Sula').click()
+    await field('Author').fill('T. Morrison')
+    await fetch(`${service.url}/book/${sula}`, { method: 'PUT', headers, body: '{"year":1975}' })
+    const held = await holdAnswer(page, 'PUT', BOOK)
+    await button('Save').click()
+    await held.answered
+    await button('Cancel').click()
+    await button('Kindred').click()
+    await field('Year').fill('1980')
+    await held.release()
+    await page.getByText('“Sula” was not saved. Somebody else has changed this book meanwhile.').waitFor()
+    assert.equal(await field('Title').inputValue(), 'Kindred')
+    assert.equal(await field('Year').inputValue(), '1980')
+    assert.equal(await page.locator('.conflict').count(), 0)
+    await button('Cancel').click()
+    await assertAccessible(page)
+    await button('Open').click()
+    assert.equal(await field('Author').inputValue(), 'T. Morrison')
+    assert.match(await page.locator('.conflict').innerText(), /T\. Morrison[\s\S]*Toni Morrison[\s\S]*1975/)
+    await button('Save mine over theirs').click()
+    await page.getByText('Saved “Sula”.').waitFor()
+  })
+
+  it('of a new book is told after its dialog was closed', async () => {
+    await type('Jazz')
+    await field('Year').fill('1992')
+    const held = await holdAnswer(page, 'POST', /\/book$/)
+    await button('Save').click()
+    await held.answered
+    await page.keyboard.press('Escape')
+    await type('Half a ti')
+    await held.release()
+    await page.getByText('Added “Jazz”.').waitFor()
+    assert.equal(await field('Title').inputValue(), 'Half a ti')
+    await button('Cancel').click()
+    await waitForTitles(page, ['Sula', 'Kindred', 'Jazz'])
+  })
+
+  it('finds the dialog of its book again, in which nothing could be typed meanwhile', async () => {
+    const held = await saveAndCancel('1976')
+    await button('Sula').click()
+    assert.equal(await field('Year').inputValue(), '1976')
+    assert.ok(!(await field('Year').isEditable()))
+    for (const name of ['Save', 'Delete']) assert.ok(await button(name).isDisabled())
+    await held.release()
+    await page.getByText('Saved “Sula”.').waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  })
+})

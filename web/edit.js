@@ -1,0 +1,100 @@
+import { Away, call, Refused } from './service.js'
+
+/**
+ * @typedef {import('./service.js').Book} Book
+ * @typedef {{ title: string, author: string, year: string }} Draft
+ */
+
+/**
+ * A book that is being edited or added. Each dialog has an edit of its own, so a late answer changes only the one that
+ * asked for it.
+ */
+export class Edit {
+  /** As somebody else has stored the book meanwhile; null if it is gone. @type {Book | null | undefined} */
+  theirs
+  /** Why it could not be stored. */
+  message = ''
+  /** Whether a save is under way. */
+  isBusy = false
+
+  /**
+   * @param {Book} [book] as it was read; undefined for a new one.
+   * @param {string} [tag] its entity tag.
+   */
+  constructor(book, tag = '') {
+    this.book = book
+    this.tag = tag
+    /** What is typed. @type {Draft} */
+    this.draft = { title: book?.title ?? '', author: book?.author ?? '', year: String(book?.year ?? '') }
+  }
+
+  /**
+   * Stores what is typed. If somebody else has changed the book, reads their version.
+   * @returns {Promise<Book | undefined>} undefined if it was not stored: then `message` or `theirs` says why.
+   */
+  async save() {
+    const { title, author, year: text } = this.draft
+    const year = Number(text)
+    this.message = ''
+    if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(year)) {
+      this.message = 'The year is a whole number, such as 1979; before our era with a minus.'
+      return undefined
+    }
+    this.isBusy = true
+    try {
+      const body = { title, author, year }
+      const response =
+        this.book === undefined
+          ? await call('POST', '/book', { body })
+          : await call('PUT', `/book/${this.book.id}`, { body, headers: { 'if-match': this.tag } })
+      return (await response.json()).data
+    } catch (error) {
+      const status = error instanceof Refused ? error.status : 0
+      if (this.book && (status === 412 || status === 404)) await this.#readTheirs(this.book.id)
+      else this.message = explain(error)
+      return undefined
+    } finally {
+      this.isBusy = false
+    }
+  }
+
+  /** From now on a save replaces what is shown as theirs, and nothing newer. @param {number} id */
+  async #readTheirs(id) {
+    try {
+      const { book, tag } = await read(id)
+      this.theirs = book
+      this.tag = tag
+    } catch (error) {
+      if (error instanceof Refused && error.status === 404) this.theirs = null
+      else this.message = explain(error)
+    }
+  }
+}
+
+/** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
+export async function readForEdit(id, signal) {
+  const { book, tag } = await read(id, { signal })
+  return new Edit(book, tag)
+}
+
+/**
+ * @param {number} id
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<{ book: Book, tag: string }>}
+ */
+async function read(id, options) {
+  const response = await call('GET', `/book/${id}`, options)
+  return { book: (await response.json()).data, tag: response.headers.get('etag') ?? '' }
+}
+
+/** @param {unknown} error */
+export function explain(error) {
+  if (error instanceof Away)
+    return 'The service does not answer. What you typed is still here: try again in a moment.'
+  if (!(error instanceof Refused)) return String(error)
+  if (error.status === 400)
+    return 'The service cannot store this: a text has a character that is none, or the year is too large.'
+  if (error.status === 404) return 'This book is not there any more.'
+  if (error.status === 413) return 'The texts are too long: together they may have one megabyte.'
+  return error.message
+}
