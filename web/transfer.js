@@ -1,6 +1,7 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { tell } from './notices.js'
+import { track } from './pending.js'
 import { Away, call, currentToken, Refused } from './service.js'
 
 /**
@@ -53,9 +54,18 @@ function open(chosen) {
     choose(chosen)
     isDropped = chosen !== undefined
   }
+  draw()
+  show()
+}
+
+function show() {
   const element = dialog()
   if (!element?.open) element?.showModal()
-  draw()
+}
+
+/** Cancels a check, for which nobody waits any more. An import goes on. */
+function closed() {
+  if (!isStoring && !dialog()?.open) abort.abort()
 }
 
 /** @param {File | undefined} chosen */
@@ -111,7 +121,7 @@ async function sendWhileBusy(chosen, signal) {
   }
 }
 
-/** @param {File} chosen */
+/** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user unless it was stored. */
 async function store(chosen) {
   isStoring = true
   message = ''
@@ -124,6 +134,7 @@ async function store(chosen) {
     const isRepeated = result.added !== report?.added
     tell({ text: isRepeated ? 'The books of the file are stored.' : `Imported ${books(result.added)}.` })
     imported()
+    return undefined
   } catch (error) {
     if (error instanceof Away) {
       // Whether they were stored is not known: a second attempt must not store them twice.
@@ -132,7 +143,14 @@ async function store(chosen) {
       message = `${error.message}. Either all books of the file were stored or none. Check it again: books that are there already will be passed over.`
       imported()
     } else message = explain(error)
-    if (!dialog()?.open) dialog()?.showModal()
+    const text = `“${chosen.name}”: ${message}`
+    // The user may be typing in another dialog by now.
+    const actions = [
+      { label: 'Open', run: show },
+      { label: 'Dismiss', run: () => {} },
+    ]
+    if (!dialog()?.open) tell({ text, actions }, Number.POSITIVE_INFINITY)
+    return text
   } finally {
     isStoring = false
     progress = undefined
@@ -219,7 +237,7 @@ function draw() {
   if (element === null) return
   const canImport = report !== undefined && report.faulty === 0 && report.added > 0 && progress === undefined
   render(
-    html`<dialog class="transfer" aria-labelledby="transfer-title">
+    html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
       <h2 id="transfer-title">Import books</h2>
       <p>A CSV file with title, author and year, an export of Goodreads, LibraryThing or Calibre, or NDJSON. It is checked first; nothing is stored before you say so.</p>
       <label>File <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
@@ -237,7 +255,7 @@ function draw() {
         ${
           file !== undefined && message !== ''
             ? html`<button type="button" class="main" @click=${() => file && check(file)}>Check again</button>`
-            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && store(file)}>Import</button>`
+            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && track(`“${file.name}” was imported`, store(file))}>Import</button>`
         }
         <button type="button" @click=${() => dialog()?.close()}>Close</button>
       </div>

@@ -168,4 +168,38 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await page.getByText('Saved “Sula”.').waitFor()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
   })
+
+  const file = {
+    name: 'books.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('title,author,year\nBeloved,M,1987\n'),
+  }
+
+  it('of a check is not waited for once the import is closed', async () => {
+    const held = await holdAnswer(page, 'POST', /dry_run=true/)
+    await button('Import…').click()
+    await page.getByLabel('File').setInputFiles(file)
+    await held.answered
+    const failed = page.waitForEvent('requestfailed')
+    await button('Close').click()
+    assert.match((await failed).url(), /dry_run=true/)
+  })
+
+  it('of an import that failed opens no dialog over another', async () => {
+    const lost = Promise.withResolvers<void>()
+    await page.route(/dry_run=false/, (route) => lost.promise.then(() => route.abort()))
+    await button('Import…').click()
+    await page.getByLabel('File').setInputFiles(file)
+    await page.getByText('To be added').waitFor()
+    await button('Import').click()
+    await button('Close').click()
+    await type('Half a ti')
+    lost.resolve()
+    await page.getByText('“books.csv”: The connection was lost').waitFor()
+    await page.keyboard.type('tle')
+    assert.equal(await field('Title').inputValue(), 'Half a title')
+    await button('Cancel').click()
+    await button('Open').click()
+    await button('Check again').waitFor()
+  })
 })
