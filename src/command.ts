@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { type Config, ConfigError, readConfig } from './config.ts'
+import { onStopSignal } from './stop-signal.ts'
 
 /** A command of the command line. */
 export interface Command {
@@ -47,13 +48,11 @@ export async function withSettings(what: string, work: (config: Config) => Promi
 
 /**
  * @param outcome what to tell of the work that is stopped, after "interrupted; ".
- * @returns a signal that SIGINT and SIGTERM abort, once: a second one ends the process at once.
+ * @returns a signal that SIGINT and SIGTERM abort; another one after a second ends the process at once.
  */
 export function interruption(outcome: string): AbortSignal {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => controller.abort(new OperatorError(`interrupted; ${outcome}`)))
-  }
+  onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome}`)))
   return controller.signal
 }
 

@@ -3,6 +3,7 @@ import type { Server as HttpServer } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { onStopSignal } from './stop-signal.ts'
 
 /** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
 const GRACE = 5000
@@ -18,7 +19,7 @@ const IDLE_CHECK_INTERVAL = 50
 
 /**
  * On SIGTERM or SIGINT stops accepting, finishes what is in flight, releases everything else and lets the process
- * end with code 0. A second signal ends it at once. To be called before the server listens.
+ * end with code 0. Another signal after a second ends it at once. To be called before the server listens.
  * @param release what requests need until their end.
  */
 export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>): void {
@@ -27,8 +28,7 @@ export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>)
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  const stop = async (signal: NodeJS.Signals) => {
-    process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT')
+  onStopSignal(async (signal) => {
     app.log.info({ signal }, 'stopping')
     setTimeout(() => {
       app.log.warn('stopped without waiting any longer')
@@ -38,8 +38,7 @@ export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>)
     await app.close()
     await release()
     app.log.info('stopped')
-  }
-  process.once('SIGTERM', stop).once('SIGINT', stop)
+  })
 }
 
 /**

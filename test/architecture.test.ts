@@ -66,10 +66,11 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'command-store': ['command', 'type store/db-url', 'store/open', 'store/store'],
   'new-file': ['command', 'store/part-file'],
   progress: [],
-  command: ['config'],
+  command: ['config', 'stop-signal'],
   'first-steps': ['type config'],
   listen: ['command'],
-  stop: [],
+  stop: ['stop-signal'],
+  'stop-signal': [],
   metrics: ['type store/store'],
   server: [
     'api',

@@ -1,0 +1,20 @@
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+/**
+ * How long further signals belong to the first one, in milliseconds. Ctrl-C reaches every process of a terminal, as
+ * SIGTERM from a supervisor may reach every process of a group; npm and `bin/` also pass on what they get themselves.
+ */
+const SAME_SIGNAL_TIME = 1000
+
+/** Calls `stop` on the first SIGINT or SIGTERM. Later than a second after it, another one ends the process at once. */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
+  const ignore = () => {}
+  const begin = (signal: NodeJS.Signals) => {
+    for (const each of SIGNALS) process.off(each, begin).on(each, ignore)
+    setTimeout(() => {
+      for (const each of SIGNALS) process.off(each, ignore)
+    }, SAME_SIGNAL_TIME).unref()
+    stop(signal)
+  }
+  for (const each of SIGNALS) process.on(each, begin)
+}
