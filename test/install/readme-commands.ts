@@ -1,0 +1,73 @@
+// The README's two commands as users have them: in a fresh clone of what is committed, with their npm and Node.js.
+// Not a part of `npm test`, because it installs all packages several times.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { nodePackage } from '../../bin/run-node.js'
+import { Npm, ROOT, run } from '../support/npm.ts'
+import { ACCOUNT, temporaryDirectory } from '../support/service.ts'
+
+/** Versions of npm, each with the Node.js that it runs on. The newest npm needs a newer one than 20. */
+const VERSIONS = [
+  { npm: '10.8.2', node: '20' },
+  { npm: '11.0.0', node: '20' },
+  { npm: 'latest', node: '24' },
+]
+
+/** Enough to see that `npm test` runs tests, and starts the service on SQLite and PostgreSQL. */
+const KEPT_TESTS = ['test/book.test.ts', 'test/spec/login.test.ts']
+
+const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const PINNED: string = optionalDependencies[nodePackage()]
+
+const directory = temporaryDirectory()
+after(directory.remove)
+
+before(() => {
+  const packages = VERSIONS.flatMap(({ npm, node }) => [
+    `npm-${npm}@npm:npm@${npm}`,
+    `node-${node}@npm:${nodePackage()}@${node}`,
+  ])
+  writeFileSync(join(directory.path, 'package.json'), '{}')
+  run('npm', ['install', '--no-save', '--loglevel=error', ...new Set(packages)], { cwd: directory.path })
+})
+
+for (const version of VERSIONS) {
+  describe(`npm ${version.npm} on Node.js ${version.node}`, () => {
+    const clone = join(directory.path, `clone for npm ${version.npm}`)
+    const npm = new Npm(
+      join(directory.path, `node_modules/npm-${version.npm}/bin/npm-cli.js`),
+      join(directory.path, `node_modules/node-${version.node}/bin/node`),
+      clone,
+    )
+    before(() => run('git', ['clone', '--quiet', ROOT, clone]))
+
+    it('npm ci has nothing to warn of', () => {
+      assert.doesNotMatch(npm.run(['ci']), /EBADENGINE|install.?scripts|allow.?scripts/i)
+    })
+
+    it('npm start answers requests on the pinned Node.js, and ends on SIGTERM', async () => {
+      await using service = await npm.start({ METRICS_PORT: '0' })
+      const response = await fetch(`${service.url}/token`, { method: 'POST', body: JSON.stringify(ACCOUNT) })
+      assert.equal(response.status, 200)
+      const metricsUrl = /"url":"(http:[^"]*)".*"msg":"metrics"/.exec(service.output())?.[1]
+      const metrics = await (await fetch(metricsUrl ?? assert.fail(service.output()))).text()
+      assert.ok(metrics.includes(`node="v${PINNED}"`), metrics)
+      service.npm.kill('SIGTERM')
+      await service.ended
+      assert.match(service.output(), /"msg":"stopped"/)
+      assert.doesNotMatch(service.output(), /Warning/)
+    })
+
+    it('npm test runs the tests on the pinned Node.js', () => {
+      for (const file of globSync('test/**/*.test.ts', { cwd: clone }))
+        if (!KEPT_TESTS.includes(file)) rmSync(join(clone, file))
+      const check = `import assert from 'node:assert'\nassert.equal(process.versions.node, '${PINNED}')\n`
+      writeFileSync(join(clone, 'test/version.test.ts'), check)
+      const output = npm.run(['test'], { ENGINES: 'sqlite,postgres' })
+      assert.match(output, /version\.test\.ts/)
+      assert.doesNotMatch(output, /ExperimentalWarning/)
+    })
+  })
+}

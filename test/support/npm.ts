@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { findCommand } from './find-command.ts'
+import { ACCOUNT, SECRET } from './service.ts'
+
+export const ROOT = join(import.meta.dirname, '../..')
+
+/** How long a command may take, the service to start, and the service in all; in milliseconds. */
+const COMMAND_TIME = 300_000
+const START_TIME = 30_000
+const SERVICE_TIME = 60_000
+
+/** The variables of this process, without what would make a test run that it starts take part in this one. */
+const { NODE_TEST_CONTEXT: _ofThisRun, ...environment } = process.env
+
+/** @returns all that it wrote. @throws Error with that, if it fails or takes too long. */
+export function run(
+  file: string,
+  args: readonly string[],
+  { cwd = ROOT, env = environment }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): string {
+  const options = { cwd, env, encoding: 'utf8', timeout: COMMAND_TIME } as const
+  const { error, status, stdout, stderr } = spawnSync(file, args, options)
+  const output = `${stdout}${stderr}`
+  if (status !== 0) throw new Error(`${file} ${args.join(' ')}: ${error?.message ?? status}\n${output}`)
+  return output
+}
+
+/** A version of npm on a version of Node.js, for the package in a directory. */
+export class Npm {
+  readonly node: string
+  /** Its `npm-cli.js`. */
+  readonly cli: string
+  readonly #directory: string
+
+  constructor(cli: string, node: string, directory: string) {
+    this.cli = cli
+    this.node = node
+    this.#directory = directory
+  }
+
+  run(args: readonly string[], variables: Record<string, string> = {}): string {
+    return run(this.node, [this.cli, ...args], this.#options(variables))
+  }
+
+  /**
+   * Runs `npm start` until its service listens on a free port, with the account of the tests.
+   * @param variables beside those for that.
+   */
+  start(variables: Record<string, string> = {}): Promise<Started> {
+    const { cwd, env } = this.#options({
+      PORT: '0',
+      HOST: '127.0.0.1',
+      USERNAME: ACCOUNT.username,
+      PASSWORD: ACCOUNT.password,
+      SECRET_TOKEN: SECRET,
+      ...variables,
+    })
+    // As the leader of a group, so that all processes can be killed whatever has become of it.
+    const options = { cwd, env, detached: true, stdio: 'pipe' } as const
+    return listening(spawn(this.node, [this.cli, 'start'], options))
+  }
+
+  #options(variables: Record<string, string>) {
+    const path = [dirname(this.node), environment.PATH].join(delimiter)
+    return { cwd: this.#directory, env: { ...environment, ...variables, PATH: path } }
+  }
+}
+
+/** The npm that runs the tests, or else the one of PATH. */
+export function ownNpm(): Npm {
+  const { npm_execpath: running, npm_node_execpath: node = process.execPath } = process.env
+  if (running?.endsWith('npm-cli.js')) return new Npm(running, node, ROOT)
+  const found = findCommand(['npm'], [])
+  if (found === undefined) throw new Error('there is no npm')
+  return new Npm(realpathSync(found), process.execPath, ROOT)
+}
+
+/** What `npm start` has started. Those of its processes that are left are killed with the scope, or after a minute. */
+export interface Started extends AsyncDisposable {
+  readonly url: string
+  readonly npm: ChildProcess
+  /** All that was written so far. */
+  output(): string
+  /** When all processes have ended. */
+  readonly ended: Promise<unknown>
+}
+
+async function listening(npm: ReturnType<typeof spawn>): Promise<Started> {
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  // Not before the last process has closed its output.
+  const ended = once(npm, 'close')
+  const kill = () => {
+    if (npm.pid !== undefined) killGroup(npm.pid)
+    return ended
+  }
+  const late = globalThis.setTimeout(kill, SERVICE_TIME)
+  npm.once('close', () => clearTimeout(late))
+  const deadline = Date.now() + START_TIME
+  for (;;) {
+    const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output)?.[1]
+    if (url !== undefined) {
+      return { url, npm, output: () => output, ended, [Symbol.asyncDispose]: async () => void (await kill()) }
+    }
+    if (npm.exitCode !== null || Date.now() > deadline) {
+      await kill()
+      throw new Error(`npm start does not listen. It said:\n${output}`)
+    }
+    await setTimeout(20)
+  }
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
