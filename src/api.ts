@@ -6,6 +6,7 @@ import type {
   FastifyRequest,
   onRequestHookHandler,
 } from 'fastify'
+import { isAbandoned } from './abandoned.ts'
 import { negotiate } from './accept.ts'
 import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
@@ -118,10 +119,10 @@ export function registerApi(
       addVary(reply, 'Accept')
       const queryString = queryStringOf(request.originalUrl)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
-      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter))
       const after = asked?.after && (await positionAt(store, asked.after, asked.query))
+      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, request.signal))
       if (asked?.limit !== undefined) {
-        const page = await readPage(store, asked.query, after, asked.limit)
+        const page = await readPage(store, asked.query, after, asked.limit, request.signal)
         if (page.more && page.last !== undefined) {
           const next = nextPage(queryString, cursors.write(page.last, asked.query))
           reply.header('link', `</books?${next}>; rel="next"`)
@@ -135,12 +136,13 @@ export function registerApi(
         return Readable.from([])
       }
       const whole = asked || format === undefined ? undefined : wholeLists[format]
-      const pages = asked ? walk(store, asked.query, after) : store.list(whole?.pages)
+      const pages = asked ? walk(store, asked.query, after, request.signal) : store.list(whole?.pages)
       const list = await listing(pages, whole?.framing ?? framing)
       if (list instanceof Readable) {
-        list.once('error', (error) =>
-          request.log.error({ err: error }, 'a list was cut: the store failed midway'),
-        )
+        list.once('error', (error) => {
+          if (!isAbandoned(error, request))
+            request.log.error({ err: error }, 'a list was cut: the store failed midway')
+        })
       }
       announce()
       return list

@@ -7,14 +7,18 @@ import type { Framing } from './transfer/write-books.ts'
 /** The text of a page that a client asks for, in bytes. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
-/** A page of at most `limit` books; fewer than there are if their texts are very long. */
+/**
+ * A page of at most `limit` books; fewer than there are if their texts are very long.
+ * @param signal as for Store.page.
+ */
 export function readPage(
   store: Store,
   query: BookQuery,
   after: Position | undefined,
   limit: number,
+  signal: AbortSignal,
 ): Promise<Page> {
-  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT })
+  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT }, signal)
 }
 
 const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(/(?=\]\})/) as [

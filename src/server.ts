@@ -8,6 +8,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
+import { isAbandoned } from './abandoned.ts'
 import { registerApi, type Services } from './api.ts'
 import { readBody } from './body.ts'
 import type { Config } from './config.ts'
@@ -148,7 +149,8 @@ export async function createServer(
   })
   app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
     const answer = failureOf(error, request)
-    if (answer.status >= 500 && error !== answer) request.log.error({ err: error }, answer.message)
+    if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
+      request.log.error({ err: error }, answer.message)
     if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
     if (CLOSING.has(answer)) {
       reply.header('connection', 'close')

@@ -22,8 +22,9 @@ export function registerStatistics(
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
-    handler: async ({ originalUrl }) => {
-      const { decades, authors } = await store.statistics(parseFilter(queryStringOf(originalUrl)))
+    handler: async ({ originalUrl, signal }) => {
+      const filter = parseFilter(queryStringOf(originalUrl))
+      const { decades, authors } = await store.statistics(filter, signal)
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },
   })

@@ -74,6 +74,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['type store/store'],
   server: [
     'api',
+    'abandoned',
     'body',
     'type config',
     'connection',
@@ -96,6 +97,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'log-stream': ['output'],
   health: ['envelope', 'store/store'],
   overload: ['envelope'],
+  abandoned: [],
   pipelining: [],
   'reads-first': [],
   body: [],
@@ -106,6 +108,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   routing: ['envelope'],
   openapi: ['api-schema', 'book', 'json-schema'],
   api: [
+    'abandoned',
     'accept',
     'api-schema',
     'auth',
@@ -242,6 +245,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'store/sqlite-reader-thread': [
     'type book-query',
     'store/sqlite-connection',
+    'store/sqlite-dialect',
     'store/sqlite-failure',
     'store/sqlite-import',
     'store/sqlite-query',

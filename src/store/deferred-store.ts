@@ -32,16 +32,16 @@ export class DeferredStore implements Store {
     return this.#opened.list(pages)
   }
 
-  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds) {
-    return this.#opened.page(query, after, bounds)
+  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds, signal?: AbortSignal) {
+    return this.#opened.page(query, after, bounds, signal)
   }
 
-  async count(filter: BookFilter) {
-    return this.#opened.count(filter)
+  async count(filter: BookFilter, signal?: AbortSignal) {
+    return this.#opened.count(filter, signal)
   }
 
-  async statistics(filter: BookFilter) {
-    return this.#opened.statistics(filter)
+  async statistics(filter: BookFilter, signal?: AbortSignal) {
+    return this.#opened.statistics(filter, signal)
   }
 
   async update(id: number, changes: BookChanges, expected?: Book) {

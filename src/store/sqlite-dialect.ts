@@ -1,6 +1,15 @@
 import type { BookFilter } from '../book-query.ts'
 import type { Dialect } from './query-sql.ts'
 
+/** The function with which a query that was given up is stopped: it throws. */
+export const IS_WANTED = 'is_wanted'
+
+/**
+ * A condition that calls it for every row. It goes before all others, because SQLite would not come to it in a row that
+ * another one refuses.
+ */
+export const WANTED = `${IS_WANTED}()`
+
 /** The tables in which queries find books: the books themselves, and their index (sqlite-index.ts). */
 export interface Tables {
   readonly books: boolean
@@ -38,7 +47,7 @@ export function dialectOf({ keys, words }: Tables, skipYears = false): Dialect {
     equals: (name, placeholder) => `${name} = ${placeholder}`,
     hasWords: (words, whole, bind) => `book_words MATCH ${bind(matching(words, whole))}`,
     lacksWords: (words, bind) =>
-      `${id} NOT IN (SELECT rowid FROM book_words WHERE book_words MATCH ${bind(matching(words, true))})`,
+      `${id} NOT IN (SELECT rowid FROM book_words WHERE ${WANTED} AND book_words MATCH ${bind(matching(words, true))})`,
   }
 }
 

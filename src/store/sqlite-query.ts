@@ -3,7 +3,7 @@ import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
 import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
-import { dialectOf, joined, type Tables, tablesOf } from './sqlite-dialect.ts'
+import { dialectOf, joined, type Tables, tablesOf, WANTED } from './sqlite-dialect.ts'
 import { missingKeyIndex } from './sqlite-schema.ts'
 import { type Select, selectStatistics } from './statistics.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
@@ -57,7 +57,8 @@ function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boo
 export function countBooks(database: DatabaseSync, filter: BookFilter): number {
   const tables = tablesOf(filter)
   const { where, values } = conditionOf(filter, dialectOf(tables))
-  const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${where}`)
+  const from = joined(tables)
+  const statement = database.prepare(`SELECT count(*) AS books FROM ${from} WHERE ${WANTED} AND ${where}`)
   return Number(statement.get(...values)?.books)
 }
 
@@ -66,7 +67,8 @@ export function readSqliteStatistics(database: DatabaseSync, filter: BookFilter)
   const tables = { ...tablesOf(filter), keys: true }
   const dialect = dialectOf(tables)
   const select: Select = (sql, values) => database.prepare(sql).all(...values)
-  return selectStatistics(select, joined(tables), conditionOf(filter, dialect), dialect)
+  const { where, values } = conditionOf(filter, dialect)
+  return selectStatistics(select, joined(tables), { where: `${WANTED} AND ${where}`, values }, dialect)
 }
 
 class Reading implements Source {
@@ -85,7 +87,7 @@ class Reading implements Source {
 
   async read({ where, fields, values }: Run, books: number, text: number): Promise<Found[]> {
     const statement = this.#database.prepare(
-      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
+      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${WANTED} AND ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
     )
     const found: Found[] = []
     let room = text
@@ -105,7 +107,7 @@ class Reading implements Source {
   async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
     const statement = this.#database.prepare(`
       SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from}
-      WHERE ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
+      WHERE ${WANTED} AND ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
     return statement.get(...values, number - 1)?.key as Value | undefined
   }
 }

@@ -1,10 +1,11 @@
 /**
- * A thread that answers queries, so that one that takes long keeps nobody else waiting. Each message is a question;
+ * A thread that answers queries, so that one that takes long keeps no other request waiting. Each message is a question;
  * it is answered with what was asked for, or with 'behind' if the index has first to be brought up to date.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { openConnection } from './sqlite-connection.ts'
+import { IS_WANTED } from './sqlite-dialect.ts'
 import { asFailed, type Failed } from './sqlite-failure.ts'
 import { countBooks, isIndexBehind, readSqlitePage, readSqliteStatistics } from './sqlite-query.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
@@ -23,6 +24,8 @@ export interface ReaderMessage {
   readonly question: Question
   /** Whether the index is known to be good enough, or is not needed. */
   readonly isIndexed: boolean
+  /** Shared memory; not 0 once nobody waits for the answer any more. */
+  readonly abandoned: Int32Array
 }
 
 export type ReaderAnswer = { readonly result: Page | Statistics | number } | 'behind' | Failed
@@ -30,8 +33,17 @@ export type ReaderAnswer = { readonly result: Page | Statistics | number } | 'be
 const database = openConnection(workerData)
 database.exec('PRAGMA query_only = ON')
 
+/** Of the question that is being answered. */
+let abandoned: Int32Array = new Int32Array(1)
+// node:sqlite has no way to interrupt a statement, but a function of ours can make it fail.
+database.function(IS_WANTED, () => {
+  if (Atomics.load(abandoned, 0) !== 0) throw new Error('the query was given up')
+  return 1
+})
+
 /** In one transaction, so that all statements of an answer see the same books. */
-async function answer({ question, isIndexed }: ReaderMessage): Promise<ReaderAnswer> {
+async function answer({ question, isIndexed, ...message }: ReaderMessage): Promise<ReaderAnswer> {
+  abandoned = message.abandoned
   try {
     database.exec('BEGIN')
     if (!isIndexed && isIndexBehind(database)) return 'behind'

@@ -1,10 +1,13 @@
 import { errorOf } from './sqlite-failure.ts'
-import type { ReaderAnswer, ReaderMessage } from './sqlite-reader-thread.ts'
+import type { Question, ReaderAnswer, ReaderMessage } from './sqlite-reader-thread.ts'
 import { SqliteThread } from './sqlite-thread.ts'
 import { StoreUnavailable } from './store.ts'
 
 /** Questions that may wait; more are turned away at once. */
 const MAX_WAITING = 1000
+
+/** How long a question may take once it has its turn, in milliseconds: several times the counts of a million books. */
+const RUN_TIME = 10_000
 
 type Answer = Exclude<ReaderAnswer, { error: Error }>
 
@@ -12,13 +15,17 @@ type Thread = SqliteThread<ReaderMessage, ReaderAnswer>
 
 interface Pending extends PromiseWithResolvers<Answer> {
   readonly message: ReaderMessage
+  timer: NodeJS.Timeout
 }
 
-/** Asks the thread that answers queries, one question at a time. The thread is started with the first. */
+/**
+ * Asks a thread that answers queries, one question at a time. The thread is started with the first. Questions have
+ * their turns in the order in which they came: since a connection has one at a time, the connections take turns.
+ */
 export class SqliteReader {
   readonly #path: string
   #thread: Thread | undefined
-  readonly #waiting: Pending[] = []
+  readonly #waiting = new Set<Pending>()
   #asked: Pending | undefined
 
   /** @param path of a database file that has its schema. */
@@ -26,31 +33,65 @@ export class SqliteReader {
     this.#path = path
   }
 
-  /** @throws StoreUnavailable also at once, when too much is waiting already. */
-  async ask(message: ReaderMessage): Promise<Answer> {
-    if (this.#waiting.length >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
-    const pending = { message, ...Promise.withResolvers<Answer>() }
-    this.#waiting.push(pending)
+  /**
+   * @param isIndexed whether the index is known to be good enough, or is not needed.
+   * @param wait for its turn at most, in milliseconds.
+   * @param signal gives the question up.
+   * @throws StoreUnavailable when it has waited or run for too long, or at once when too many wait already; the reason
+   * of the signal.
+   */
+  async ask(
+    question: Question,
+    isIndexed: boolean,
+    wait: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Answer> {
+    signal?.throwIfAborted()
+    if (this.#waiting.size >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
+    const message = { question, isIndexed, abandoned: new Int32Array(new SharedArrayBuffer(4)) }
+    const pending: Pending = {
+      message,
+      ...Promise.withResolvers<Answer>(),
+      timer: setTimeout(() => this.#abandon(pending, tooLong('waited')), wait),
+    }
+    const abandon = () => this.#abandon(pending, signal?.reason)
+    signal?.addEventListener('abort', abandon)
+    this.#waiting.add(pending)
     this.#askNext()
-    return await pending.promise
+    try {
+      return await pending.promise
+    } finally {
+      clearTimeout(pending.timer)
+      signal?.removeEventListener('abort', abandon)
+    }
   }
 
-  load() {
-    return { queries_waiting: this.#waiting.length }
+  get waiting(): number {
+    return this.#waiting.size
   }
 
   /** Ends the thread, once it has answered what it was asked; what waits fails. */
   async close(): Promise<void> {
-    for (const { reject } of this.#waiting.splice(0)) reject(new StoreUnavailable('the store is closed'))
+    for (const pending of this.#waiting) this.#abandon(pending, new StoreUnavailable('the store is closed'))
     await this.#thread?.end()
   }
 
+  /** One that is running has its turn until the thread has noticed. */
+  #abandon(pending: Pending, reason: unknown): void {
+    this.#waiting.delete(pending)
+    Atomics.store(pending.message.abandoned, 0, 1)
+    pending.reject(reason)
+  }
+
   #askNext(): void {
-    if (this.#asked !== undefined) return
-    this.#asked = this.#waiting.shift()
-    if (this.#asked === undefined) return
+    const [next] = this.#waiting
+    if (this.#asked !== undefined || next === undefined) return
+    this.#waiting.delete(next)
+    this.#asked = next
+    clearTimeout(next.timer)
+    next.timer = setTimeout(() => this.#abandon(next, tooLong('run')), RUN_TIME)
     this.#thread ??= this.#start()
-    this.#thread.post(this.#asked.message)
+    this.#thread.post(next.message)
   }
 
   #answered(answer: ReaderAnswer): void {
@@ -74,3 +115,5 @@ export class SqliteReader {
     })
   }
 }
+
+const tooLong = (what: 'waited' | 'run') => new StoreUnavailable(`the query has ${what} for too long`)

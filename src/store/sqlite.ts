@@ -26,8 +26,11 @@ import {
   StoreNotOpened,
 } from './store.ts'
 
-/** How long a query waits for the index, in milliseconds. The many books of an earlier release may take longer. */
-const INDEX_TIME = 4000
+/**
+ * How long a query waits in all, for its turn and for the index, in milliseconds. To index the many books of an earlier
+ * release may take longer.
+ */
+const WAIT_TIME = 4000
 
 /**
  * Opens or creates the database file, its directory included.
@@ -60,7 +63,9 @@ export function openSqlite(path: string): Store {
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #writer: SqliteWriter
-  readonly #reader: SqliteReader
+  /** Pages that an index gives at once have a thread of their own, so that they do not wait behind what takes long. */
+  readonly #pages: SqliteReader
+  readonly #searches: SqliteReader
   readonly #path: string
   readonly #snapshot: SqliteSnapshot
   readonly #imports = new Set<Promise<unknown>>()
@@ -75,7 +80,8 @@ class SqliteStore implements Store {
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
     this.#list = new SqliteList(database)
     this.#writer = new SqliteWriter(path)
-    this.#reader = new SqliteReader(path)
+    this.#pages = new SqliteReader(path)
+    this.#searches = new SqliteReader(path)
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
@@ -96,17 +102,24 @@ class SqliteStore implements Store {
     return this.#list.pages(format)
   }
 
-  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+  async page(
+    query: BookQuery,
+    after: Position | undefined,
+    bounds: PageBounds,
+    signal?: AbortSignal,
+  ): Promise<Page> {
+    const reader = query.filter.words === undefined ? this.#pages : this.#searches
     const question = { kind: 'page', query, after, bounds } as const
-    return (await this.#ask(question, !needsIndex(query))) as Page
+    return (await this.#ask(reader, question, !needsIndex(query), signal)) as Page
   }
 
-  async count(filter: BookFilter): Promise<number> {
-    return (await this.#ask({ kind: 'count', filter }, Object.keys(filter).length === 0)) as number
+  async count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
+    const isIndexed = Object.keys(filter).length === 0
+    return (await this.#ask(this.#searches, { kind: 'count', filter }, isIndexed, signal)) as number
   }
 
-  async statistics(filter: BookFilter): Promise<Statistics> {
-    return (await this.#ask({ kind: 'statistics', filter }, false)) as Statistics
+  async statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
+    return (await this.#ask(this.#searches, { kind: 'statistics', filter }, false, signal)) as Statistics
   }
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
@@ -133,13 +146,13 @@ class SqliteStore implements Store {
   }
 
   load() {
-    return { ...this.#writer.load(), ...this.#reader.load() }
+    return { ...this.#writer.load(), queries_waiting: this.#pages.waiting + this.#searches.waiting }
   }
 
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
-    await Promise.all([this.#writer.close(), this.#reader.close()])
+    await Promise.all([this.#writer.close(), this.#pages.close(), this.#searches.close()])
     this.#database.close()
   }
 
@@ -153,22 +166,25 @@ class SqliteStore implements Store {
   }
 
   /** As after `#write`, for the thread that answers has a connection of its own. */
-  async #ask(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
+  async #ask(
+    reader: SqliteReader,
+    question: Question,
+    isIndexed: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Page | Statistics | number> {
+    const end = Date.now() + WAIT_TIME
     try {
-      return await this.#answer(question, isIndexed)
+      let answer = await reader.ask(question, isIndexed, WAIT_TIME, signal)
+      if (answer === 'behind') {
+        const isLate = 'the index of the books is being built'
+        await within(this.#writer.index(), end - Date.now(), isLate, signal)
+        answer = await reader.ask(question, true, end - Date.now(), signal)
+      }
+      if (answer === 'behind') throw new Error('a question was not answered')
+      return answer.result
     } finally {
       this.#snapshot.end()
     }
-  }
-
-  async #answer(question: Question, isIndexed: boolean): Promise<Page | Statistics | number> {
-    let answer = await this.#reader.ask({ question, isIndexed })
-    if (answer === 'behind') {
-      await within(this.#writer.index(), INDEX_TIME, 'the index of the books is being built')
-      answer = await this.#reader.ask({ question, isIndexed: true })
-    }
-    if (answer === 'behind') throw new Error('a question was not answered')
-    return answer.result
   }
 }
 

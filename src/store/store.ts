@@ -28,14 +28,21 @@ export interface Store {
   /**
    * The books of a query after a position, or from the first. Walking from page to page, each from the `last` of
    * the one before, finds every book exactly once that is there from beginning to end, unless it is changed.
+   * @param signal gives the query up, waiting or running: it rejects with the reason of the signal, and costs no more.
    */
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page>
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds, signal?: AbortSignal): Promise<Page>
 
-  /** How many books there are of those that the filter lets through. */
-  count(filter: BookFilter): Promise<number>
+  /**
+   * How many books there are of those that the filter lets through.
+   * @param signal as for `page`.
+   */
+  count(filter: BookFilter, signal?: AbortSignal): Promise<number>
 
-  /** How many of them there are of each decade and by each author. */
-  statistics(filter: BookFilter): Promise<Statistics>
+  /**
+   * How many of them there are of each decade and by each author.
+   * @param signal as for `page`.
+   */
+  statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics>
 
   /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
