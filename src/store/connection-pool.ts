@@ -37,6 +37,8 @@ export interface UseOptions {
   readonly time?: number
   /** The message when the work is not done by then. */
   readonly late?: string
+  /** Gives the use up, as if its time were over. */
+  readonly signal?: AbortSignal | undefined
 }
 
 interface Waiting<Connection> {
@@ -69,15 +71,21 @@ export class ConnectionPool<Connection> {
 
   /**
    * Does the work on a connection of its own.
-   * @throws StoreUnavailable after the deadline, or at once when too many wait; else what connecting or the work throws.
+   * @throws StoreUnavailable after the deadline, or at once when too many wait; the reason of the signal; else what
+   * connecting or the work throws.
    */
   async use<Result>(
     work: (connection: Connection) => Promise<Result>,
-    { time = DEADLINE, late = `the database server did not answer within ${seconds(time)}` }: UseOptions = {},
+    {
+      time = DEADLINE,
+      late = `the database server did not answer within ${seconds(time)}`,
+      signal,
+    }: UseOptions = {},
   ): Promise<Result> {
+    signal?.throwIfAborted()
     const begin = Date.now()
     let message = `no connection to the database server was available within ${seconds(time)}`
-    const deadline = startDeadline(time, () => message)
+    const deadline = startDeadline(time, () => message, signal)
     try {
       const connection = await this.#acquire(deadline.passed)
       message = late
@@ -87,7 +95,7 @@ export class ConnectionPool<Connection> {
         return result
       } catch (error) {
         // The same may be wrong with those that were idle since: dead, or read-only since the server's role changed.
-        this.#discardIdle(begin)
+        if (!signal?.aborted) this.#discardIdle(begin)
         if (deadline.isPassed()) this.#cancel(connection)
         else this.#discard(connection)
         throw error
@@ -234,14 +242,24 @@ export class ConnectionPool<Connection> {
 
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`
 
-/** @param late says why the work is given up; asked when the time is over. */
-function startDeadline(time: number, late: () => string) {
+/**
+ * @param late says why the work is given up; asked when the time is over.
+ * @param signal gives it up before.
+ */
+function startDeadline(time: number, late: () => string, signal?: AbortSignal) {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
-  const timer = setTimeout(() => {
+  const pass = (reason: unknown) => {
     isPassed = true
-    reject(new StoreUnavailable(late()))
-  }, time)
+    reject(reason)
+  }
+  const timer = setTimeout(() => pass(new StoreUnavailable(late())), time)
+  const abandon = () => pass(signal?.reason)
+  signal?.addEventListener('abort', abandon)
   promise.catch(() => {})
-  return { passed: promise, isPassed: () => isPassed, clear: () => clearTimeout(timer) }
+  const clear = () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abandon)
+  }
+  return { passed: promise, isPassed: () => isPassed, clear }
 }

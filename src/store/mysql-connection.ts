@@ -73,8 +73,15 @@ export class MysqlDriver implements Driver<Connection> {
     connection.on('error', callback).on('end', callback)
   }
 
-  /** Needs a login, so it is left to the server's own limits: see SESSION. */
-  async cancel(): Promise<void> {}
+  /** On another connection, for the server reads nothing on this one before it is done. */
+  async cancel({ threadId }: Connection): Promise<void> {
+    const canceller = await this.connect()
+    try {
+      await canceller.query(`KILL QUERY ${threadId}`)
+    } finally {
+      this.destroy(canceller)
+    }
+  }
 
   /** Not by mysql2, which would wait for the server to end it too. */
   destroy(connection: Connection): void {

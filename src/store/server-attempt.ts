@@ -20,7 +20,7 @@ export type Use<Connection> = <Result>(work: (connection: Connection) => Promise
 
 /**
  * Does the work on a connection of the pool. Repeats it within its time where the server has certainly not done it.
- * @throws StoreUnavailable for what Faults calls so; else what the work throws.
+ * @throws StoreUnavailable for what Faults calls so; the reason of the signal; else what the work throws.
  */
 export async function attempt<Connection, Result>(
   pool: ConnectionPool<Connection>,
@@ -34,7 +34,7 @@ export async function attempt<Connection, Result>(
     try {
       return await pool.use(work, { ...options, time: end - Date.now() })
     } catch (error) {
-      if (error instanceof StoreUnavailable) throw error
+      if (error instanceof StoreUnavailable || options.signal?.aborted) throw error
       if (faults.isRolledBack(error) && attempts < ATTEMPTS) continue
       if (faults.isReadOnly(error) && !isRenewed) {
         // The server's role has changed since this connection was made, and perhaps since the others were.

@@ -1,6 +1,6 @@
 import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
-import { DEADLINE } from './connection-pool.ts'
+import { DEADLINE, type UseOptions } from './connection-pool.ts'
 import { type Found, readPage, type Source } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { selectPage } from './server-page.ts'
@@ -18,8 +18,8 @@ export interface QueryEngine {
   dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined where the server has none. */
   readonly words: WordUpkeep | undefined
-  /** Does the work on a connection. @param time that it may take, in milliseconds. */
-  use<Result>(work: (query: Query) => Promise<Result>, time: number): Promise<Result>
+  /** Does the work on a connection. */
+  use<Result>(work: (query: Query) => Promise<Result>, options: UseOptions): Promise<Result>
 }
 
 /** Answers the queries of a store on a server. */
@@ -30,20 +30,25 @@ export class ServerQueries {
     this.#engine = engine
   }
 
-  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
+  async page(
+    query: BookQuery,
+    after: Position | undefined,
+    bounds: PageBounds,
+    signal?: AbortSignal,
+  ): Promise<Page> {
     if (this.#isIndexed(query.filter))
-      return this.#use((source) => readPage(source, query, after, bounds), query.filter)
-    return pageByScan(this, query, after, bounds)
+      return this.#use((source) => readPage(source, query, after, bounds), query.filter, signal)
+    return pageByScan(this, query, after, bounds, signal)
   }
 
-  async count(filter: BookFilter): Promise<number> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter)
-    return countByScan(this, filter)
+  async count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
+    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter, signal)
+    return countByScan(this, filter, signal)
   }
 
-  async statistics(filter: BookFilter): Promise<Statistics> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter)
-    return statisticsByScan(this, filter)
+  async statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
+    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter, signal)
+    return statisticsByScan(this, filter, signal)
   }
 
   /** Whether the server can find the books itself: words only where it has an index of them. */
@@ -51,13 +56,17 @@ export class ServerQueries {
     return words === undefined || this.#engine.words !== undefined
   }
 
-  async #use<Result>(work: (source: ServerSource) => Promise<Result>, filter: BookFilter): Promise<Result> {
+  async #use<Result>(
+    work: (source: ServerSource) => Promise<Result>,
+    filter: BookFilter,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
     const { dialect, words } = this.#engine
     const end = Date.now() + DEADLINE
-    if (filter.words !== undefined) await words?.bringUpToDate(DEADLINE)
+    if (filter.words !== undefined) await words?.bringUpToDate(DEADLINE, signal)
     return this.#engine.use(
       async (query) => work(new ServerSource(await dialect(filter.words, query), query)),
-      end - Date.now(),
+      { time: end - Date.now(), signal },
     )
   }
 }

@@ -27,10 +27,11 @@ export async function pageByScan(
   { filter: { words = [], ...filter }, order }: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
+  signal?: AbortSignal,
 ): Promise<Page> {
   const found = new Collection(bounds)
   for (const { fields, after: position, whole, has } of scans(order, after, words)) {
-    for await (const book of booksOf(pages, { filter, order: fields }, position)) {
+    for await (const book of booksOf(pages, { filter, order: fields }, position, signal)) {
       if (has(book)) found.add({ book, key: book }, whole)
       if (found.isComplete) return found.page(order)
     }
@@ -39,15 +40,19 @@ export async function pageByScan(
 }
 
 /** Counts as Store.count promises it. @param pages of any query. */
-export async function countByScan(pages: Pages, filter: BookFilter): Promise<number> {
+export async function countByScan(pages: Pages, filter: BookFilter, signal?: AbortSignal): Promise<number> {
   let count = 0
-  for await (const _ of booksOf(pages, { filter, order: BY_ID }, undefined)) count++
+  for await (const _ of booksOf(pages, { filter, order: BY_ID }, undefined, signal)) count++
   return count
 }
 
 /** Counts as Store.statistics promises it. @param pages of any query. */
-export function statisticsByScan(pages: Pages, filter: BookFilter): Promise<Statistics> {
-  return collectStatistics(booksOf(pages, { filter, order: BY_ID }, undefined))
+export function statisticsByScan(
+  pages: Pages,
+  filter: BookFilter,
+  signal?: AbortSignal,
+): Promise<Statistics> {
+  return collectStatistics(booksOf(pages, { filter, order: BY_ID }, undefined, signal))
 }
 
 function scans(order: BookQuery['order'], after: Position | undefined, words: readonly string[]): Scan[] {
@@ -69,6 +74,7 @@ async function* booksOf(
   pages: Pages,
   query: BookQuery,
   after: Position | undefined,
+  signal?: AbortSignal,
 ): AsyncGenerator<Book, void> {
-  for await (const page of walk(pages, query, after)) yield* JSON.parse(`[${page}]`) as Book[]
+  for await (const page of walk(pages, query, after, signal)) yield* JSON.parse(`[${page}]`) as Book[]
 }

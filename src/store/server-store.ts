@@ -49,8 +49,8 @@ export class ServerStore<Connection> implements Store {
     this.#queries = new ServerQueries({
       dialect: (words, query) => engine.dialect(words, query),
       words: this.#words,
-      use: (work, time) =>
-        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), { time }),
+      use: (work, options) =>
+        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
   }
 
@@ -70,16 +70,21 @@ export class ServerStore<Connection> implements Store {
     return pages(read, format === 'csv' ? csvLines : jsonOf)
   }
 
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Promise<Page> {
-    return this.#queries.page(query, after, bounds)
+  page(
+    query: BookQuery,
+    after: Position | undefined,
+    bounds: PageBounds,
+    signal?: AbortSignal,
+  ): Promise<Page> {
+    return this.#queries.page(query, after, bounds, signal)
   }
 
-  count(filter: BookFilter): Promise<number> {
-    return this.#queries.count(filter)
+  count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
+    return this.#queries.count(filter, signal)
   }
 
-  statistics(filter: BookFilter): Promise<Statistics> {
-    return this.#queries.statistics(filter)
+  statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
+    return this.#queries.statistics(filter, signal)
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {

@@ -74,10 +74,12 @@ export class WordUpkeep {
   /**
    * Resolves when the index has all that was written before the call.
    * @param time that it may take, in milliseconds.
-   * @throws StoreUnavailable when it takes longer; else what the index throws.
+   * @param signal ends the wait.
+   * @throws StoreUnavailable when it takes longer; the reason of the signal; else what the index throws.
    */
-  async bringUpToDate(time: number): Promise<void> {
-    await within(this.#pass(), time, 'words are still being indexed, of many books that were there before')
+  async bringUpToDate(time: number, signal?: AbortSignal): Promise<void> {
+    const late = 'words are still being indexed, of many books that were there before'
+    await within(this.#pass(), time, late, signal)
   }
 
   /** Ends when the step that is being done is. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { NewBook } from '../../src/book.ts'
+import { abandonContract } from './contract-abandon.ts'
 import { expectedContract } from './contract-expected.ts'
 import { importContract } from './contract-import.ts'
 import { listContract } from './contract-list.ts'
@@ -19,6 +20,7 @@ export function storeContract(engine: string, open: () => Promise<TestStore>): v
   describe(`the store on ${engine}: writes to a book that is expected`, () => expectedContract(open))
   describe(`the store on ${engine}: the list`, () => listContract(open))
   describe(`the store on ${engine}: queries`, () => queryContract(open))
+  describe(`the store on ${engine}: queries that are given up`, () => abandonContract(open))
   describe(`the store on ${engine}: imports`, () => importContract(open))
 }
 
