@@ -6,7 +6,7 @@ import { StoreUnavailable } from './store.ts'
 /** Questions that may wait; more are turned away at once. */
 const MAX_WAITING = 1000
 
-/** How long a question may take once it has its turn, in milliseconds: several times the counts of a million books. */
+/** In milliseconds: several times what it takes to count a million books. */
 const RUN_TIME = 10_000
 
 type Answer = Exclude<ReaderAnswer, { error: Error }>
@@ -24,13 +24,18 @@ interface Pending extends PromiseWithResolvers<Answer> {
  */
 export class SqliteReader {
   readonly #path: string
+  readonly #runTime: number
   #thread: Thread | undefined
   readonly #waiting = new Set<Pending>()
   #asked: Pending | undefined
 
-  /** @param path of a database file that has its schema. */
-  constructor(path: string) {
+  /**
+   * @param path of a database file that has its schema.
+   * @param runTime that a question may take once it has its turn, in milliseconds.
+   */
+  constructor(path: string, runTime: number = RUN_TIME) {
     this.#path = path
+    this.#runTime = runTime
   }
 
   /**
@@ -89,7 +94,7 @@ export class SqliteReader {
     this.#waiting.delete(next)
     this.#asked = next
     clearTimeout(next.timer)
-    next.timer = setTimeout(() => this.#abandon(next, tooLong('run')), RUN_TIME)
+    next.timer = setTimeout(() => this.#abandon(next, tooLong('run')), this.#runTime)
     this.#thread ??= this.#start()
     this.#thread.post(next.message)
   }

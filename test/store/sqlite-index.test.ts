@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../src/book.ts'
 import type { BookQuery, Position } from '../../src/book-query.ts'
+import { SqliteReader } from '../../src/store/sqlite-reader.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { searchedWords } from '../../src/words.ts'
 import { booksOf, listAll } from './pages.ts'
@@ -247,6 +248,19 @@ describe('the thread that answers queries', () => {
     assert.deepEqual(await search(store, 'kept'), [1])
     await store.close()
     process.off('worker', note)
+  })
+
+  it('gives up a query that runs for too long, and goes on with the next', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    const reader = new SqliteReader(file.path, 1)
+    const ask = () => reader.ask({ kind: 'count', filter: {} }, true, 60_000, undefined)
+    // To start the thread takes longer already.
+    const results = await Promise.allSettled([ask(), ask()])
+    assert.ok(results[0].status === 'rejected' && results[0].reason instanceof StoreUnavailable)
+    assert.match(results[0].reason.message, /run for too long/)
+    assert.equal(reader.waiting, 0)
+    await reader.close()
   })
 
   it('is asked no more than so many questions at a time', async () => {
