@@ -2,6 +2,26 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { hasWholeWords, hasWords, searchedWords, wordsOf, wordsOfBook } from '../src/words.ts'
+import { referenceWords } from './words-reference.ts'
+
+/** What Unicode makes many characters of, or orders, joins, leaves out or writes without spaces. */
+const NASTY = [
+  ...'㌖㌫ﷺﷻﬃⅧ㍿㋿ᾷΐİŉßẞæŁς',
+  ...'百年孤独がかガｶสวัสดีກາဗမာខ្មែរ한국어𠀀𠀁𐐀😀',
+  ...'aA9é -\u2019\u00AD\u200D\u0640\u02BC\uD800',
+  ...'\u0301\u0316\u0327\u0334\u0344\u0345\u034F\u05B0\u0651\u3099\u309A\uFF9E\uFF9F',
+  ...'\u0E38\u0E48\u0E3A\u0EB8\u0EC8\u0F71\u0F72\u0F73\u0F74\u0F81\u094D\u093C\u302A\u1DCE\u0903\u20D0\u{1D165}',
+]
+
+/** Milliseconds that the words of a text take. */
+function fastest(text: string): number {
+  const times = Array.from({ length: 5 }, () => {
+    const start = performance.now()
+    wordsOf(text)
+    return performance.now() - start
+  })
+  return Math.min(...times)
+}
 
 describe('the words of a text', () => {
   const WORDS: Record<string, string[]> = {
@@ -46,6 +66,48 @@ describe('the words of a text', () => {
       wordsOf(Array.from({ length: 5000 }, (_, i) => i.toString(36)).join(' ')).length < 4000,
       true,
     )
+  })
+
+  it('are those of the plainest algorithm, whatever the text', () => {
+    const nasty = fc.constantFrom(...NASTY)
+    const some = fc.array(nasty, { maxLength: 100 })
+    const many = fc
+      .tuple(fc.array(nasty, { minLength: 1, maxLength: 8 }), fc.integer({ min: 20, max: 1500 }), some)
+      .map(([repeated, times, others]) => [...Array(times).fill(repeated).flat(), ...others])
+    const marks = fc.array(fc.constantFrom(...NASTY.slice(NASTY.indexOf('\u0301'))), { maxLength: 600 })
+    const text = fc.oneof(some, many, marks, fc.tuple(some, marks, some)).map((all) => all.flat().join(''))
+    fc.assert(
+      fc.property(text, (text) => assert.deepEqual(wordsOf(text), referenceWords(text))),
+      { numRuns: 300 },
+    )
+  })
+
+  it('are those of the plainest algorithm of any character', () => {
+    for (let code = 0; code <= 0x10ffff; code += 251) {
+      const character = String.fromCodePoint(code)
+      const text = `a${character}\u0301 ${character.repeat(70)}\u0316${character} ${character}${'\u0316\u0301'.repeat(40)}`
+      assert.deepEqual(wordsOf(text), referenceWords(text), code.toString(16))
+    }
+  })
+
+  it('take about as long to make of any text as of one in Chinese', () => {
+    const chinese = fastest(Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join(''))
+    const nasty = [
+      '㌖',
+      'ﷺ',
+      '㌖-',
+      '㌖𠀀',
+      'สวัสดี',
+      '\u0344\u0316\u0327',
+      '\u0F73\u0334',
+      'ก\u034F\u0EC8\u0E38',
+    ]
+    for (const unit of nasty) {
+      const time = fastest(unit.repeat(4000 / unit.length))
+      assert.ok(time < 20 * chinese, `${unit}: ${time} ms, and Chinese ${chinese} ms`)
+    }
+    const marks = fastest('\u0344'.repeat(2000) + '\u0316'.repeat(2000))
+    assert.ok(marks < 20 * chinese, `marks: ${marks} ms, and Chinese ${chinese} ms`)
   })
 
   it('are found by their beginning, and by themselves, whatever the text', () => {
