@@ -4,6 +4,7 @@ import { Book, BookChanges, NewBook } from './book.ts'
 import { type Answer, envelopeSchema, failure } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
 import { type ObjectSchema, partialSchema, type Schema } from './json-schema.ts'
+import { searchIndexHeader } from './search-index.ts'
 import { BookStatistics } from './statistics.ts'
 import { FORMATS, MEDIA_TYPES } from './transfer/formats.ts'
 
@@ -54,6 +55,8 @@ interface Endpoint {
   readonly tagged?: boolean
   /** Whether the books can also be had as a file, or are read from one. */
   readonly files?: 'read' | 'written'
+  /** Whether the answer may be of an index that is behind. */
+  readonly indexed?: boolean
   /** Whether it answers 304 to a client that has the book already. */
   readonly revalidated?: boolean
   /** The failures of its own; those of every endpoint are added. */
@@ -82,6 +85,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
         envelopeSchema([endpoint.success], reference(data), example(data)),
       ),
       ...(endpoint.tagged ? tagged : {}),
+      ...(endpoint.indexed ? { headers: searchIndexHeader } : {}),
     },
     ...(endpoint.revalidated ? { 304: { type: 'null', description: 'Not modified', ...tagged } } : {}),
   }

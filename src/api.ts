@@ -20,6 +20,7 @@ import { ListParameters, nextPage, parseListRequest } from './list-request.ts'
 import { enveloped, listing, listText, readPage } from './listing.ts'
 import type { LoginLimit } from './login-limit.ts'
 import { queryStringOf } from './query-string.ts'
+import { announceIncomplete } from './search-index.ts'
 import { registerStatistics } from './statistics-endpoint.ts'
 import type { Store } from './store/store.ts'
 import { walk } from './store/walk.ts'
@@ -106,6 +107,7 @@ export function registerApi(
       success: success.booksRetrieved,
       data: Books,
       files: 'written',
+      indexed: true,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
@@ -120,9 +122,10 @@ export function registerApi(
       const queryString = queryStringOf(request.originalUrl)
       const asked = queryString === '' ? undefined : parseListRequest(queryString, cursors)
       const after = asked?.after && (await positionAt(store, asked.after, asked.query))
-      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, request.signal))
+      const options = { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
+      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
       if (asked?.limit !== undefined) {
-        const page = await readPage(store, asked.query, after, asked.limit, request.signal)
+        const page = await readPage(store, asked.query, after, asked.limit, options)
         if (page.more && page.last !== undefined) {
           const next = nextPage(queryString, cursors.write(page.last, asked.query))
           reply.header('link', `</books?${next}>; rel="next"`)
@@ -136,7 +139,7 @@ export function registerApi(
         return Readable.from([])
       }
       const whole = asked || format === undefined ? undefined : wholeLists[format]
-      const pages = asked ? walk(store, asked.query, after, request.signal) : store.list(whole?.pages)
+      const pages = asked ? walk(store, asked.query, after, options) : store.list(whole?.pages)
       const list = await listing(pages, whole?.framing ?? framing)
       if (list instanceof Readable) {
         list.once('error', (error) => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { BookQuery, Position } from './book-query.ts'
 import { envelope, success } from './envelope.ts'
-import type { Page, Store } from './store/store.ts'
+import type { Page, QueryOptions, Store } from './store/store.ts'
 import type { Framing } from './transfer/write-books.ts'
 
 /** The text of a page that a client asks for, in bytes. */
@@ -16,9 +16,9 @@ export function readPage(
   query: BookQuery,
   after: Position | undefined,
   limit: number,
-  signal: AbortSignal,
+  options: QueryOptions,
 ): Promise<Page> {
-  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT }, signal)
+  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT }, options)
 }
 
 const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(/(?=\]\})/) as [

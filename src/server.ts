@@ -181,7 +181,7 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
         strictPreflight: false,
         methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
         allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
-        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Total-Count'],
+        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Search-Index', 'X-Total-Count'],
         maxAge: CORS_CACHE_TIME,
       })
     },

@@ -3,6 +3,7 @@ import { describeEndpoint } from './api-schema.ts'
 import { envelope, failure, success } from './envelope.ts'
 import { FilterParameters, parseFilter } from './list-request.ts'
 import { queryStringOf } from './query-string.ts'
+import { announceIncomplete } from './search-index.ts'
 import { BookStatistics } from './statistics.ts'
 import type { Store } from './store/store.ts'
 
@@ -19,12 +20,14 @@ export function registerStatistics(
       query: FilterParameters,
       success: success.statisticsRetrieved,
       data: BookStatistics,
+      indexed: true,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
-    handler: async ({ originalUrl, signal }) => {
+    handler: async ({ originalUrl, signal }, reply) => {
       const filter = parseFilter(queryStringOf(originalUrl))
-      const { decades, authors } = await store.statistics(filter, signal)
+      const options = { signal, onIncomplete: () => announceIncomplete(reply) }
+      const { decades, authors } = await store.statistics(filter, options)
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },
   })

@@ -4,6 +4,7 @@ import {
   type ImportedBook,
   type ImportOptions,
   type PageBounds,
+  type QueryOptions,
   type Store,
   StoreUnavailable,
 } from './store.ts'
@@ -32,16 +33,16 @@ export class DeferredStore implements Store {
     return this.#opened.list(pages)
   }
 
-  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds, signal?: AbortSignal) {
-    return this.#opened.page(query, after, bounds, signal)
+  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds, options?: QueryOptions) {
+    return this.#opened.page(query, after, bounds, options)
   }
 
-  async count(filter: BookFilter, signal?: AbortSignal) {
-    return this.#opened.count(filter, signal)
+  async count(filter: BookFilter, options?: QueryOptions) {
+    return this.#opened.count(filter, options)
   }
 
-  async statistics(filter: BookFilter, signal?: AbortSignal) {
-    return this.#opened.statistics(filter, signal)
+  async statistics(filter: BookFilter, options?: QueryOptions) {
+    return this.#opened.statistics(filter, options)
   }
 
   async update(id: number, changes: BookChanges, expected?: Book) {

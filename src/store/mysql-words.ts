@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { SEARCHED_LENGTH } from '../words.ts'
 import type { Use } from './server-attempt.ts'
-import { type BookWords, type DueBook, STEP_BOOKS, type WordIndex } from './server-words.ts'
+import { type BookWords, DUE_BOOKS, type DueBook, type WordIndex } from './server-words.ts'
 
 /** What tells the texts of books apart; not for security. */
 const FINGERPRINT = "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, ''))))"
@@ -17,7 +17,7 @@ const SELECT_DUE = `
   SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
     LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
   FROM books FORCE INDEX (books_words_due)
-  WHERE search_words_due = 1 AND id > ? ORDER BY id LIMIT ${STEP_BOOKS}`
+  WHERE search_words_due = 1 AND id > ? ORDER BY id LIMIT ${DUE_BOOKS}`
 
 const LOCK = `
   SELECT id, ${FINGERPRINT} AS fingerprint FROM books

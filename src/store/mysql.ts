@@ -57,7 +57,7 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
 const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEngine<Connection> => ({
   faults: { isUnavailable, isRolledBack, isReadOnly },
   words: hasWords ? mysqlWords : undefined,
-  createsWords: false,
+  createsWords: () => false,
   dialect: async (words, query) => dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
   importOn: (connection) => mysqlImport(connection, hasKeys),
   find: read,

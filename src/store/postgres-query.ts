@@ -3,7 +3,7 @@ import { SORT_KEY_LENGTH } from '../book-query.ts'
 import { SEARCHED_LENGTH } from '../words.ts'
 import type { Dialect } from './query-sql.ts'
 import type { Use } from './server-attempt.ts'
-import { type DueBook, STEP_BOOKS, type WordIndex } from './server-words.ts'
+import { DUE_BOOKS, type DueBook, type WordIndex } from './server-words.ts'
 
 /** In the collation C, text compares by its bytes, which in UTF-8 are in the order of code points. */
 export const TITLE_KEY = `left(coalesce(title, ''), ${SORT_KEY_LENGTH}) COLLATE "C"`
@@ -41,7 +41,7 @@ export const vectorOf = (words: readonly string[]) => words.map((word) => `'${wo
 const SELECT_DUE = `
   SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
     left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
-  FROM books WHERE ${DUE} IS NOT NULL AND ${DUE} > $1::bigint ORDER BY ${DUE} LIMIT ${STEP_BOOKS}`
+  FROM books WHERE ${DUE} IS NOT NULL AND ${DUE} > $1::bigint ORDER BY ${DUE} LIMIT ${DUE_BOOKS}`
 
 const STORE = `
   UPDATE books SET search_words = indexed.words::tsvector, search_words_of = indexed.fingerprint

@@ -10,6 +10,7 @@ import type { PostgresTarget } from './postgres-url.ts'
 import { BOOK, selectListPage } from './server-page.ts'
 import { type OpenOptions, openPool } from './server-start.ts'
 import { fieldsOf, type ServerEngine, ServerStore } from './server-store.ts'
+import { hasShortTexts } from './server-words.ts'
 import type { Store } from './store.ts'
 
 const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
@@ -51,15 +52,16 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
 const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Client> => ({
   faults: { isUnavailable, isRolledBack, isReadOnly },
   words: hasWords ? postgresWords : undefined,
-  createsWords: hasWords,
+  createsWords: (book) => hasWords && hasShortTexts(book),
   dialect: () => dialect,
   importOn: (client) => postgresImport(client, hasKeys),
   list: selectListPage('$1::bigint', '$2::bigint'),
 
   async create(client, book) {
-    const { rows } = hasWords
-      ? await run(client, INSERT_WITH_WORDS, [...fieldsOf(book), vectorOf(wordsOfBook(book))])
-      : await run(client, INSERT, fieldsOf(book))
+    const { rows } =
+      hasWords && hasShortTexts(book)
+        ? await run(client, INSERT_WITH_WORDS, [...fieldsOf(book), vectorOf(wordsOfBook(book))])
+        : await run(client, INSERT, fieldsOf(book))
     if (rows[0] === undefined) throw new Error('INSERT returned no row')
     return rows[0]
   },

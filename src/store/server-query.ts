@@ -7,7 +7,10 @@ import { selectPage } from './server-page.ts'
 import { countByScan, pageByScan, statisticsByScan } from './server-scan.ts'
 import type { WordUpkeep } from './server-words.ts'
 import { selectStatistics } from './statistics.ts'
-import type { Page, PageBounds, Statistics } from './store.ts'
+import type { Page, PageBounds, QueryOptions, Statistics } from './store.ts'
+
+/** How long a search waits for the words of the last writes, of the time that it has; milliseconds. */
+const INDEX_TIME = DEADLINE / 2
 
 /** Runs a statement on a connection. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
@@ -34,21 +37,21 @@ export class ServerQueries {
     query: BookQuery,
     after: Position | undefined,
     bounds: PageBounds,
-    signal?: AbortSignal,
+    options: QueryOptions = {},
   ): Promise<Page> {
     if (this.#isIndexed(query.filter))
-      return this.#use((source) => readPage(source, query, after, bounds), query.filter, signal)
-    return pageByScan(this, query, after, bounds, signal)
+      return this.#use((source) => readPage(source, query, after, bounds), query.filter, options)
+    return pageByScan(this, query, after, bounds, options)
   }
 
-  async count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter, signal)
-    return countByScan(this, filter, signal)
+  async count(filter: BookFilter, options: QueryOptions = {}): Promise<number> {
+    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter, options)
+    return countByScan(this, filter, options)
   }
 
-  async statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter, signal)
-    return statisticsByScan(this, filter, signal)
+  async statistics(filter: BookFilter, options: QueryOptions = {}): Promise<Statistics> {
+    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter, options)
+    return statisticsByScan(this, filter, options)
   }
 
   /** Whether the server can find the books itself: words only where it has an index of them. */
@@ -59,11 +62,12 @@ export class ServerQueries {
   async #use<Result>(
     work: (source: ServerSource) => Promise<Result>,
     filter: BookFilter,
-    signal: AbortSignal | undefined,
+    { signal, onIncomplete }: QueryOptions,
   ): Promise<Result> {
     const { dialect, words } = this.#engine
     const end = Date.now() + DEADLINE
-    if (filter.words !== undefined) await words?.bringUpToDate(DEADLINE, signal)
+    if (filter.words !== undefined && (await words?.bringUpToDate(INDEX_TIME, signal)) === false)
+      onIncomplete?.()
     return this.#engine.use(
       async (query) => work(new ServerSource(await dialect(filter.words, query), query)),
       { time: end - Date.now(), signal },

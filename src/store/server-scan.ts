@@ -3,7 +3,7 @@ import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField }
 import { hasWholeWords, hasWords } from '../words.ts'
 import { Collection } from './page.ts'
 import { collectStatistics } from './statistics.ts'
-import type { Page, PageBounds, Statistics, Store } from './store.ts'
+import type { Page, PageBounds, QueryOptions, Statistics, Store } from './store.ts'
 import { walk } from './walk.ts'
 
 /*
@@ -27,11 +27,11 @@ export async function pageByScan(
   { filter: { words = [], ...filter }, order }: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
-  signal?: AbortSignal,
+  options?: QueryOptions,
 ): Promise<Page> {
   const found = new Collection(bounds)
   for (const { fields, after: position, whole, has } of scans(order, after, words)) {
-    for await (const book of booksOf(pages, { filter, order: fields }, position, signal)) {
+    for await (const book of booksOf(pages, { filter, order: fields }, position, options)) {
       if (has(book)) found.add({ book, key: book }, whole)
       if (found.isComplete) return found.page(order)
     }
@@ -40,9 +40,9 @@ export async function pageByScan(
 }
 
 /** Counts as Store.count promises it. @param pages of any query. */
-export async function countByScan(pages: Pages, filter: BookFilter, signal?: AbortSignal): Promise<number> {
+export async function countByScan(pages: Pages, filter: BookFilter, options?: QueryOptions): Promise<number> {
   let count = 0
-  for await (const _ of booksOf(pages, { filter, order: BY_ID }, undefined, signal)) count++
+  for await (const _ of booksOf(pages, { filter, order: BY_ID }, undefined, options)) count++
   return count
 }
 
@@ -50,9 +50,9 @@ export async function countByScan(pages: Pages, filter: BookFilter, signal?: Abo
 export function statisticsByScan(
   pages: Pages,
   filter: BookFilter,
-  signal?: AbortSignal,
+  options?: QueryOptions,
 ): Promise<Statistics> {
-  return collectStatistics(booksOf(pages, { filter, order: BY_ID }, undefined, signal))
+  return collectStatistics(booksOf(pages, { filter, order: BY_ID }, undefined, options))
 }
 
 function scans(order: BookQuery['order'], after: Position | undefined, words: readonly string[]): Scan[] {
@@ -74,7 +74,7 @@ async function* booksOf(
   pages: Pages,
   query: BookQuery,
   after: Position | undefined,
-  signal?: AbortSignal,
+  options?: QueryOptions,
 ): AsyncGenerator<Book, void> {
-  for await (const page of walk(pages, query, after, signal)) yield* JSON.parse(`[${page}]`) as Book[]
+  for await (const page of walk(pages, query, after, options)) yield* JSON.parse(`[${page}]`) as Book[]
 }

@@ -8,7 +8,16 @@ import { type ImportTransaction, importIntoServer } from './server-import.ts'
 import { type ListStatements, UNCUT_BOOKS } from './server-page.ts'
 import { type QueryEngine, ServerQueries } from './server-query.ts'
 import { type WordIndex, WordUpkeep } from './server-words.ts'
-import type { Imported, ImportedBook, ImportOptions, Page, PageBounds, Statistics, Store } from './store.ts'
+import type {
+  Imported,
+  ImportedBook,
+  ImportOptions,
+  Page,
+  PageBounds,
+  QueryOptions,
+  Statistics,
+  Store,
+} from './store.ts'
 
 const LATE_WRITE = `the database server did not answer within ${DEADLINE / 1000} seconds, and it is not known whether the write was stored`
 
@@ -18,7 +27,7 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Makes the index of words; undefined where the database has none. */
   readonly words: ((use: Use<Connection>) => WordIndex) | undefined
   /** Whether `create` stores the words of the book as well. */
-  readonly createsWords: boolean
+  createsWords(book: NewBook): boolean
   readonly list: ListStatements
   create(connection: Connection, book: NewBook): Promise<Book>
   find(connection: Connection, id: number): Promise<Book | undefined>
@@ -56,7 +65,7 @@ export class ServerStore<Connection> implements Store {
 
   async create(book: NewBook): Promise<Book> {
     const created = await this.#write((connection) => this.#engine.create(connection, book))
-    if (!this.#engine.createsWords) this.#words?.noteWrite()
+    if (!this.#engine.createsWords(book)) this.#words?.noteWrite()
     return created
   }
 
@@ -74,17 +83,17 @@ export class ServerStore<Connection> implements Store {
     query: BookQuery,
     after: Position | undefined,
     bounds: PageBounds,
-    signal?: AbortSignal,
+    options?: QueryOptions,
   ): Promise<Page> {
-    return this.#queries.page(query, after, bounds, signal)
+    return this.#queries.page(query, after, bounds, options)
   }
 
-  count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
-    return this.#queries.count(filter, signal)
+  count(filter: BookFilter, options?: QueryOptions): Promise<number> {
+    return this.#queries.count(filter, options)
   }
 
-  statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
-    return this.#queries.statistics(filter, signal)
+  statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
+    return this.#queries.statistics(filter, options)
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {

@@ -1,9 +1,15 @@
 import { wordsOfBook } from '../words.ts'
-import { within } from './deadline.ts'
+import { isDoneWithin } from './deadline.ts'
 
-/** Books that are indexed in one step, at most, and about so many words. */
-export const STEP_BOOKS = 200
-const STEP_WORDS = 20_000
+/** Books that are looked up at once, at most. */
+export const DUE_BOOKS = 200
+
+/** About so many words are stored in one step, made in so many milliseconds: other requests wait for that. */
+const STEP_WORDS = 8000
+const STEP_TIME = 10
+
+/** The length of a title and an author of which the words take a part of a millisecond, in UTF-16 code units. */
+const SHORT_TEXT = 500
 
 /** The index follows the writes when there was none for so long, in milliseconds, or with so many. */
 const DELAY = 200
@@ -30,9 +36,14 @@ export interface BookWords {
   readonly words: readonly string[]
 }
 
+/** Whether the words of a book are so soon made that its request may do it. */
+export function hasShortTexts({ title, author }: Pick<DueBook, 'title' | 'author'>): boolean {
+  return title.length + author.length <= SHORT_TEXT
+}
+
 /** The words of all books in the database. */
 export interface WordIndex {
-  /** The first books that are due, by their ids, at most STEP_BOOKS; all of them have an id above `after`. */
+  /** The first books that are due, by their ids, at most DUE_BOOKS; all of them have an id above `after`. */
   due(after: number): Promise<readonly DueBook[]>
   /**
    * Stores the words of books, except of those whose texts have changed meanwhile.
@@ -56,6 +67,8 @@ export class WordUpkeep {
   readonly #timer: NodeJS.Timeout
   #writes = 0
   #isClosed = false
+  /** When the pass that is running began. */
+  #beganAt: number | undefined
 
   /** @param report tells the operator of something that takes time; one line. */
   constructor(index: WordIndex, report: (message: string) => void) {
@@ -72,14 +85,18 @@ export class WordUpkeep {
   }
 
   /**
-   * Resolves when the index has all that was written before the call.
+   * Resolves when the index has all that was written before the call; or when that takes too long, at once if a pass
+   * is running that already has.
    * @param time that it may take, in milliseconds.
    * @param signal ends the wait.
-   * @throws StoreUnavailable when it takes longer; the reason of the signal; else what the index throws.
+   * @returns whether the index has all.
+   * @throws the reason of the signal; else what the index throws.
    */
-  async bringUpToDate(time: number, signal?: AbortSignal): Promise<void> {
-    const late = 'words are still being indexed, of many books that were there before'
-    await within(this.#pass(), time, late, signal)
+  async bringUpToDate(time: number, signal?: AbortSignal): Promise<boolean> {
+    if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
+      return isDoneWithin(this.#pass(), time, signal)
+    this.#begin()
+    return false
   }
 
   /** Ends when the step that is being done is. */
@@ -99,7 +116,10 @@ export class WordUpkeep {
   #pass(): Promise<void> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
-      const pass = this.#indexAll()
+      this.#beganAt = Date.now()
+      const pass = this.#indexAll().finally(() => {
+        this.#beganAt = undefined
+      })
       this.#running = pass.catch(() => {})
       return pass
     })
@@ -109,18 +129,24 @@ export class WordUpkeep {
   async #indexAll(): Promise<void> {
     let reported = Date.now()
     let [after, books, reports] = [0, 0, 0]
-    while (!this.#isClosed) {
-      const due = await this.#index.due(after)
+    let due: readonly DueBook[] = []
+    for (let isLast = false; !this.#isClosed; ) {
+      if (due.length === 0) {
+        if (isLast) break
+        due = await this.#index.due(after)
+        isLast = due.length < DUE_BOOKS
+        continue
+      }
       const step = wordsOfSome(due)
-      const stored = step.length === 0 ? 0 : await this.#index.store(step)
+      const stored = await this.#index.store(step)
       books += stored
       // What has changed meanwhile was perhaps due before: it has to be looked at again.
-      if (stored === step.length) {
-        if (step.length === due.length && due.length < STEP_BOOKS) break
-        after = step.at(-1)?.id ?? after
-      }
+      const isChanged = stored < step.length
+      if (!isChanged) after = step.at(-1)?.id ?? after
+      due = isChanged ? [] : due.slice(step.length)
+      if (isChanged) isLast = false
       if (Date.now() < reported + REPORT_INTERVAL) continue
-      this.#report(`indexing the words of books, ${books} so far; searches wait for it`)
+      this.#report(`indexing the words of books, ${books} so far; searches do not find the others yet`)
       reported = Date.now()
       reports++
     }
@@ -130,13 +156,14 @@ export class WordUpkeep {
 
 /** The words of the first books, at least of one. */
 function wordsOfSome(books: readonly DueBook[]): BookWords[] {
+  const end = performance.now() + STEP_TIME
   const step: BookWords[] = []
   let count = 0
   for (const book of books) {
     const words = wordsOfBook(book)
     step.push({ id: book.id, fingerprint: book.fingerprint, words })
     count += words.length
-    if (count >= STEP_WORDS) break
+    if (count >= STEP_WORDS || performance.now() >= end) break
   }
   return step
 }

@@ -1,4 +1,4 @@
-import type { BookFilter } from '../book-query.ts'
+import { type BookFilter, SORT_KEY_LENGTH } from '../book-query.ts'
 import type { Dialect } from './query-sql.ts'
 
 /** The function with which a query that was given up is stopped: it throws. */
@@ -15,7 +15,15 @@ export interface Tables {
   readonly books: boolean
   readonly keys: boolean
   readonly words: boolean
+  /** Whether the keys are made of the books, because their index is behind: it takes longer, and finds the same. */
+  readonly isBehind?: boolean
 }
+
+const KEYS_OF_BOOKS = `(
+  SELECT id, substr(title, 1, ${SORT_KEY_LENGTH}) AS title_key, substr(author, 1, ${SORT_KEY_LENGTH}) AS author_key,
+    year AS year_key
+  FROM books
+) AS book_keys`
 
 /** The tables that a filter needs. */
 export function tablesOf({ words, title, author, ...years }: BookFilter): Tables {
@@ -27,10 +35,11 @@ export function tablesOf({ words, title, author, ...years }: BookFilter): Tables
  * The tables joined by the id. The words come first, which CROSS JOIN makes sure of: to ask FTS5 for each of many books
  * whether it has them takes seconds.
  */
-export function joined({ books, keys, words }: Tables): string {
-  if (!words) return keys ? `book_keys${books ? ' JOIN books USING (id)' : ''}` : 'books'
-  const join = (table: string) => ` CROSS JOIN ${table} ON ${table}.id = book_words.rowid`
-  return `book_words${keys ? join('book_keys') : ''}${books ? join('books') : ''}`
+export function joined({ books, keys, words, isBehind = false }: Tables): string {
+  const keySource = isBehind ? KEYS_OF_BOOKS : 'book_keys'
+  if (!words) return keys ? `${keySource}${books ? ' JOIN books USING (id)' : ''}` : 'books'
+  const join = (table: string, source = table) => ` CROSS JOIN ${source} ON ${table}.id = book_words.rowid`
+  return `book_words${keys ? join('book_keys', keySource) : ''}${books ? join('books') : ''}`
 }
 
 /**

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BookIndex, STEP } from './sqlite-index.ts'
+import type { BookIndex } from './sqlite-index.ts'
 
 /** The index begins to follow when there was no write for so long, in milliseconds. */
 const DELAY = 200
 
-/** Books in a step meanwhile: a write that comes then waits for it. */
-const IDLE_STEP = 500
+/** Milliseconds of a step: the more, the more books share a page of the index; but writes that come then wait for it. */
+const STEP = { asked: 50, unasked: 20 }
 
 /**
- * With so many writes behind, further ones wait for the index: so that a query never has to wait for more than
- * some seconds, if there was one in the last minute; else so that what it needs stays bounded.
+ * With so many writes behind, further ones wait for the index: so that a query has to wait for a second or so, if
+ * there was one in the last minute; else so that what it needs stays bounded.
  */
-const MAX_WRITES = { asked: 100_000, unasked: 1_000_000 }
+const MAX_WRITES = { asked: 10_000, unasked: 1_000_000 }
 const ASKED_TIME = 60_000
 
 /**
@@ -49,7 +49,7 @@ export class IndexUpkeep {
     this.#state = {}
     this.#timer.refresh()
     const wasAsked = Date.now() - this.#askedAt < ASKED_TIME
-    if (this.#writes > (wasAsked ? MAX_WRITES.asked : MAX_WRITES.unasked)) this.#stepIfPossible(STEP)
+    if (this.#writes > (wasAsked ? MAX_WRITES.asked : MAX_WRITES.unasked)) this.#stepIfPossible(STEP.asked)
   }
 
   /**
@@ -75,7 +75,7 @@ export class IndexUpkeep {
     const rest = pauses()
     for (;;) {
       try {
-        const { last } = this.#index.step(STEP)
+        const { last } = this.#index.step(STEP.asked)
         for (const { resolve } of this.#goals.filter((goal) => goal.last <= last)) resolve()
         this.#goals = this.#goals.filter((goal) => goal.last > last)
       } catch (error) {
@@ -90,16 +90,16 @@ export class IndexUpkeep {
   async #followWhileIdle(): Promise<void> {
     const state = this.#state
     const rest = pauses()
-    while (this.#stepIfPossible(IDLE_STEP)) {
+    while (this.#stepIfPossible(STEP.unasked)) {
       await rest()
       if (this.#state !== state || this.#goals.length > 0) return
     }
   }
 
   /** @returns whether there is more to do. What fails fails again for the query that needs it, and is told then. */
-  #stepIfPossible(books: number): boolean {
+  #stepIfPossible(time: number): boolean {
     try {
-      const step = this.#index.step(books)
+      const step = this.#index.step(time)
       const isDone = step.last === Number.POSITIVE_INFINITY
       this.#writes = isDone ? 0 : Math.max(0, this.#writes - step.books)
       return !isDone

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Book } from '../book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../book-query.ts'
+import { SEARCHED_LENGTH } from '../words.ts'
 import { type Found, readPage, type Source, sizeOf } from './page.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from './query-sql.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './sqlite-dialect.ts'
@@ -11,10 +12,28 @@ import type { Page, PageBounds, Statistics } from './store.ts'
 /** So many books are soon sorted. */
 const FEW_BOOKS = 10_000
 
+/**
+ * With more books than this to index, or more of their text in bytes, the index is too far behind to wait for it: they
+ * take some seconds. So does an index of keys that is missing, of more books than that.
+ */
+const FAR_BEHIND = { books: 10_000, text: 4 * 1024 * 1024, keys: 100_000 }
+
+const TEXT = (field: string) => `min(octet_length(${field}), ${4 * SEARCHED_LENGTH})`
+
 /** Whether there are changes that the index does not have, or a part of it is missing. */
-export function isIndexBehind(database: DatabaseSync): boolean {
-  const isNoted = database.prepare('SELECT 1 FROM unindexed').get() !== undefined
-  return isNoted || missingKeyIndex(database) !== undefined
+export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far behind' {
+  const isLonger = (table: string, books: number) =>
+    database.prepare(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`).get(books) !== undefined
+  const isMissing = missingKeyIndex(database) !== undefined
+  if (!isLonger('unindexed', 0) && !isMissing) return 'current'
+  if (isLonger('unindexed', FAR_BEHIND.books)) return 'far behind'
+  if (isMissing && isLonger('book_keys', FAR_BEHIND.keys)) return 'far behind'
+  const { text } = database
+    .prepare(
+      `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM unindexed JOIN books USING (id)`,
+    )
+    .get() as { text: number }
+  return text > FAR_BEHIND.text ? 'far behind' : 'behind'
 }
 
 /** Whether the query needs the index at all. */
@@ -23,18 +42,19 @@ export function needsIndex({ filter, order }: BookQuery): boolean {
   return !isById || Object.keys(filter).length > 0
 }
 
-/** Reads a page as Store.page promises it. */
+/** Reads a page as Store.page promises it. @param isBehind whether the index is. */
 export function readSqlitePage(
   database: DatabaseSync,
   query: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
+  isBehind: boolean,
 ): Promise<Page> {
   const isIndexed = needsIndex(query)
   const tables = isIndexed
-    ? { books: true, keys: true, words: query.filter.words !== undefined }
+    ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
-  const dialect = dialectOf(tables, isIndexed && hasManyYears(database, query))
+  const dialect = dialectOf(tables, isIndexed && !isBehind && hasManyYears(database, query))
   return readPage(new Reading(database, tables, dialect), query, after, bounds)
 }
 
@@ -54,17 +74,22 @@ function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boo
   )
 }
 
-export function countBooks(database: DatabaseSync, filter: BookFilter): number {
-  const tables = tablesOf(filter)
+/** Counts as Store.count promises it. @param isBehind whether the index is. */
+export function countBooks(database: DatabaseSync, filter: BookFilter, isBehind: boolean): number {
+  const tables = { ...tablesOf(filter), isBehind }
   const { where, values } = conditionOf(filter, dialectOf(tables))
   const from = joined(tables)
   const statement = database.prepare(`SELECT count(*) AS books FROM ${from} WHERE ${WANTED} AND ${where}`)
   return Number(statement.get(...values)?.books)
 }
 
-/** Counts as Store.statistics promises it. */
-export function readSqliteStatistics(database: DatabaseSync, filter: BookFilter): Promise<Statistics> {
-  const tables = { ...tablesOf(filter), keys: true }
+/** Counts as Store.statistics promises it. @param isBehind whether the index is. */
+export function readSqliteStatistics(
+  database: DatabaseSync,
+  filter: BookFilter,
+  isBehind: boolean,
+): Promise<Statistics> {
+  const tables = { ...tablesOf(filter), keys: true, isBehind }
   const dialect = dialectOf(tables)
   const select: Select = (sql, values) => database.prepare(sql).all(...values)
   const { where, values } = conditionOf(filter, dialect)

@@ -1,13 +1,13 @@
 /**
  * A thread that answers queries, so that one that takes long keeps no other request waiting. Each message is a question;
- * it is answered with what was asked for, or with 'behind' if the index has first to be brought up to date.
+ * it is answered with what was asked for, or with 'behind' if the index can soon be brought up to date.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 import { openConnection } from './sqlite-connection.ts'
 import { IS_WANTED } from './sqlite-dialect.ts'
 import { asFailed, type Failed } from './sqlite-failure.ts'
-import { countBooks, isIndexBehind, readSqlitePage, readSqliteStatistics } from './sqlite-query.ts'
+import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './sqlite-query.ts'
 import type { Page, PageBounds, Statistics } from './store.ts'
 
 export type Question =
@@ -22,13 +22,22 @@ export type Question =
 
 export interface ReaderMessage {
   readonly question: Question
-  /** Whether the index is known to be good enough, or is not needed. */
-  readonly isIndexed: boolean
+  /**
+   * The index that it takes: the current one, unless that is far behind; or the one that there is. None where it is
+   * known to be good enough, or is not needed.
+   */
+  readonly index: 'current' | 'as it is' | 'none'
   /** Shared memory; not 0 once nobody waits for the answer any more. */
   readonly abandoned: Int32Array
 }
 
-export type ReaderAnswer = { readonly result: Page | Statistics | number } | 'behind' | Failed
+export type ReaderAnswer = Answered | 'behind' | Failed
+
+interface Answered {
+  readonly result: Page | Statistics | number
+  /** Whether the index was behind: then the keys were made of the books, and words of the last writes were not found. */
+  readonly isBehind: boolean
+}
 
 const database = openConnection(workerData)
 database.exec('PRAGMA query_only = ON')
@@ -42,21 +51,26 @@ database.function(IS_WANTED, () => {
 })
 
 /** In one transaction, so that all statements of an answer see the same books. */
-async function answer({ question, isIndexed, ...message }: ReaderMessage): Promise<ReaderAnswer> {
+async function answer({ question, index, ...message }: ReaderMessage): Promise<ReaderAnswer> {
   abandoned = message.abandoned
   try {
     database.exec('BEGIN')
-    if (!isIndexed && isIndexBehind(database)) return 'behind'
-    if (question.kind === 'count') return { result: countBooks(database, question.filter) }
-    if (question.kind === 'statistics')
-      return { result: await readSqliteStatistics(database, question.filter) }
-    const { query, after, bounds } = question
-    return { result: await readSqlitePage(database, query, after, bounds) }
+    const state = index === 'none' ? 'current' : indexState(database)
+    if (index === 'current' && state === 'behind') return 'behind'
+    const isBehind = state !== 'current'
+    return { result: await resultOf(question, isBehind), isBehind }
   } catch (error) {
     return asFailed(error)
   } finally {
     if (database.isTransaction) database.exec('COMMIT')
   }
+}
+
+function resultOf(question: Question, isBehind: boolean): Promise<Page | Statistics> | number {
+  if (question.kind === 'count') return countBooks(database, question.filter, isBehind)
+  if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, isBehind)
+  const { query, after, bounds } = question
+  return readSqlitePage(database, query, after, bounds, isBehind)
 }
 
 parentPort?.on('message', async (message: ReaderMessage | null) => {

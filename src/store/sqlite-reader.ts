@@ -39,7 +39,6 @@ export class SqliteReader {
   }
 
   /**
-   * @param isIndexed whether the index is known to be good enough, or is not needed.
    * @param wait for its turn at most, in milliseconds.
    * @param signal gives the question up.
    * @throws StoreUnavailable when it has waited or run for too long, or at once when too many wait already; the reason
@@ -47,13 +46,13 @@ export class SqliteReader {
    */
   async ask(
     question: Question,
-    isIndexed: boolean,
+    index: ReaderMessage['index'],
     wait: number,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
     signal?.throwIfAborted()
     if (this.#waiting.size >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
-    const message = { question, isIndexed, abandoned: new Int32Array(new SharedArrayBuffer(4)) }
+    const message = { question, index, abandoned: new Int32Array(new SharedArrayBuffer(4)) }
     const pending: Pending = {
       message,
       ...Promise.withResolvers<Answer>(),

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
-import { within } from './deadline.ts'
+import { isDoneWithin } from './deadline.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
@@ -21,14 +21,14 @@ import {
   type ImportOptions,
   type Page,
   type PageBounds,
+  type QueryOptions,
   type Statistics,
   type Store,
   StoreNotOpened,
 } from './store.ts'
 
 /**
- * How long a query waits in all, for its turn and for the index, in milliseconds. To index the many books of an earlier
- * release may take longer.
+ * How long a query waits in all, for its turn and for an index that is not far behind, in milliseconds.
  */
 const WAIT_TIME = 4000
 
@@ -68,6 +68,7 @@ class SqliteStore implements Store {
   readonly #searches: SqliteReader
   readonly #path: string
   readonly #snapshot: SqliteSnapshot
+  #indexing: Promise<void> | undefined
   readonly #imports = new Set<Promise<unknown>>()
   readonly #select: StatementSync
   readonly #list: SqliteList
@@ -106,20 +107,20 @@ class SqliteStore implements Store {
     query: BookQuery,
     after: Position | undefined,
     bounds: PageBounds,
-    signal?: AbortSignal,
+    options?: QueryOptions,
   ): Promise<Page> {
     const reader = query.filter.words === undefined ? this.#pages : this.#searches
     const question = { kind: 'page', query, after, bounds } as const
-    return (await this.#ask(reader, question, !needsIndex(query), signal)) as Page
+    return (await this.#ask(reader, question, needsIndex(query), options)) as Page
   }
 
-  async count(filter: BookFilter, signal?: AbortSignal): Promise<number> {
-    const isIndexed = Object.keys(filter).length === 0
-    return (await this.#ask(this.#searches, { kind: 'count', filter }, isIndexed, signal)) as number
+  async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
+    const needsIndex = Object.keys(filter).length > 0
+    return (await this.#ask(this.#searches, { kind: 'count', filter }, needsIndex, options)) as number
   }
 
-  async statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics> {
-    return (await this.#ask(this.#searches, { kind: 'statistics', filter }, false, signal)) as Statistics
+  async statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
+    return (await this.#ask(this.#searches, { kind: 'statistics', filter }, true, options)) as Statistics
   }
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
@@ -169,22 +170,36 @@ class SqliteStore implements Store {
   async #ask(
     reader: SqliteReader,
     question: Question,
-    isIndexed: boolean,
-    signal: AbortSignal | undefined,
+    needsIndex: boolean,
+    { signal, onIncomplete }: QueryOptions = {},
   ): Promise<Page | Statistics | number> {
     const end = Date.now() + WAIT_TIME
     try {
-      let answer = await reader.ask(question, isIndexed, WAIT_TIME, signal)
+      let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal)
       if (answer === 'behind') {
-        const isLate = 'the index of the books is being built'
-        await within(this.#writer.index(), end - Date.now(), isLate, signal)
-        answer = await reader.ask(question, true, end - Date.now(), signal)
+        const isIndexed = await isDoneWithin(this.#writer.index(), end - Date.now(), signal)
+        answer = await reader.ask(question, isIndexed ? 'none' : 'as it is', WAIT_TIME, signal)
       }
       if (answer === 'behind') throw new Error('a question was not answered')
+      if (answer.isBehind) {
+        const { words } = question.kind === 'page' ? question.query.filter : question.filter
+        if (words !== undefined) onIncomplete?.()
+        this.#index()
+      }
       return answer.result
     } finally {
       this.#snapshot.end()
     }
+  }
+
+  /** Has the index follow, for nobody who waits. What fails fails again for a query that does. */
+  #index(): void {
+    this.#indexing ??= this.#writer
+      .index()
+      .catch(() => {})
+      .finally(() => {
+        this.#indexing = undefined
+      })
   }
 }
 

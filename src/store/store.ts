@@ -4,7 +4,7 @@ import type { BookFilter, BookQuery, Position } from '../book-query.ts'
 /**
  * Where the books are kept. Every engine keeps the same promises:
  * - A write whose promise is fulfilled survives the death of the process and a power cut.
- * - Once a write is answered, every later read sees it.
+ * - Once a write is answered, every later read sees it, except a query that says it is incomplete.
  * - Each method rejects with StoreUnavailable when the store cannot be reached or cannot take the request now
  *   (locked, disk full, …), and with the engine's own error for anything unexpected; the write is then not
  *   acknowledged.
@@ -30,19 +30,18 @@ export interface Store {
    * the one before, finds every book exactly once that is there from beginning to end, unless it is changed.
    * @param signal gives the query up, waiting or running: it rejects with the reason of the signal, and costs no more.
    */
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds, signal?: AbortSignal): Promise<Page>
+  page(
+    query: BookQuery,
+    after: Position | undefined,
+    bounds: PageBounds,
+    options?: QueryOptions,
+  ): Promise<Page>
 
-  /**
-   * How many books there are of those that the filter lets through.
-   * @param signal as for `page`.
-   */
-  count(filter: BookFilter, signal?: AbortSignal): Promise<number>
+  /** How many books there are of those that the filter lets through. */
+  count(filter: BookFilter, options?: QueryOptions): Promise<number>
 
-  /**
-   * How many of them there are of each decade and by each author.
-   * @param signal as for `page`.
-   */
-  statistics(filter: BookFilter, signal?: AbortSignal): Promise<Statistics>
+  /** How many of them there are of each decade and by each author. */
+  statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics>
 
   /**
    * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
@@ -70,6 +69,18 @@ export interface Store {
 
   /** Releases everything. No other method may be called afterwards. */
   close(): Promise<void>
+}
+
+/** What a caller may say with a query. */
+export interface QueryOptions {
+  /** Gives the query up, waiting or running: it rejects with the reason of the signal, and costs no more. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Called before the query is answered from a search index that is too far behind the writes to wait for it. A book is
+   * then found by the words that it had when it was indexed, and a new one not at all. It is given as it is now, and a
+   * deleted one is not, but may count.
+   */
+  readonly onIncomplete?: (() => void) | undefined
 }
 
 /** Counts of books; of many groups only those with the most books. */

@@ -1,5 +1,5 @@
 import type { BookQuery, Position } from '../book-query.ts'
-import type { PageBounds, Store } from './store.ts'
+import type { PageBounds, QueryOptions, Store } from './store.ts'
 
 /** Bounds of a page that is read as a part of a longer list. */
 export const PART: PageBounds = { books: 1000, text: 64 * 1024 }
@@ -13,11 +13,11 @@ export async function* walk(
   store: Pick<Store, 'page'>,
   query: BookQuery,
   after: Position | undefined,
-  signal?: AbortSignal,
+  options?: QueryOptions,
 ): AsyncGenerator<string, void> {
   let position = after
   for (;;) {
-    const page = await store.page(query, position, PART, signal)
+    const page = await store.page(query, position, PART, options)
     if (page.last === undefined) return
     yield page.json
     if (!page.more) return

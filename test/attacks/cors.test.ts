@@ -84,7 +84,8 @@ for (const [CORS_ORIGIN, allowed, others] of [
       it(`a page of ${origin} may call the service`, async () => {
         const expected = {
           'access-control-allow-origin': CORS_ORIGIN === '*' ? '*' : origin,
-          'access-control-expose-headers': 'ETag, Link, Retry-After, X-Request-Id, X-Total-Count',
+          'access-control-expose-headers':
+            'ETag, Link, Retry-After, X-Request-Id, X-Search-Index, X-Total-Count',
         }
         const read = await get({ origin })
         assert.equal(read.status, 200)
@@ -105,7 +106,8 @@ for (const [CORS_ORIGIN, allowed, others] of [
             'access-control-allow-methods': METHODS,
             'access-control-allow-headers':
               'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
-            'access-control-expose-headers': 'ETag, Link, Retry-After, X-Request-Id, X-Total-Count',
+            'access-control-expose-headers':
+              'ETag, Link, Retry-After, X-Request-Id, X-Search-Index, X-Total-Count',
             'access-control-max-age': '600',
           })
         })

@@ -12,9 +12,9 @@ const QUERIES: Readonly<
   Record<string, (store: Store, filter: BookFilter, signal?: AbortSignal) => Promise<unknown>>
 > = {
   page: (store, filter, signal) =>
-    store.page({ filter, order: 'relevance' }, undefined, { books: 10, text: 1000 }, signal),
-  count: (store, filter, signal) => store.count(filter, signal),
-  statistics: (store, filter, signal) => store.statistics(filter, signal),
+    store.page({ filter, order: 'relevance' }, undefined, { books: 10, text: 1000 }, { signal }),
+  count: (store, filter, signal) => store.count(filter, { signal }),
+  statistics: (store, filter, signal) => store.statistics(filter, { signal }),
 }
 
 /** Queries that nobody waits for any more. */
@@ -45,7 +45,7 @@ export function abandonContract(open: () => Promise<TestStore>): void {
   it('an abort after the answer changes nothing', async () => {
     const controller = new AbortController()
     await opened.store.create(BOOK)
-    assert.equal(await opened.store.count({}, controller.signal), 1)
+    assert.equal(await opened.store.count({}, { signal: controller.signal }), 1)
     controller.abort()
     assert.equal(await opened.store.count({}), 1)
   })

@@ -254,7 +254,7 @@ describe('the thread that answers queries', () => {
     using file = newFile()
     await (await openFile(file.path)).close()
     const reader = new SqliteReader(file.path, 1)
-    const ask = () => reader.ask({ kind: 'count', filter: {} }, true, 60_000, undefined)
+    const ask = () => reader.ask({ kind: 'count', filter: {} }, 'none', 60_000, undefined)
     // To start the thread takes longer already.
     const results = await Promise.allSettled([ask(), ask()])
     assert.ok(results[0].status === 'rejected' && results[0].reason instanceof StoreUnavailable)
