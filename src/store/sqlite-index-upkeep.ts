@@ -8,10 +8,10 @@ const DELAY = 200
 const STEP = { asked: 50, unasked: 20 }
 
 /**
- * With so many writes behind, further ones wait for the index: so that a query has to wait for a second or so, if
+ * With so many writes behind, further ones wait for the index: so that a query does not find it far behind, if
  * there was one in the last minute; else so that what it needs stays bounded.
  */
-const MAX_WRITES = { asked: 10_000, unasked: 1_000_000 }
+const MAX_WRITES = { asked: 5000, unasked: 1_000_000 }
 const ASKED_TIME = 60_000
 
 /**

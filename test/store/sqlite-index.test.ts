@@ -7,7 +7,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../src/book.ts'
 import type { BookQuery, Position } from '../../src/book-query.ts'
+import { openConnection } from '../../src/store/sqlite-connection.ts'
+import { BookIndex } from '../../src/store/sqlite-index.ts'
 import { SqliteReader } from '../../src/store/sqlite-reader.ts'
+import { ensureSchema } from '../../src/store/sqlite-schema.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { searchedWords } from '../../src/words.ts'
 import { booksOf, listAll } from './pages.ts'
@@ -142,6 +145,66 @@ describe('the index of a SQLite file', () => {
       words.map(({ id }) => id),
       books.map(({ id }) => id),
     )
+  })
+
+  it('follows in steps of some milliseconds, however costly the words of books are', () => {
+    using file = newFile()
+    using database = openConnection(file.path)
+    ensureSchema(database)
+    const insert = database.prepare("INSERT INTO books (title, author, year) VALUES (?, '', 1)")
+    const books = 100
+    for (let i = 0; i < books; i++) {
+      const letter = (_: unknown, j: number) => String.fromCodePoint(0x4e00 + ((i * 100 + j * 7) % 20_000))
+      insert.run(Array.from({ length: 4000 }, letter).join(''))
+    }
+    const index = new BookIndex(database)
+    const first = index.step(0)
+    assert.deepEqual(first, { books: 1, last: 1 })
+    const second = index.step(20)
+    assert.ok(second.books > 0 && second.books < books / 2, `${second.books} books`)
+    assert.deepEqual(index.step(60_000), { books: books - 1 - second.books, last: Number.POSITIVE_INFINITY })
+  })
+
+  it('is used as it is when it is far behind, and the query says so', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    await store.create({ title: 'Gone', author: 'A', year: 2 })
+    await store.create({ title: 'Before', author: 'A', year: 3 })
+    assert.deepEqual(await search(store, 'a'), [1, 2, 3])
+    using other = new DatabaseSync(file.path, { timeout: 2000 })
+    // The lock is taken again at once, so that the index cannot follow.
+    other.exec(`
+      BEGIN IMMEDIATE;
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO books (title, author, year) SELECT 'Many', 'A', 4 FROM n;
+      DELETE FROM books WHERE id = 2;
+      UPDATE books SET title = 'After' WHERE id = 3;
+      COMMIT;
+      BEGIN IMMEDIATE`)
+    let incomplete = 0
+    const titles = async (text: string) => {
+      const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
+      const page = await store.page(query, undefined, { ...PLENTY, books: 1 }, () => incomplete++)
+      return [...booksOf(page.json).map(({ title }) => title), page.more]
+    }
+    assert.deepEqual(await titles('kept'), ['Kept', false])
+    assert.deepEqual(await titles('gone'), [false])
+    assert.deepEqual(await titles('many'), [false])
+    assert.deepEqual(await titles('before'), ['After', false])
+    const counts = [await store.count({ year: 1 }, () => incomplete++), await store.count({})]
+    assert.deepEqual(counts, [1, 3002])
+    await store.statistics({}, () => incomplete++)
+    assert.equal(incomplete, 6)
+    other.exec('ROLLBACK')
+    while (incomplete > 0) {
+      incomplete = 0
+      await titles('many')
+    }
+    assert.deepEqual(await titles('many'), ['Many', true])
+    assert.deepEqual(await titles('before'), [false])
+    assert.equal(await store.count({ year: 4 }), 3000)
+    await store.close()
   })
 
   it('lets other processes write while it follows an import', async () => {

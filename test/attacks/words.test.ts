@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { logIn } from '../support/client.ts'
+import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
+import { bePolite } from '../support/polite-client.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
+
+/** Of 24 kB, and of 48,000 letters each of which begins a word. */
+const COSTLY = { title: '㌖'.repeat(4000), author: '㌖'.repeat(4000), year: 1 }
+const COSTLY_BOOKS = 30
+
+/** To be called in a `describe`: what makes a new database and answers its setting. */
+function useDatabase(engine: Engine): () => Promise<{ DB_URL: string }> {
+  if (engine === 'sqlite') return async () => ({ DB_URL: 'sqlite:books.db' })
+  const databases = useDatabases(engine)
+  const made: string[] = []
+  after(async () => {
+    for (const url of made) await (await databases()).dropDatabase(url)
+  })
+  return async () => {
+    const DB_URL = await (await databases()).createDatabase()
+    made.push(DB_URL)
+    return { DB_URL }
+  }
+}
+
+/** @returns the ids of books that were all asked for at once. */
+async function createCostlyBooks(url: string, token: string, count: number): Promise<number[]> {
+  const create = async () => {
+    const body = JSON.stringify(COSTLY)
+    const response = await fetch(`${url}/book`, { method: 'POST', headers: { authorization: token }, body })
+    assert.equal(response.status, 201)
+    return ((await response.json()) as { data: { id: number } }).data.id
+  }
+  return Promise.all(Array.from({ length: count }, create))
+}
+
+for (const engine of ENGINES)
+  describe(`books with costly words, on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const directory = temporaryDirectory()
+    after(directory.remove)
+    const database = useDatabase(engine)
+
+    it('keep nobody else waiting, are soon found, and can be deleted', async () => {
+      const service = await startService(directory.path, await database())
+      try {
+        const headers = { authorization: await logIn(service.url) }
+        const polite = JSON.stringify({ title: 'Polite', author: 'A', year: 1 })
+        await fetch(`${service.url}/book`, { method: 'POST', headers, body: polite })
+        const end = new AbortController()
+        const client = bePolite(service.url, headers.authorization, end.signal)
+        const ids = await createCostlyBooks(service.url, headers.authorization, COSTLY_BOOKS)
+        const search = `${service.url}/books?limit=1000&q=${encodeURIComponent('キロメ')}`
+        const found = (await (await fetch(search, { headers })).json()) as { data: unknown[] }
+        assert.equal(found.data.length, COSTLY_BOOKS)
+        for (const id of ids)
+          assert.equal((await fetch(`${service.url}/book/${id}`, { method: 'DELETE', headers })).status, 200)
+        end.abort()
+        const report = await client
+        assert.deepEqual(report.failures, [], String(report))
+        // Without a bound each of the books took 4 seconds.
+        for (const kind of ['read', 'health', 'write', 'query'] as const)
+          assert.ok(report.max(kind) < 3000, String(report))
+      } finally {
+        await service.stop()
+      }
+    })
+
+    it('do not keep the service from ending', async () => {
+      const settings = await database()
+      const service = await startService(directory.path, settings)
+      await createCostlyBooks(service.url, await logIn(service.url), COSTLY_BOOKS)
+      const start = Date.now()
+      assert.deepEqual(await service.stop(), { code: 0, signal: null })
+      assert.ok(Date.now() - start < 8000, `it took ${Date.now() - start} ms`)
+      assert.doesNotMatch(service.output(), /without waiting/)
+    })
+  })
+
+describe('an import into a catalogue', { skip: engineMissing('sqlite') }, () => {
+  const BOOKS = { first: 25_000, second: 21_000 }
+  const service = useService()
+
+  const rows = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => `Title ${from + i},Author ${(from + i) % 5000},${i % 2000}`)
+
+  const load = async (from: number, count: number) => {
+    const response = await fetch(`${service.url}/books/import`, {
+      method: 'POST',
+      headers: { authorization: service.token, 'content-type': 'text/csv' },
+      body: ['title,author,year', ...rows(from, count)].join('\n'),
+    })
+    assert.equal(response.status, 200)
+  }
+
+  /** Asks until the index has all books. @returns the numbers of books that were counted. */
+  async function countUntilComplete(query: string): Promise<number[]> {
+    const counts: number[] = []
+    for (;;) {
+      const headers = { authorization: service.token }
+      const answer = await fetch(`${service.url}/books?limit=10&count=true&${query}`, { headers })
+      assert.equal(answer.status, 200)
+      await answer.arrayBuffer()
+      counts.push(Number(answer.headers.get('x-total-count')))
+      if (answer.headers.get('x-search-index') === null) return counts
+      assert.equal(answer.headers.get('x-search-index'), 'incomplete')
+      await setTimeout(20)
+    }
+  }
+
+  it('leaves searches as they were, says that they are incomplete, and does not hold up writes', async () => {
+    await load(0, BOOKS.first)
+    const first = await countUntilComplete('q=title&sort=-year')
+    assert.ok(first.length > 1, 'the index was never behind')
+    assert.equal(first.at(-1), BOOKS.first)
+
+    using database = new DatabaseSync(join(service.directory, 'books.db'), { readOnly: true, timeout: 2000 })
+    const indexes = database.prepare(
+      "SELECT count(*) AS there FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'book_keys'",
+    )
+    assert.equal(indexes.get()?.there, 7)
+    await load(BOOKS.first, BOOKS.second)
+    const end = new AbortController()
+    const client = bePolite(service.url, service.token, end.signal)
+    const watch = (async () => {
+      let least = 7
+      for (; !end.signal.aborted; await setTimeout(20)) least = Math.min(least, Number(indexes.get()?.there))
+      return least
+    })()
+    const counts = await countUntilComplete('q=author&sort=title&year_min=0')
+    const statistics = `${service.url}/books/statistics`
+    assert.equal(
+      (await fetch(statistics, { headers: { authorization: service.token } })).headers.get('x-search-index'),
+      null,
+    )
+    end.abort()
+    const report = await client
+    assert.deepEqual(report.failures, [], String(report))
+    for (const kind of ['read', 'health', 'write'] as const)
+      assert.ok(report.max(kind) < 3000, String(report))
+    // One that comes when the index is only a little behind waits up to 4 seconds for it.
+    assert.ok(report.max('query') < 6000, String(report))
+    assert.ok(counts.length > 1 && (counts[0] ?? 0) >= BOOKS.first, `counted ${counts[0]} at first`)
+    assert.equal(counts.at(-1), BOOKS.first + BOOKS.second)
+    assert.equal(await watch, 7, 'searches went without an index that was there before')
+  })
+})
