@@ -268,7 +268,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   'store/sqlite-snapshot': [],
   'store/sqlite-list': ['csv', 'store/sqlite-failure', 'store/walk'],
-  'store/sqlite-dialect': ['type book-query', 'type store/query-sql'],
+  'store/sqlite-dialect': ['book-query', 'type store/query-sql'],
   'store/sqlite-failure': ['store/sqlite-connection', 'store/store'],
   'store/page': ['type book', 'book-query', 'store/query-sql', 'type store/store'],
   'store/query-sql': ['type book', 'book-query'],

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../src/book.ts'
-import type { BookQuery, Position } from '../../src/book-query.ts'
+import type { BookQuery, Order, Position } from '../../src/book-query.ts'
 import { openConnection } from '../../src/store/sqlite-connection.ts'
 import { BookIndex } from '../../src/store/sqlite-index.ts'
 import { SqliteReader } from '../../src/store/sqlite-reader.ts'
@@ -204,7 +204,12 @@ describe('the index of a SQLite file', () => {
         { name: 'author', descending: false },
         { name: 'id', descending: false },
       ]
-      const last = await store.page({ filter: {}, order }, undefined, { ...PLENTY, books: 1 }, { onIncomplete })
+      const last = await store.page(
+        { filter: {}, order },
+        undefined,
+        { ...PLENTY, books: 1 },
+        { onIncomplete },
+      )
       assert.deepEqual(
         booksOf(last.json).map(({ title }) => title),
         ['Many'],
