@@ -10,7 +10,8 @@ const SAME_SIGNAL_TIME = 1000
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   const ignore = () => {}
   const begin = (signal: NodeJS.Signals) => {
-    for (const each of SIGNALS) process.off(each, begin).on(each, ignore)
+    // In this order: without any listener for a moment, a signal would end the process.
+    for (const each of SIGNALS) process.on(each, ignore).off(each, begin)
     setTimeout(() => {
       for (const each of SIGNALS) process.off(each, ignore)
     }, SAME_SIGNAL_TIME).unref()
