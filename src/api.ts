@@ -12,6 +12,8 @@ import { Books, describeEndpoint, NoData } from './api-schema.ts'
 import { type Auth, Login, TokenData } from './auth.ts'
 import { Book, BookChanges, NewBook, parseBookId } from './book.ts'
 import { conditionalWrite } from './conditional-write.ts'
+import { type Config, LOGIN_BODY_LIMIT } from './config.ts'
+import { isFromForeignPage } from './cross-origin.ts'
 import { type Cursors, positionAt } from './cursor.ts'
 import { type Answer, type Envelope, envelope, type Failure, failure, success } from './envelope.ts'
 import { entityTag, ifMatch, ifNoneMatch } from './etag.ts'
@@ -36,6 +38,12 @@ export interface Services {
   readonly importLimit: number
 }
 
+/** What of the configuration the endpoints obey. */
+export type ApiSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
+
+/** A browser may keep the book for its user, and has to ask each time whether it is still the same. */
+const REVALIDATED = { 'cache-control': 'private, no-cache' }
+
 type OneBook = { Params: { id: string } }
 
 /**
@@ -45,8 +53,10 @@ type OneBook = { Params: { id: string } }
 export function registerApi(
   app: FastifyInstance,
   { store, auth, loginLimit, cursors, importLimit }: Services,
+  settings: ApiSettings,
 ): void {
   const authenticated = requireToken(auth)
+  const warnOfProxy = proxyWarning(settings)
 
   app.post<{ Body: Login }>('/token', {
     schema: describeEndpoint({
@@ -59,12 +69,19 @@ export function registerApi(
       failures: [
         failure.invalidPayload,
         failure.invalidCredentials,
+        failure.crossOrigin,
         failure.tooManyRequests,
         failure.tokenNotGenerated,
       ],
     }),
+    bodyLimit: LOGIN_BODY_LIMIT,
     config: { unreadable: failure.invalidPayload },
-    onRequest: async (request, reply) => refuseTooMany(loginLimit, request, reply),
+    onRequest: async (request, reply) => {
+      warnOfProxy(request)
+      // Otherwise any page could use up the attempts of the addresses that its visitors come from.
+      if (isFromForeignPage(request, settings.corsOrigins)) throw failure.crossOrigin
+      refuseTooMany(loginLimit, request, reply)
+    },
     handler: async (request, reply) => {
       // Others from the same address may have failed while this body was on its way.
       refuseTooMany(loginLimit, request, reply)
@@ -73,12 +90,10 @@ export function registerApi(
         if (isNowRefused) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
         throw failure.invalidCredentials
       }
-      loginLimit.succeeded(request.ip)
       const token = await auth.issue().catch((error: unknown) => {
         request.log.error({ err: error }, 'a token could not be signed')
         throw failure.tokenNotGenerated
       })
-      reply.header('cache-control', 'no-store')
       return answer(reply, success.tokenGenerated, { token })
     },
   })
@@ -173,8 +188,12 @@ export function registerApi(
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
       if (!ifNoneMatch(request.headers, tag)) {
         // To a HEAD request Fastify would add a Content-Length of 0, unless it cannot know it (RFC 9110 §8.6).
-        return reply.header('etag', tag).code(304).send(Readable.from([]))
+        return reply
+          .headers({ etag: tag, ...REVALIDATED })
+          .code(304)
+          .send(Readable.from([]))
       }
+      reply.headers(REVALIDATED)
       return answerBook(reply, success.bookRetrieved, book, tag)
     },
   })
@@ -249,6 +268,19 @@ function chooseForm({ headers }: FastifyRequest): { type: string; format?: Forma
 function addVary(reply: FastifyReply, name: string): void {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? name : `${others}, ${name}`)
+}
+
+/** Tells the operator once that failed logins are counted for a proxy, if they seem to be. */
+function proxyWarning({ trustProxy }: ApiSettings): (request: FastifyRequest) => void {
+  let isDue = trustProxy === false
+  return ({ headers, ip, log }) => {
+    if (!isDue || headers['x-forwarded-for'] === undefined) return
+    isDue = false
+    log.warn(
+      { ip },
+      'X-Forwarded-For is ignored: behind a proxy, set TRUST_PROXY, or its clients share one login limit',
+    )
+  }
 }
 
 /** Refuses a login, right or wrong, from an address that has failed too often. */

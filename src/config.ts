@@ -32,6 +32,9 @@ export interface Config {
 
 const MIB = 1024 * 1024
 
+/** Bytes that the body of a login may have. It comes without a token, so it has to be small. */
+export const LOGIN_BODY_LIMIT = 4096
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -126,6 +129,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       wholeNumber(0, 65535),
     ),
     generated,
+  }
+  const { username, password } = config
+  if (Buffer.byteLength(JSON.stringify({ username, password })) > LOGIN_BODY_LIMIT) {
+    faults.push(
+      `USERNAME and PASSWORD are too long; accepted: what fits into a login of ${LOGIN_BODY_LIMIT} bytes`,
+    )
   }
   if (config.metricsPort !== undefined && config.metricsPort !== 0 && config.metricsPort === config.port) {
     faults.push('METRICS_PORT is the same as PORT; accepted: another port')

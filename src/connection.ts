@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import {
   type IncomingMessage,
   type RequestListener,
@@ -154,6 +155,11 @@ function earlierAnswer(socket: Socket): ServerResponse | undefined {
   return answer?.headersSent || answer?.req.complete ? answer : undefined
 }
 
+/** Where the answer to a request goes whose turn it is; the request itself if there is no connection, as in tests. */
+export function answerTo(request: IncomingMessage): EventEmitter {
+  return current(request.socket) ?? request
+}
+
 /** The first answer that is not finished. `_httpMessage` is what Node's own handler looks at. */
 function current(socket: Socket & { _httpMessage?: ServerResponse | null }): ServerResponse | undefined {
   return socket._httpMessage ?? undefined
@@ -166,6 +172,8 @@ function response({ status, message }: Failure): string {
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `Date: ${new Date().toUTCString()}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
     'Connection: close',
     '',
     body,

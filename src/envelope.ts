@@ -53,6 +53,7 @@ export const failure = {
   /** What is answered goes on with a colon and the reason. */
   importRefused: new Failure(400, 'Import refused'),
   invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
+  crossOrigin: new Failure(403, 'Cross-origin request refused'),
   notFound: new Failure(404, 'Not found'),
   methodNotAllowed: new Failure(405, 'Method not allowed'),
   requestTimeout: new Failure(408, 'Request timeout'),

@@ -63,26 +63,20 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   const [colours, look, script] = await Promise.all(
     ['colours.css', 'docs/theme.css', 'docs/theme.js'].map((name) => readFile(join(WEB, name), 'utf8')),
   )
-  await app.register(async (pages) => {
-    pages.addHook('onRequest', (_request, reply, done) => {
-      reply.header('x-content-type-options', 'nosniff')
-      done()
-    })
-    await pages.register(swaggerUi, {
-      routePrefix: '/docs',
-      staticCSP: CONTENT_SECURITY_POLICY,
-      theme: {
-        title: 'Book Catalogue API',
-        css: [{ filename: 'theme.css', content: `${colours}${look}` }],
-        js: [{ filename: 'theme.js', content: `${script}` }],
-      },
-      uiConfig: {
-        layout: 'BaseLayout',
-        tryItOutEnabled: true,
-        defaultModelsExpandDepth: 0,
-        responseInterceptor: useTokenOfLogin,
-      },
-    })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CONTENT_SECURITY_POLICY,
+    theme: {
+      title: 'Book Catalogue API',
+      css: [{ filename: 'theme.css', content: `${colours}${look}` }],
+      js: [{ filename: 'theme.js', content: `${script}` }],
+    },
+    uiConfig: {
+      layout: 'BaseLayout',
+      tryItOutEnabled: true,
+      defaultModelsExpandDepth: 0,
+      responseInterceptor: useTokenOfLogin,
+    },
   })
 }
 

@@ -1,5 +1,3 @@
-import { isUtf8 } from 'node:buffer'
-import cors from '@fastify/cors'
 import fastify, {
   errorCodes,
   type FastifyError,
@@ -13,6 +11,7 @@ import { registerApi, type Services } from './api.ts'
 import { readBody } from './body.ts'
 import type { Config } from './config.ts'
 import {
+  answerTo,
   closeAfterAnswer,
   dropRest,
   nonconformance,
@@ -21,8 +20,10 @@ import {
   refuseUnroutable,
   serveThrough,
 } from './connection.ts'
+import { allowOrigins } from './cross-origin.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerHealth } from './health.ts'
+import { parseJson } from './json-body.ts'
 import { logStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
@@ -54,11 +55,17 @@ const LIMITS = {
   idleTime: 72_000,
 }
 
-/** Seconds for which a browser may remember what it was allowed. */
-const CORS_CACHE_TIME = 600
-
 /** Seconds after which a client may try again when the store was unavailable. */
 const RETRY_AFTER = 1
+
+/** Header fields of every answer; those of the web page have their own Cache-Control. */
+const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
+/**
+ * What a 401 has to say of the credentials that are wanted (RFC 9110 §11.6.1). The name is our own, for the token is sent
+ * without any: one that browsers know, such as Basic, would make them ask their user for a password.
+ */
+const CHALLENGE = 'Token realm="books"'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -110,7 +117,7 @@ export async function createServer(
   serveThrough(app.server, (serve) => oneAtATime(order.inOrder(serve)))
   app.addHook('onRequest', (request, reply, done) => {
     noteRequest(request.raw)
-    reply.header('x-request-id', request.id)
+    reply.headers({ 'x-request-id': request.id, ...ALWAYS })
     done(nonconformance(request.raw, LIMITS.headers))
   })
   if (settings.corsOrigins.length > 0) await allowOrigins(app, settings.corsOrigins)
@@ -119,9 +126,10 @@ export async function createServer(
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, stream, done) => {
     if (request.routeOptions.config.streamed) return done(null, stream)
-    if (Number(request.headers['content-length']) > LIMITS.body) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
-    readBody(stream, LIMITS.body, (error, body) => {
-      if (error !== null) return done(unreadable(request))
+    const limit = request.routeOptions.bodyLimit
+    if (Number(request.headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+    readBody(stream, limit, answerTo(request.raw), (error, body) => {
+      if (error !== null) return done(error instanceof Failure ? error : unreadable(request))
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
       const value = parseJson(body)
       if (value === undefined) done(unreadable(request))
@@ -136,8 +144,10 @@ export async function createServer(
     done()
   })
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // While the service stops: so that the client does not send its next request into a connection that is about to end.
-    if (!app.server.listening && !hasWaiting(request.raw)) {
+    // So that the client does not send its next request into a connection that is about to end.
+    const isStopping = !app.server.listening && !hasWaiting(request.raw)
+    // Of a packet with a request to upgrade, Node drops what comes after it.
+    if (isStopping || request.raw.headers.upgrade !== undefined) {
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
     }
@@ -151,6 +161,7 @@ export async function createServer(
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
       request.log.error({ err: error }, answer.message)
+    if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
     if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
     if (CLOSING.has(answer)) {
       reply.header('connection', 'close')
@@ -164,28 +175,9 @@ export async function createServer(
   await registerOpenApi(app)
   registerHealth(app, services)
   registerWebPage(app)
-  registerApi(app, services)
+  registerApi(app, services, settings)
   refuseOtherMethods()
   return app
-}
-
-async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  const isForAll = origins.includes('*')
-  await app.register(cors, {
-    delegator: ({ headers }, done) => {
-      const { origin } = headers
-      const isAllowed = origin !== undefined && (isForAll || origins.includes(origin))
-      done(null, {
-        origin: isAllowed && (isForAll ? '*' : origin),
-        preflight: headers['access-control-request-method'] !== undefined,
-        strictPreflight: false,
-        methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-        allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
-        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Search-Index', 'X-Total-Count'],
-        maxAge: CORS_CACHE_TIME,
-      })
-    },
-  })
 }
 
 /** The proxies in a row, counted from here; `true` means the one that connects, since others can be made up. */
@@ -232,14 +224,4 @@ function failureOf(error: FastifyError | Failure, request: FastifyRequest): Fail
 
 function unreadable(request: FastifyRequest): Failure {
   return request.routeOptions.config.unreadable ?? failure.badRequest
-}
-
-/** @returns the JSON value, or undefined if the bytes are not JSON in UTF-8 (RFC 8259 §8.1). */
-function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) return undefined
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }

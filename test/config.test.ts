@@ -162,6 +162,17 @@ describe('settings that are given', () => {
 describe('faults in the settings', () => {
   const SECRET = 'hunter2-of-the-test'
 
+  it('are an account that no login could name, because its body may have 4 KiB', () => {
+    const longest = 4096 - JSON.stringify({ username: 'u', password: '' }).length
+    assert.equal(readConfig({ USERNAME: 'u', PASSWORD: 'x'.repeat(longest) }).password.length, longest)
+    for (const account of [
+      { USERNAME: 'u', PASSWORD: 'x'.repeat(longest + 1) },
+      { USERNAME: '€'.repeat(1400), PASSWORD: 'p' },
+    ]) {
+      assert.match(configError(account).message, /^USERNAME and PASSWORD are too long; accepted: /)
+    }
+  })
+
   it('are all told at once, each in a line with the setting and what it accepts', () => {
     const error = configError({
       DB_URL: 'mongodb:x',

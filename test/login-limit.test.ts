@@ -59,14 +59,6 @@ describe('the limit of failed logins', () => {
     }
   })
 
-  it('begins anew after a success', () => {
-    const logins = failedAt(3, START, START)
-    logins.succeeded(ADDRESS)
-    assert.equal(logins.failed(ADDRESS, START), false)
-    assert.equal(logins.failed(ADDRESS, START), false)
-    assert.equal(logins.wait(ADDRESS, START), 0)
-  })
-
   it('of 0 is none', () => {
     const logins = failedAt(0, ...Array<number>(1000).fill(START))
     assert.equal(logins.failed(ADDRESS, START), false)

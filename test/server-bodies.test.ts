@@ -11,13 +11,17 @@ const service = useService((started) => started.createBook())
 const authorized = (line: string, ...fields: string[]) =>
   head(line, `Authorization: ${service.token}`, ...fields)
 
-describe('a body over 1 MiB is answered with 413, dropped, and the connection kept', () => {
-  for (const line of ['POST /token', 'POST /book', 'PUT /book/1']) {
+describe('a body over its limit is answered with 413, dropped, and the connection kept', () => {
+  for (const [line, limit] of [
+    ['POST /token', 4096],
+    ['POST /book', MIB],
+    ['PUT /book/1', MIB],
+  ] as const) {
     it(`${line}: when Content-Length says so, before it is sent`, async () => {
       using connection = await RawConnection.open(service.url)
-      await connection.send(authorized(line, `Content-Length: ${MIB + 1}`))
+      await connection.send(authorized(line, `Content-Length: ${limit + 1}`))
       assertFailure(await connection.answer(), 413, 'Request body too large')
-      await connection.send(' '.repeat(MIB + 1) + authorized('GET /book/1'))
+      await connection.send(' '.repeat(limit + 1) + authorized('GET /book/1'))
       assert.equal((await connection.answer()).status, 200)
     })
 
@@ -25,16 +29,16 @@ describe('a body over 1 MiB is answered with 413, dropped, and the connection ke
       using connection = await RawConnection.open(service.url)
       await connection.send(authorized(line, 'Transfer-Encoding: chunked'))
       const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
-      for (let sent = 0; sent <= MIB; sent += 0x10000) await connection.send(chunk)
+      for (let sent = 0; sent <= limit; sent += 0x10000) await connection.send(chunk)
       assertFailure(await connection.answer(), 413, 'Request body too large')
       for (let sent = 0; sent <= 9 * MIB; sent += 0x10000) await connection.send(chunk)
       await connection.send(`0\r\n\r\n${authorized('GET /book/1')}`)
       assert.equal((await connection.answer()).status, 200)
     })
 
-    it(`${line}: but not one of 1 MiB`, async () => {
+    it(`${line}: but not one of ${limit} bytes`, async () => {
       using connection = await RawConnection.open(service.url)
-      await connection.send(authorized(line, `Content-Length: ${MIB}`) + ' '.repeat(MIB))
+      await connection.send(authorized(line, `Content-Length: ${limit}`) + ' '.repeat(limit))
       assert.equal((await connection.answer()).status, 400)
     })
   }

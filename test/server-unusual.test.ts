@@ -28,6 +28,18 @@ describe('unusual requests that are good', () => {
     })
   }
 
+  it('an upgrade is the last request of its connection: of what is sent with it, Node drops the rest', async () => {
+    for (const request of [
+      authorized('GET /books', 'Connection: Upgrade', 'Upgrade: websocket'),
+      head('GET /books', 'Connection: Upgrade', 'Upgrade: websocket'),
+    ]) {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(request + authorized('DELETE /book/999'))
+      assert.equal((await connection.answer()).headers.get('connection'), 'close')
+      assert.equal(await connection.rest(), '')
+    }
+  })
+
   it('an expectation of 100-continue is met', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(authorized('PUT /book/1', 'Expect: 100-continue', 'Content-Length: 2'))

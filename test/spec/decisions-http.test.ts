@@ -82,19 +82,22 @@ for (const target of targets()) {
       const json = { title: 'x'.repeat(MIB - Buffer.byteLength(JSON.stringify({ title: '' }))) }
       const updated = await session.call('PUT', `/book/${created.id}`, { json })
       assertAnswer(updated, 200, 'Book updated successfully', { ...created, ...json })
-      const text = JSON.stringify({ username, password }).padEnd(MIB - Buffer.byteLength(username + password))
+    })
+
+    it('decision: the body of a login may have 4 KiB, and is 413 Request body too large with a byte more', async () => {
+      const login = JSON.stringify({ username, password })
+      const text = login.padEnd(4096 - Buffer.byteLength(login) + login.length)
       assertAnswer(await call(target, 'POST', '/token', { text }), 200, 'Token generated successfully')
+      const answer = await call(target, 'POST', '/token', { text: `${text} ` })
+      assertAnswer(answer, 413, 'Request body too large', null)
     })
 
     it('decision: a body over 1 MiB is 413 Request body too large: one byte more', async () => {
       const created = await session.create()
       const text = JSON.stringify(NOVEL).padEnd(MIB + 1)
-      const login = JSON.stringify({ username, password }).padEnd(MIB + 1)
       assertAnswer(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
       const updated = await session.call('PUT', `/book/${created.id}`, { text })
       assertAnswer(updated, 413, 'Request body too large', null)
-      const answer = await call(target, 'POST', '/token', { text: login })
-      assertAnswer(answer, 413, 'Request body too large', null)
       await session.assertStored(created)
     })
 
@@ -119,6 +122,58 @@ for (const target of targets()) {
       assert.equal(accepted.message, 'Book created successfully')
       await session.call('DELETE', `/book/${(accepted.data as Book).id}`)
       assertAnswer(await exchange(target, chunked(MIB + 1)), 413, 'Request body too large', null)
+    })
+
+    it('decision: answers are kept by no cache, except that a browser may keep a book to ask about it', async () => {
+      const { id } = await session.create()
+      const { headers } = await session.call('GET', `/book/${id}`)
+      assert.equal(headers.get('cache-control'), 'private, no-cache')
+      const condition = { authorization: session.token, 'if-none-match': headers.get('etag') ?? '' }
+      const unchanged = await fetch(`${target.url}/book/${id}`, { headers: condition })
+      assert.equal(unchanged.status, 304)
+      assert.equal(unchanged.headers.get('cache-control'), 'private, no-cache')
+      const file = { authorization: session.token, accept: 'text/csv' }
+      const others = [
+        unchanged,
+        await fetch(`${target.url}/books`, { headers: file }),
+        await session.call('GET', '/books?limit=1'),
+        await session.call('POST', '/book', { json: NOVEL }),
+        await session.call('PUT', `/book/${id}`, { json: {} }),
+        await session.call('POST', '/book', { text: '' }),
+        await session.call('GET', `/book/${await session.missingId()}`),
+        await session.call('DELETE', `/book/${id}`),
+        await call(target, 'POST', '/token', { json: { username, password } }),
+        await call(target, 'GET', '/books'),
+        await call(target, 'GET', '/nowhere'),
+        await exchange(target, request(target, 'GET', '/books').replace('Host', 'Guest')),
+        await exchange(target, 'what is this?\r\n\r\n'),
+      ]
+      for (const [i, { headers: told }] of others.entries()) {
+        if (i > 0) assert.equal(told.get('cache-control'), 'no-store')
+        assert.equal(told.get('x-content-type-options'), 'nosniff')
+      }
+    })
+
+    it('decision: every 401 has a challenge, of no scheme that makes a browser ask for a password', async () => {
+      const wrong = { username, password: `${password}x` }
+      for (const answer of [
+        await call(target, 'GET', '/books'),
+        await call(target, 'GET', '/books', { token: 'x' }),
+        await call(target, 'POST', '/token', { json: wrong }),
+      ]) {
+        assert.equal(answer.status, 401)
+        assert.equal(answer.headers.get('www-authenticate'), 'Token realm="books"')
+      }
+      const { id } = await session.create()
+      assert.equal((await session.call('GET', `/book/${id}`)).headers.get('www-authenticate'), null)
+    })
+
+    it('decision: a login that a page of another origin makes the browser send is 403', async () => {
+      for (const origin of ['https://elsewhere.example', 'null']) {
+        const options = { json: { username, password }, headers: { origin } }
+        const answer = await call(target, 'POST', '/token', options)
+        assertAnswer(answer, 403, 'Cross-origin request refused', null)
+      }
     })
 
     for (const path of UNKNOWN_PATHS) {

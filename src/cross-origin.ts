@@ -1,0 +1,48 @@
+import cors from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/** Seconds for which a browser may remember what it was allowed. */
+const CACHE_TIME = 600
+
+/** Lets the pages of these origins call the service; `*` stands for all. */
+export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  const isForAll = origins.includes('*')
+  await app.register(cors, {
+    delegator: ({ headers }, done) => {
+      const { origin } = headers
+      done(null, {
+        origin: origin !== undefined && isListed(origins, origin) && (isForAll ? '*' : origin),
+        preflight: headers['access-control-request-method'] !== undefined,
+        strictPreflight: false,
+        methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+        allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Search-Index', 'X-Total-Count'],
+        maxAge: CACHE_TIME,
+      })
+    },
+  })
+}
+
+/**
+ * Whether a page of another origin, which is not among those allowed, made the browser send this. A browser sends such
+ * a request although the page may not read the answer. Programs other than browsers send neither header.
+ */
+export function isFromForeignPage({ headers, host }: FastifyRequest, allowed: readonly string[]): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (origin !== undefined && isListed(allowed, origin)) return false
+  // Browsers send it over HTTPS and to this machine. No page can change it, and no proxy does.
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
+  return origin !== undefined && !isOriginOf(host, origin)
+}
+
+/** Whatever the scheme, because a proxy may have added TLS. The origin `null` is that of no host. */
+function isOriginOf(host: string, origin: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const { protocol, host: originHost } = new URL(origin)
+  const own = `${protocol}//${host}`
+  return URL.canParse(own) && new URL(own).host === originHost
+}
+
+function isListed(origins: readonly string[], origin: string): boolean {
+  return origins.includes('*') || origins.includes(origin)
+}
