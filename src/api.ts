@@ -28,6 +28,7 @@ import type { Store } from './store/store.ts'
 import { walk } from './store/walk.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
 import { framings, wholeLists } from './transfer/write-books.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 export interface Services {
   readonly store: Store
@@ -40,6 +41,9 @@ export interface Services {
 
 /** What of the configuration the endpoints obey. */
 export type ApiSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
+
+/** Bytes that a list has in memory as a rule. */
+const LIST_SIZE = 128 * 1024
 
 /** A browser may keep the book for its user, and has to ask each time whether it is still the same. */
 const REVALIDATED = { 'cache-control': 'private, no-cache' }
@@ -54,6 +58,7 @@ export function registerApi(
   app: FastifyInstance,
   { store, auth, loginLimit, cursors, importLimit }: Services,
   settings: ApiSettings,
+  unsent: UnsentAnswers,
 ): void {
   const authenticated = requireToken(auth)
   const warnOfProxy = proxyWarning(settings)
@@ -153,9 +158,11 @@ export function registerApi(
         announce()
         return Readable.from([])
       }
+      // Before any page is read. What the list really takes is known with its first pages.
+      if (!unsent.hold(reply, LIST_SIZE)) throw failure.unavailable
       const whole = asked || format === undefined ? undefined : wholeLists[format]
       const pages = asked ? walk(store, asked.query, after, options) : store.list(whole?.pages)
-      const list = await listing(pages, whole?.framing ?? framing)
+      const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes))
       if (list instanceof Readable) {
         list.once('error', (error) => {
           if (!isAbandoned(error, request))

@@ -37,10 +37,12 @@ export const listText = (page: string, { head, tail, of }: Framing) => head + of
  * one page as a string, a longer one as a stream that reads the next page when the client has taken the last.
  * If a page cannot be read, the promise is rejected, or the stream destroyed once it has begun.
  * @param pages as Store.list makes them.
+ * @param hold is told how many bytes a stream has in memory, as often as that changes.
  */
 export async function listing(
   pages: AsyncIterable<string>,
   framing: Framing = enveloped,
+  hold: (bytes: number) => void = () => {},
 ): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const first = await iterator.next()
@@ -48,20 +50,27 @@ export async function listing(
   const second = await iterator.next()
   if (second.done) return listText(first.value, framing)
   const { head, between, tail, of } = framing
-  const ready = [head + of(first.value), between + of(second.value)]
+  // Bytes, because for a string Node would reserve three times its length until the client has taken it.
+  const ready = [Buffer.from(head + of(first.value)), Buffer.from(between + of(second.value))]
+  // One page waits here, and the one before it for the client.
+  let [before, last] = ready.map(({ length }) => length) as [number, number]
+  hold(before + last)
   return new Readable({
     // Pages are large enough: one ahead of the client is all that a faster answer needs.
     objectMode: true,
     highWaterMark: 1,
     read() {
-      const text = ready.shift()
-      if (text !== undefined) {
-        this.push(text)
+      const page = ready.shift()
+      if (page !== undefined) {
+        this.push(page)
         return
       }
       const readNext = async () => {
         const { done, value } = await iterator.next()
-        this.push(done ? tail : between + of(value))
+        const bytes = Buffer.from(done ? tail : between + of(value))
+        ;[before, last] = [last, bytes.length]
+        hold(before + last)
+        this.push(bytes)
         if (done) this.push(null)
       }
       // A client that takes every page at once would otherwise keep all others waiting. A promise of the page that was

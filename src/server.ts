@@ -1,3 +1,4 @@
+import { ReadStream } from 'node:fs'
 import fastify, {
   errorCodes,
   type FastifyError,
@@ -34,6 +35,7 @@ import { requestId } from './request-id.ts'
 import { collectPaths, literalPath } from './routing.ts'
 import type { TrustProxy } from './setting-values.ts'
 import { StoreUnavailable } from './store/store.ts'
+import { UNCOUNTED, UnsentAnswers } from './unsent-answers.ts'
 import { registerWebPage } from './web-page.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE } = errorCodes
@@ -66,6 +68,9 @@ const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff
  * without any: one that browsers know, such as Basic, would make them ask their user for a password.
  */
 const CHALLENGE = 'Token realm="books"'
+
+/** What a file that is being sent counts as, in bytes: more than it takes, so that few enough are open. */
+const FILE_SIZE = 512 * 1024
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -143,7 +148,8 @@ export async function createServer(
     if (!request.routeOptions.config.streamed) request.headers['content-type'] = undefined
     done()
   })
-  app.addHook('onSend', (request, reply, _payload, done) => {
+  const unsent = new UnsentAnswers()
+  app.addHook('onSend', (request, reply, payload, done) => {
     // So that the client does not send its next request into a connection that is about to end.
     const isStopping = !app.server.listening && !hasWaiting(request.raw)
     // Of a packet with a request to upgrade, Node drops what comes after it.
@@ -151,7 +157,12 @@ export async function createServer(
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
     }
-    done()
+    const size = memoryOf(payload)
+    if (size <= UNCOUNTED || unsent.hold(reply, size)) return done()
+    if (payload instanceof ReadStream) payload.destroy()
+    // What was said of the answer that is not sent.
+    reply.headers(ALWAYS).removeHeader('etag')
+    done(failure.unavailable)
   })
   refuseOverload(app)
   app.setNotFoundHandler(() => {
@@ -175,9 +186,15 @@ export async function createServer(
   await registerOpenApi(app)
   registerHealth(app, services)
   registerWebPage(app)
-  registerApi(app, services, settings)
+  registerApi(app, services, settings, unsent)
   refuseOtherMethods()
   return app
+}
+
+/** Bytes that an answer takes for itself until it is sent. Lists are counted where they are made. */
+function memoryOf(payload: unknown): number {
+  if (typeof payload === 'string') return payload.length
+  return payload instanceof ReadStream ? FILE_SIZE : 0
 }
 
 /** The proxies in a row, counted from here; `true` means the one that connects, since others can be made up. */

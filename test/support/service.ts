@@ -41,13 +41,16 @@ export function assertNoSecrets(output: string): void {
 /**
  * Starts the service in the directory with exactly these settings, none inherited, and gives up its output. The
  * process may end before it listens.
+ * @param wrapper a command that becomes the one that is put behind it.
  */
 export function spawnService(
   cwd: string,
   settings: Record<string, string | undefined>,
   nodeOptions: string[] = [],
+  wrapper: readonly string[] = [],
 ) {
-  const child = spawn(process.execPath, [...nodeOptions, MAIN], {
+  const [file = '', ...args] = [...wrapper, process.execPath, ...nodeOptions, MAIN]
+  const child = spawn(file, args, {
     cwd,
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -69,11 +72,13 @@ export function spawnService(
  * Starts the service on a free port and waits until it listens.
  * @param cwd where its relative paths lead; by default the database is `books.db` there.
  * @param settings beside those of the tests, or instead of them; undefined leaves one unset.
+ * @param wrapper as for spawnService.
  */
 export async function startService(
   cwd: string,
   settings: Record<string, string | undefined> = {},
   nodeOptions: string[] = [],
+  wrapper: readonly string[] = [],
 ): Promise<Service> {
   const { child, output, ended } = spawnService(
     cwd,
@@ -87,6 +92,7 @@ export async function startService(
       ...settings,
     },
     nodeOptions,
+    wrapper,
   )
   const deadline = Date.now() + START_TIME
   for (;;) {

@@ -9,12 +9,14 @@ import { type Service, startService, temporaryDirectory } from './service.ts'
  * before the tests there until after them.
  * @param prepare what to do with it before the first test.
  * @param settings beside those of the tests, or instead of them; or what makes them.
+ * @param wrapper as for spawnService.
  */
 export function useService(
   prepare?: (service: ServiceInUse) => Promise<unknown>,
   settings: Settings | (() => Promise<Settings>) = {},
+  wrapper: readonly string[] = [],
 ): ServiceInUse {
-  const service = new ServiceInUse(settings)
+  const service = new ServiceInUse(settings, wrapper)
   before(async () => {
     await service.start()
     await prepare?.(service)
@@ -25,19 +27,21 @@ export function useService(
 
 type Settings = Record<string, string>
 
-class ServiceInUse {
+export class ServiceInUse {
   readonly #directory = temporaryDirectory()
   readonly #settings: Settings | (() => Promise<Settings>)
+  readonly #wrapper: readonly string[]
   #service: Service | undefined
   #token = ''
 
-  constructor(settings: Settings | (() => Promise<Settings>)) {
+  constructor(settings: Settings | (() => Promise<Settings>), wrapper: readonly string[]) {
     this.#settings = settings
+    this.#wrapper = wrapper
   }
 
   async start(): Promise<void> {
     const settings = typeof this.#settings === 'function' ? await this.#settings() : this.#settings
-    this.#service = await startService(this.#directory.path, settings)
+    this.#service = await startService(this.#directory.path, settings, [], this.#wrapper)
     this.#token = await logIn(this.url)
   }
 

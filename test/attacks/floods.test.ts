@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { Crowd } from '../support/crowd.ts'
+import { bePolite } from '../support/polite-client.ts'
+import { head } from '../support/raw-socket.ts'
+import { type ServiceInUse, useService } from '../support/use-service.ts'
+
+const MIB = 1024 * 1024
+
+/** Longest answer to the client beside an attack, in milliseconds: far more than it takes on a machine at work. */
+const SLOWEST = 5000
+
+/** How long an attack may take to show an effect, in milliseconds. */
+const PATIENCE = 15_000
+
+const skip = existsSync('/proc/self/status') ? false : 'needs /proc to see the memory of another process'
+
+const service = useService((started) => started.createBook())
+
+/** Waits for an effect of the attack, which without a defence never comes: then the memory tells. */
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + PATIENCE
+  while (!condition() && Date.now() < deadline) await setTimeout(20)
+}
+
+/** Runs an attack beside a polite client. @returns by how much the memory rose at most, in MiB. */
+async function rise(t: TestContext, service: ServiceInUse, attack: () => Promise<void>): Promise<number> {
+  const stop = new AbortController()
+  const before = service.memory('VmRSS')
+  let peak = before
+  const watch = setInterval(() => {
+    peak = Math.max(peak, service.memory('VmRSS'))
+  }, 20)
+  const polite = bePolite(service.url, service.token, stop.signal)
+  try {
+    await attack()
+  } finally {
+    clearInterval(watch)
+    stop.abort()
+  }
+  const mib = Math.round((peak - before) / MIB)
+  const report = await polite
+  t.diagnostic(`the memory rose by ${mib} MiB; beside it: ${report}`)
+  assert.deepEqual(report.failures, [])
+  for (const kind of ['read', 'write', 'query', 'health'] as const) {
+    assert.ok(report.max(kind) < SLOWEST, String(report))
+  }
+  return mib
+}
+
+const begun = (size: number) => `{"title":"${'x'.repeat(size - 11)}`
+
+describe('bodies that do not end', { skip }, () => {
+  it('of logins of a megabyte, without a token, are refused', async (t) => {
+    const many = 300
+    const text = head('POST /token', `Content-Length: ${MIB}`) + begun(MIB)
+    const mib = await rise(t, service, async () => {
+      using crowd = new Crowd()
+      await crowd.join(service.url, many, (socket) => socket.write(text))
+      await until(() => crowd.statuses().get(413) === many)
+      await setTimeout(1000)
+      t.diagnostic(JSON.stringify([...crowd.statuses()]))
+    })
+    assert.ok(mib < 150, `${mib} MiB`)
+  })
+
+  it('of books of a megabyte are read as long as there is room, and the others refused', async (t) => {
+    const many = 300
+    const room = 64
+    const fields = [`Authorization: ${service.token}`, `Content-Length: ${MIB}`]
+    const text = head('POST /book', ...fields) + begun(MIB)
+    const mib = await rise(t, service, async () => {
+      using crowd = new Crowd()
+      await crowd.join(service.url, many, (socket) => socket.write(text))
+      const refused = () => crowd.statuses().get(503) ?? 0
+      await until(() => refused() > many - 2 * room)
+      await setTimeout(500)
+      t.diagnostic(`${refused()} of ${many} were refused`)
+      assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
+    })
+    assert.ok(mib < 200, `${mib} MiB`)
+  })
+
+  it('leave room for others when they are gone', async () => {
+    const title = 'x'.repeat(MIB - 100)
+    for (let i = 0; i < 70; i++) await service.createBook({ title, author: 'A', year: i })
+  })
+})
+
+/** What the service logs when it needs the memory of an answer for others, or has none for a new one. */
+const CUT_OR_REFUSED = /"a client was cut that did not take its answer"|"status":503/g
+
+describe('clients that do not take their lists', { skip }, () => {
+  const many = 120
+  const slow = useService(importList, { LOG_LEVEL: 'debug' })
+
+  it(`hold a bounded part of them in memory, and others get theirs: ${many}`, async (t) => {
+    const request = head('GET /books', `Authorization: ${slow.token}`)
+    const mib = await rise(t, slow, async () => {
+      using crowd = new Crowd()
+      for (let i = 0; i < many; i += 10) {
+        await crowd.join(slow.url, 10, (socket) => socket.write(request), false)
+        await setTimeout(100)
+      }
+      const count = () => slow.output().match(CUT_OR_REFUSED)?.length ?? 0
+      await until(() => count() >= 20)
+      t.diagnostic(`${count()} were cut or refused`)
+      const response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })
+      assert.equal(((await response.json()) as { data: unknown[] }).data.length, BOOKS)
+    })
+    assert.ok(mib < 170, `${mib} MiB`)
+  })
+})
+
+const BOOKS = 40
+
+/** A list of 16 MB: more than what the system takes for a client that does not read. */
+async function importList({ url, token }: ServiceInUse): Promise<void> {
+  const title = 'x'.repeat(400_000)
+  const lines = Array.from({ length: BOOKS }, (_, year) => JSON.stringify({ title, author: 'A', year }))
+  const headers = { authorization: token, 'content-type': 'application/x-ndjson' }
+  const response = await fetch(`${url}/books/import`, { method: 'POST', headers, body: lines.join('\n') })
+  assert.equal(response.status, 200)
+}
