@@ -42,6 +42,11 @@ export function oneAtATime(serve: RequestListener): RequestListener {
   }
 }
 
+/** Whether a request of the connection is being answered. */
+export function isBusy(socket: Socket): boolean {
+  return turnsOf.get(socket)?.busy === true
+}
+
 /** Whether the client has sent more requests on the connection of this one. */
 export function hasWaiting({ socket }: IncomingMessage): boolean {
   return (turnsOf.get(socket)?.waiting.length ?? 0) > 0

@@ -21,6 +21,7 @@ import {
   refuseUnroutable,
   serveThrough,
 } from './connection.ts'
+import { limitConnections } from './connection-limit.ts'
 import { allowOrigins } from './cross-origin.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import { registerHealth } from './health.ts'
@@ -119,6 +120,7 @@ export async function createServer(
     },
   })
   refuseUnroutable(app.server, app.routing)
+  limitConnections(app.server, app.log)
   serveThrough(app.server, (serve) => oneAtATime(order.inOrder(serve)))
   app.addHook('onRequest', (request, reply, done) => {
     noteRequest(request.raw)
