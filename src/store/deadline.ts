@@ -2,11 +2,11 @@ import { StoreUnavailable } from './store.ts'
 
 /**
  * @param signal ends the wait.
- * @returns whether the work is done in so many milliseconds.
+ * @returns whether the work comes to `true` within so many milliseconds.
  * @throws the reason of the signal; what the work throws by then.
  */
-export async function isDoneWithin(
-  work: Promise<unknown>,
+export async function isTrueWithin(
+  work: Promise<boolean>,
   milliseconds: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -15,7 +15,7 @@ export async function isDoneWithin(
   const timer = setTimeout(() => resolve(false), milliseconds)
   const abandon = () => reject(signal?.reason)
   signal?.addEventListener('abort', abandon)
-  return await Promise.race([work.then(() => true), promise]).finally(() => {
+  return await Promise.race([work, promise]).finally(() => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', abandon)
   })

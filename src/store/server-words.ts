@@ -1,5 +1,5 @@
 import { wordsOfBook } from '../words.ts'
-import { isDoneWithin } from './deadline.ts'
+import { isTrueWithin } from './deadline.ts'
 
 /** Books that are looked up at once, at most. */
 export const DUE_BOOKS = 200
@@ -94,7 +94,11 @@ export class WordUpkeep {
    */
   async bringUpToDate(time: number, signal?: AbortSignal): Promise<boolean> {
     if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
-      return isDoneWithin(this.#pass(), time, signal)
+      return isTrueWithin(
+        this.#pass().then(() => true),
+        time,
+        signal,
+      )
     this.#begin()
     return false
   }

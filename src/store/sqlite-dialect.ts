@@ -10,6 +10,12 @@ export const IS_WANTED = 'is_wanted'
  */
 export const WANTED = `${IS_WANTED}()`
 
+/**
+ * Words that FTS5 looks up at once at most: to look up a beginning takes it up to 0.15 seconds among a million books, in
+ * which nothing can stop it.
+ */
+const WORDS_AT_ONCE = 2
+
 /** The tables in which queries find books: the books themselves, and their index (sqlite-index.ts). */
 export interface Tables {
   readonly books: boolean
@@ -54,10 +60,26 @@ export function dialectOf({ keys, words }: Tables, skipYears = false): Dialect {
     placeholder: () => '?',
     key: (name) => names[name],
     equals: (name, placeholder) => `${name} = ${placeholder}`,
-    hasWords: (words, whole, bind) => `book_words MATCH ${bind(matching(words, whole))}`,
+    hasWords(words, whole, bind) {
+      if (whole || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, whole))}`
+      // The longest words are mostly the rarest.
+      const sorted = words.toSorted((a, b) => b.length - a.length)
+      const [first = '', ...others] = groups(sorted, WORDS_AT_ONCE).map((some) => bind(matching(some, false)))
+      // The + keeps SQLite from asking FTS5 for each of the ids that it has found.
+      const found = others.map(
+        (some) => `+${id} IN (SELECT rowid FROM book_words WHERE ${WANTED} AND book_words MATCH ${some})`,
+      )
+      return [`book_words MATCH ${first}`, ...found].join(' AND ')
+    },
     lacksWords: (words, bind) =>
       `${id} NOT IN (SELECT rowid FROM book_words WHERE ${WANTED} AND book_words MATCH ${bind(matching(words, true))})`,
   }
+}
+
+function groups(words: readonly string[], size: number): (readonly string[])[] {
+  return Array.from({ length: Math.ceil(words.length / size) }, (_, i) =>
+    words.slice(i * size, (i + 1) * size),
+  )
 }
 
 /** In the language of FTS5. Words have letters, digits and marks only, none of which means anything there. */

@@ -78,8 +78,9 @@ function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boo
 export function countBooks(database: DatabaseSync, filter: BookFilter, isBehind: boolean): number {
   const tables = { ...tablesOf(filter), isBehind }
   const { where, values } = conditionOf(filter, dialectOf(tables))
-  const from = joined(tables)
-  const statement = database.prepare(`SELECT count(*) AS books FROM ${from} WHERE ${WANTED} AND ${where}`)
+  // To count all books takes SQLite 0.04 seconds for a million, if it need not look at each.
+  const condition = values.length === 0 ? where : `${WANTED} AND ${where}`
+  const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${condition}`)
   return Number(statement.get(...values)?.books)
 }
 

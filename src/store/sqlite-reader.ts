@@ -6,8 +6,11 @@ import { StoreUnavailable } from './store.ts'
 /** Questions that may wait; more are turned away at once. */
 const MAX_WAITING = 1000
 
-/** In milliseconds: several times what it takes to count a million books. */
-const RUN_TIME = 10_000
+/** How long a thread may take to start, in milliseconds; several times what it needs. */
+const START_TIME = 1000
+
+/** A question has run for longer than it may. */
+export class QueryTooLong extends StoreUnavailable {}
 
 type Answer = Exclude<ReaderAnswer, { error: Error }>
 
@@ -33,7 +36,7 @@ export class SqliteReader {
    * @param path of a database file that has its schema.
    * @param runTime that a question may take once it has its turn, in milliseconds.
    */
-  constructor(path: string, runTime: number = RUN_TIME) {
+  constructor(path: string, runTime: number) {
     this.#path = path
     this.#runTime = runTime
   }
@@ -41,7 +44,7 @@ export class SqliteReader {
   /**
    * @param wait for its turn at most, in milliseconds.
    * @param signal gives the question up.
-   * @throws StoreUnavailable when it has waited or run for too long, or at once when too many wait already; the reason
+   * @throws QueryTooLong; StoreUnavailable when it has waited for too long, or at once when too many wait already; the reason
    * of the signal.
    */
   async ask(
@@ -56,7 +59,7 @@ export class SqliteReader {
     const pending: Pending = {
       message,
       ...Promise.withResolvers<Answer>(),
-      timer: setTimeout(() => this.#abandon(pending, tooLong('waited')), wait),
+      timer: setTimeout(() => this.#abandon(pending, waitedTooLong()), wait),
     }
     const abandon = () => this.#abandon(pending, signal?.reason)
     signal?.addEventListener('abort', abandon)
@@ -93,7 +96,8 @@ export class SqliteReader {
     this.#waiting.delete(next)
     this.#asked = next
     clearTimeout(next.timer)
-    next.timer = setTimeout(() => this.#abandon(next, tooLong('run')), this.#runTime)
+    const time = this.#thread === undefined ? START_TIME + this.#runTime : this.#runTime
+    next.timer = setTimeout(() => this.#abandon(next, ranTooLong()), time)
     this.#thread ??= this.#start()
     this.#thread.post(next.message)
   }
@@ -120,4 +124,5 @@ export class SqliteReader {
   }
 }
 
-const tooLong = (what: 'waited' | 'run') => new StoreUnavailable(`the query has ${what} for too long`)
+const waitedTooLong = () => new StoreUnavailable('the query has waited for too long')
+const ranTooLong = () => new QueryTooLong('the query has run for too long')

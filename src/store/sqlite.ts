@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book, BookChanges, NewBook } from '../book.ts'
 import type { BookFilter, BookQuery, Position } from '../book-query.ts'
-import { isDoneWithin } from './deadline.ts'
+import { isTrueWithin } from './deadline.ts'
 import { makeDirectory } from './files.ts'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
 import { attempt } from './sqlite-failure.ts'
@@ -10,7 +10,7 @@ import type { Row, Write } from './sqlite-group-commit.ts'
 import { importIntoSqlite } from './sqlite-import.ts'
 import { SqliteList } from './sqlite-list.ts'
 import { needsIndex } from './sqlite-query.ts'
-import { SqliteReader } from './sqlite-reader.ts'
+import { QueryTooLong, SqliteReader } from './sqlite-reader.ts'
 import type { Question } from './sqlite-reader-thread.ts'
 import { ensureSchema, schemaVersion } from './sqlite-schema.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
@@ -27,10 +27,14 @@ import {
   StoreNotOpened,
 } from './store.ts'
 
-/**
- * How long a query waits in all, for its turn and for an index that is not far behind, in milliseconds.
- */
+/** How long a query waits in all, for its turn and for an index that is not far behind, in milliseconds. */
 const WAIT_TIME = 4000
+
+/** How long the first attempt at a query may run, in milliseconds. Most need a fraction of it. */
+const SHORT_TIME = 100
+
+/** How long a query may run, in milliseconds: several times what it takes to count a million books. */
+const RUN_TIME = 10_000
 
 /**
  * Opens or creates the database file, its directory included.
@@ -63,9 +67,12 @@ export function openSqlite(path: string): Store {
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #writer: SqliteWriter
-  /** Pages that an index gives at once have a thread of their own, so that they do not wait behind what takes long. */
+  /** Answers pages without words: an index gives them at once. */
   readonly #pages: SqliteReader
+  /** Answers searches and counts. */
   readonly #searches: SqliteReader
+  /** Answers what took the others too long. */
+  readonly #longQueries: SqliteReader
   readonly #path: string
   readonly #snapshot: SqliteSnapshot
   #indexing: Promise<void> | undefined
@@ -81,8 +88,9 @@ class SqliteStore implements Store {
     this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
     this.#list = new SqliteList(database)
     this.#writer = new SqliteWriter(path)
-    this.#pages = new SqliteReader(path)
-    this.#searches = new SqliteReader(path)
+    this.#pages = new SqliteReader(path, SHORT_TIME)
+    this.#searches = new SqliteReader(path, SHORT_TIME)
+    this.#longQueries = new SqliteReader(path, RUN_TIME)
   }
 
   async create({ title, author, year }: NewBook): Promise<Book> {
@@ -109,18 +117,18 @@ class SqliteStore implements Store {
     bounds: PageBounds,
     options?: QueryOptions,
   ): Promise<Page> {
-    const reader = query.filter.words === undefined ? this.#pages : this.#searches
     const question = { kind: 'page', query, after, bounds } as const
-    return (await this.#ask(reader, question, needsIndex(query), options)) as Page
+    const reader = query.filter.words === undefined ? this.#pages : this.#searches
+    return (await this.#query(reader, question, needsIndex(query), options)) as Page
   }
 
   async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
     const needsIndex = Object.keys(filter).length > 0
-    return (await this.#ask(this.#searches, { kind: 'count', filter }, needsIndex, options)) as number
+    return (await this.#query(this.#searches, { kind: 'count', filter }, needsIndex, options)) as number
   }
 
   async statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
-    return (await this.#ask(this.#searches, { kind: 'statistics', filter }, true, options)) as Statistics
+    return (await this.#query(this.#searches, { kind: 'statistics', filter }, true, options)) as Statistics
   }
 
   async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
@@ -147,13 +155,14 @@ class SqliteStore implements Store {
   }
 
   load() {
-    return { ...this.#writer.load(), queries_waiting: this.#pages.waiting + this.#searches.waiting }
+    const queries_waiting = this.#readers.reduce((sum, { waiting }) => sum + waiting, 0)
+    return { ...this.#writer.load(), queries_waiting }
   }
 
   /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
-    await Promise.all([this.#writer.close(), this.#pages.close(), this.#searches.close()])
+    await Promise.all([this.#writer, ...this.#readers].map((each) => each.close()))
     this.#database.close()
   }
 
@@ -163,6 +172,25 @@ class SqliteStore implements Store {
       return await this.#writer.write(write)
     } finally {
       this.#snapshot.end()
+    }
+  }
+
+  get #readers(): SqliteReader[] {
+    return [this.#pages, this.#searches, this.#longQueries]
+  }
+
+  /** Begins anew on another thread what takes long, so that a short query waits for no long one. */
+  async #query(
+    reader: SqliteReader,
+    question: Question,
+    needsIndex: boolean,
+    options?: QueryOptions,
+  ): Promise<Page | Statistics | number> {
+    try {
+      return await this.#ask(reader, question, needsIndex, options)
+    } catch (error) {
+      if (!(error instanceof QueryTooLong)) throw error
+      return await this.#ask(this.#longQueries, question, needsIndex, options)
     }
   }
 
@@ -177,7 +205,12 @@ class SqliteStore implements Store {
     try {
       let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal)
       if (answer === 'behind') {
-        const isIndexed = await isDoneWithin(this.#writer.index(), end - Date.now(), signal)
+        // An index that cannot follow, as on a full disk, is no reason to refuse what it has.
+        const following = this.#writer.index().then(
+          () => true,
+          () => false,
+        )
+        const isIndexed = await isTrueWithin(following, end - Date.now(), signal)
         answer = await reader.ask(question, isIndexed ? 'none' : 'as it is', WAIT_TIME, signal)
       }
       if (answer === 'behind') throw new Error('a question was not answered')
