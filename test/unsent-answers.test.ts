@@ -1,23 +1,27 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { UnsentAnswers } from '../src/unsent-answers.ts'
 
 const MIB = 1024 * 1024
 
-/** More than what the system takes for a client that reads nothing. */
-const SIZE = 32 * MIB
+/** More than what the system takes for a client that reads nothing: at times it takes some 40 MB. */
+const SIZE = 64 * MIB
 
 const BODY = Buffer.alloc(SIZE)
 
 const LIMITS = { budget: 4 * SIZE, rate: { bytes: MIB, time: 1000 }, patience: 100, interval: 20 }
 
+/** … without a rate that counts within the time of a test. */
+const NO_RATE = { ...LIMITS, rate: { ...LIMITS.rate, time: 60_000 } }
+
 let server: Server
 let unsent: UnsentAnswers
 const begun: ServerResponse[] = []
+const clients: Socket[] = []
 before(async () => {
   server = createServer((_request, response) => begun.push(response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -25,6 +29,9 @@ before(async () => {
 beforeEach(() => {
   unsent = new UnsentAnswers(LIMITS)
   begun.length = 0
+})
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy()
 })
 after(() => {
   server.closeAllConnections()
@@ -38,6 +45,7 @@ const replyOf = (raw: ServerResponse) =>
 async function request() {
   const count = begun.length
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  clients.push(client)
   client.on('error', () => {}).pause()
   client.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n')
   while (begun.length === count) await setTimeout(1)
@@ -57,7 +65,7 @@ const isCut = ({ connection }: { connection: Socket | null }) => connection?.des
 
 describe('the memory of answers that are not taken', () => {
   it('is bounded: with the budget in use a new answer is refused, and none is cut that has just begun', async () => {
-    unsent = new UnsentAnswers({ ...LIMITS, patience: 60_000 })
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const answers = []
     for (let i = 0; i < 6; i++) answers.push(await answered())
     assert.deepEqual(
@@ -68,7 +76,7 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is free again when an answer is taken, or its client is gone', async () => {
-    unsent = new UnsentAnswers({ ...LIMITS, patience: 60_000 })
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const answers = []
     for (let i = 0; i < 4; i++) answers.push(await answered())
     const [first, second] = answers
@@ -82,7 +90,7 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is taken from who has waited longest, once that is long', async () => {
-    unsent = new UnsentAnswers({ ...LIMITS, rate: { ...LIMITS.rate, time: 60_000 } })
+    unsent = new UnsentAnswers(NO_RATE)
     const answers = []
     for (let i = 0; i < 4; i++) answers.push(await answered())
     await setTimeout(2 * LIMITS.patience)
@@ -91,7 +99,7 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is not taken from who reads', async () => {
-    unsent = new UnsentAnswers({ ...LIMITS, rate: { ...LIMITS.rate, time: 60_000 } })
+    unsent = new UnsentAnswers(NO_RATE)
     const [reader, ...others] = [await answered(), await answered(), await answered(), await answered()]
     await setTimeout(2 * LIMITS.patience)
     // Enough for the system to take more.
@@ -108,7 +116,7 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('may grow to twice the budget with answers that have begun, then they are cut', async () => {
-    unsent = new UnsentAnswers({ ...LIMITS, patience: 60_000 })
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const answers = []
     for (let i = 0; i < 4; i++) answers.push(await answered())
     const [first, second] = answers as [Awaited<ReturnType<typeof answered>>, (typeof answers)[number]]
@@ -130,7 +138,7 @@ describe('the least rate', () => {
   it('lets who takes as much have the whole answer', async () => {
     const slow = await answered()
     const others = [await answered(), await answered(), await answered()]
-    const step = 4 * MIB
+    const step = SIZE / 8
     let read = 0
     slow.client.on('data', async (bytes) => {
       const before = read

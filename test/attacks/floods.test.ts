@@ -107,7 +107,11 @@ describe('clients that do not take their lists', { skip }, () => {
       const count = () => slow.output().match(CUT_OR_REFUSED)?.length ?? 0
       await until(() => count() >= 20)
       t.diagnostic(`${count()} were cut or refused`)
-      const response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })
+      let response: Response
+      do {
+        response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })
+        // The attack may have made the service late, which it tells; then a polite client tries again.
+      } while (response.status === 503 && (await setTimeout(1000, true)))
       assert.equal(((await response.json()) as { data: unknown[] }).data.length, BOOKS)
     })
     assert.ok(mib < 170, `${mib} MiB`)
