@@ -30,6 +30,12 @@ const tagged = {
   headers: { ETag: { type: 'string', description: 'The strong entity tag of the book (RFC 9110 §8.8.3).' } },
 }
 
+const challenged = {
+  headers: {
+    'WWW-Authenticate': { type: 'string', description: 'The challenge (RFC 9110 §11.6.1).' },
+  },
+}
+
 export const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 
 declare module 'fastify' {
@@ -91,7 +97,9 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   }
   for (const [status, answers] of Map.groupBy(failures, ({ status }) => status)) {
     const [first, ...others] = answers
-    if (first !== undefined) response[status] = envelopeSchema([first, ...others], NoData, null)
+    if (first === undefined) continue
+    const schema = envelopeSchema([first, ...others], NoData, null)
+    response[status] = status === 401 ? { ...schema, ...challenged } : schema
   }
   return {
     operationId: endpoint.id,

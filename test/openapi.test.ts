@@ -123,6 +123,14 @@ describe('/openapi.json', () => {
     assert.deepEqual(id?.schema, { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
   })
 
+  it('says that every 401, and nothing else, has a challenge', () => {
+    for (const { responses } of operations()) {
+      for (const [status, { headers }] of Object.entries(responses)) {
+        assert.equal(headers?.['WWW-Authenticate'] !== undefined, status === '401')
+      }
+    }
+  })
+
   it('says which answers have an entity tag, and that one has nothing else', () => {
     const tagged = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, { responses }]) =>
