@@ -1,4 +1,4 @@
-// Finds the Node.js that npm has installed for this package, and runs it. Works on any Node.js from 18 on.
+// Finds the Node.js that npm has installed for this package, and runs it. This file has to run on Node.js 18.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -85,7 +85,7 @@ function passSignalsOn(child) {
       if (platform !== 'win32') child.kill(signal)
     })
   }
-  // npm runs this in a shell and passes signals to that. Debian's shell ends of them and tells nobody.
+  // npm passes signals to the shell in which it runs this. Debian's shell dies of SIGTERM and passes nothing on.
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
   const check = setInterval(() => {

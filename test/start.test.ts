@@ -40,6 +40,12 @@ describe('the pinned Node.js is found by its package', () => {
     }
   }
 
+  it('by the unit of docs/operations.md', () => {
+    const [, name = ''] =
+      /^ExecStart=\S+\/node_modules\/([\w-]+)\/bin\/node /m.exec(read('docs/operations.md')) ?? []
+    assert.ok(name in JSON.parse(read('package.json')).optionalDependencies, name)
+  })
+
   for (const file of ['Dockerfile', '.ci/run']) {
     it(`by ${file}`, () => {
       assert.doesNotMatch(read(file), LINK)

@@ -42,7 +42,7 @@ function installedFor(platform: string, arch: string): string {
   }
 }
 
-/** Packages hold no links, and npm may be set to run no script that would make them. */
+/** Packages hold no links, and `.npmrc` lets npm run no script that would make them. */
 function addLinks(native: string): void {
   let links: { source: string; target: string }[]
   try {
