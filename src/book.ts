@@ -28,6 +28,12 @@ const fields = {
   },
 } as const
 
+/**
+ * Bytes that a book may have as JSON, without its id. A request's body may have as many, so that every book can be
+ * sent; no other way in takes a longer one.
+ */
+export const MAX_BOOK_SIZE = 1024 * 1024
+
 /** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
 export interface NewBook {
   readonly title: string

@@ -10,6 +10,7 @@ import fastify, {
 import { isAbandoned } from './abandoned.ts'
 import { registerApi, type Services } from './api.ts'
 import { readBody } from './body.ts'
+import { MAX_BOOK_SIZE } from './book.ts'
 import type { Config } from './config.ts'
 import {
   answerTo,
@@ -43,7 +44,7 @@ const { FST_ERR_CTP_BODY_TOO_LARGE } = errorCodes
 
 /** Limits on what a client may send; sizes in bytes, times in milliseconds. */
 const LIMITS = {
-  body: 1024 * 1024,
+  body: MAX_BOOK_SIZE,
   headers: 16 * 1024,
   /** From the first byte of a request, or from the connection, to the end of its headers. */
   headersTime: 10_000,

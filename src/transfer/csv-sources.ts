@@ -39,7 +39,7 @@ const SOURCES: readonly KnownSource[] = [
     mayLackYear: true,
     read: (get) => ({
       title: plain(get('Title')),
-      author: joined([get('Author'), ...get('Additional Authors').split(',')]),
+      author: joined([get('Author'), ...names(get('Additional Authors'), ',')]),
       // The first edition, not the one on the reader's shelf.
       year: yearIn(plain(get('Original Publication Year'))) ?? yearIn(plain(get('Year Published'))),
     }),
@@ -50,7 +50,7 @@ const SOURCES: readonly KnownSource[] = [
     mayLackYear: true,
     read: (get) => ({
       title: plain(get('Title')),
-      author: joined([get('Primary Author'), ...get('Secondary Author').split('|')].map(firstNameFirst)),
+      author: joined([get('Primary Author'), ...names(get('Secondary Author'), '|')].map(firstNameFirst)),
       year: yearIn(plain(get('Date'))),
     }),
   },
@@ -60,7 +60,7 @@ const SOURCES: readonly KnownSource[] = [
     mayLackYear: true,
     read: (get) => ({
       title: plain(get('title')),
-      author: joined(get('authors').split('&')),
+      author: joined(names(get('authors'), '&')),
       year: calibreYear(plain(get('pubdate'))),
     }),
   },
@@ -106,9 +106,17 @@ function unwrapped(cell: string): string {
   return /^=".*"$/s.test(cell) ? cell.slice(2, -1) : cell
 }
 
+/** UTF-16 code units. A longer cell is no title or list of names, and its spaces and separators stay as they are. */
+const MAX_NAMES_LENGTH = 16 * 1024
+
 /** With single spaces: these programs leave gaps where a part of a name is missing. */
 function plain(cell: string): string {
-  return unwrapped(cell).replace(/\s+/g, ' ').trim()
+  const text = unwrapped(cell)
+  return (text.length > MAX_NAMES_LENGTH ? text : text.replace(/\s+/g, ' ')).trim()
+}
+
+function names(cell: string, separator: string): string[] {
+  return cell.length > MAX_NAMES_LENGTH ? [cell] : cell.split(separator)
 }
 
 /** Several authors as one text, each once. */

@@ -1,3 +1,4 @@
+import { MAX_BOOK_SIZE } from '../book.ts'
 import { decode } from './decode.ts'
 import { ImportRefused } from './import-report.ts'
 
@@ -7,8 +8,8 @@ export interface Line {
   readonly text: string
 }
 
-/** UTF-16 code units that a line may have: more than a book can, with every character escaped. */
-const MAX_LINE = 8 * 1024 * 1024
+/** UTF-16 code units that a line may have: the longest book, and the id that is in an export. */
+const MAX_LINE = MAX_BOOK_SIZE + 1024
 
 /**
  * The lines of a file that are not blank, in the groups in which they arrive.
@@ -17,13 +18,21 @@ const MAX_LINE = 8 * 1024 * 1024
 export async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[], void> {
   let number = 1
   let rest = ''
-  const take = (texts: readonly string[]): Line[] =>
-    texts.map((text) => ({ line: number++, text })).filter(({ text }) => /[^ \t\r]/.test(text))
   for await (const text of decode(bytes)) {
-    const parts = (rest + text).split('\n')
-    rest = parts.pop() ?? ''
-    if (rest.length > MAX_LINE) throw new ImportRefused(`line ${number + parts.length}: is too long`)
-    yield take(parts)
+    const group: Line[] = []
+    let start = 0
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = rest + text.slice(start, end)
+      if (!isBlank(line)) group.push({ line: number, text: line })
+      rest = ''
+      start = end + 1
+      number++
+    }
+    yield group
+    rest += text.slice(start)
+    if (rest.length > MAX_LINE) throw new ImportRefused(`line ${number}: is too long`)
   }
-  yield take([rest])
+  if (!isBlank(rest)) yield [{ line: number, text: rest }]
 }
+
+const isBlank = (text: string) => !/[^ \t\r]/.test(text)

@@ -1,10 +1,18 @@
+import { setImmediate } from 'node:timers/promises'
 import type { NewBook } from '../book.ts'
-import { csvRows, type Row } from './csv-rows.ts'
+import type { Row } from './csv-parser.ts'
+import { csvRows } from './csv-rows.ts'
 import { type CsvSource, recognise } from './csv-sources.ts'
 import { bookOf, type FieldFault, isFault } from './fields.ts'
 import type { Format } from './formats.ts'
 import { ImportRefused, type ImportReport } from './import-report.ts'
 import { type Line, lines } from './lines.ts'
+
+/** How long rows are read before others have their turn, in milliseconds; and after how many the clock is looked at. */
+const [TURN, ROWS] = [5, 16]
+
+/** UTF-16 code units that a line may have outside its texts, where each can become an object of its own. */
+const MAX_STRUCTURE = 16 * 1024
 
 /**
  * The books of a file, in groups of bounded size. After the first bad row no more of them come, but the report is
@@ -37,7 +45,7 @@ async function* fromCsv(
       width = header.cells.length
       report.source = source.name
     }
-    yield collect(rows, read, report)
+    yield await collect(rows, read, report)
   }
   if (source === undefined) throw new ImportRefused('the file is empty: not even a line with the columns')
 }
@@ -63,31 +71,53 @@ async function* fromNdjson(
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   report.source = 'this service'
-  for await (const group of lines(bytes)) yield collect(group, bookOfLine, report)
+  for await (const group of lines(bytes)) yield await collect(group, bookOfLine, report)
 }
 
 function bookOfLine({ text }: Line): NewBook | FieldFault {
+  // Nothing else that is no object is parsed: errors, and deep nesting, take long.
+  if (!text.trimStart().startsWith('{')) return { field: null, reason: 'is no JSON object' }
+  if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
+    return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its texts` }
+  }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return { field: null, reason: 'is no JSON' }
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { field: null, reason: 'is no JSON object' }
-  }
   const { title, author, year } = value as Record<string, unknown>
   return bookOf({ title, author, year })
 }
 
+/** How many characters of a JSON text are outside its strings, their quotes included. */
+function structureOf(text: string): number {
+  let count = 0
+  let isWithin = false
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (isWithin && character === '\\') i++
+    else if (character === '"') {
+      isWithin = !isWithin
+      count++
+    } else if (!isWithin) count++
+  }
+  return count
+}
+
 /** Checks rows, counts them, and notes what is wrong with the bad ones. */
-function collect<Each extends { readonly line: number }>(
+async function collect<Each extends { readonly line: number }>(
   rows: readonly Each[],
   read: (row: Each) => NewBook | FieldFault,
   report: ImportReport,
-): NewBook[] {
+): Promise<NewBook[]> {
   const books: NewBook[] = []
-  for (const row of rows) {
+  let begin = performance.now()
+  for (const [index, row] of rows.entries()) {
+    if (index % ROWS === 0 && performance.now() - begin > TURN) {
+      await setImmediate()
+      begin = performance.now()
+    }
     const result = read(row)
     report.rows++
     if (isFault(result)) report.add({ line: row.line, ...result })

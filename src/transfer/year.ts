@@ -12,6 +12,9 @@ const BEFORE_OUR_ERA = new RegExp(
 /** The time of day after an ISO 8601 date. Its offset from UTC may have four digits too. */
 const TIME = /(?<=^\d{4}-\d\d-\d\d)(?:T| (?=\d\d:))[\d:.,]+ ?(?:Z|[-+][\d:]+)?$/i
 
+/** UTF-16 code units. A longer text is no date. */
+const MAX_DATE_LENGTH = 1000
+
 /**
  * The year in a cell of another program's file, or undefined if it is unknown. A wrong year is worse than none.
  * A cell that is an integer is that year: `8`, `-750`, `750 BC`, and `1965.0` from a spreadsheet. Otherwise the year
@@ -20,6 +23,7 @@ const TIME = /(?<=^\d{4}-\d\d-\d\d)(?:T| (?=\d\d:))[\d:.,]+ ?(?:Z|[-+][\d:]+)?$/
  * @param text of the cell, without spaces around it.
  */
 export function yearIn(text: string): number | undefined {
+  if (text.length > MAX_DATE_LENGTH) return undefined
   const whole = parseYear(text.replace(/\.0$/, '').replace(YEAR_BC, '-$1').replace(/^−/, '-'))
   if (Number.isSafeInteger(whole)) return whole
   const date = text.replace(TIME, '')

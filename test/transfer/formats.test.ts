@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import { NewBook } from '../../src/book.ts'
+import { MAX_BOOK_SIZE, NewBook } from '../../src/book.ts'
 import { bookOf, isFault } from '../../src/transfer/fields.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/transfer/formats.ts'
 import { MAX_FAULTS } from '../../src/transfer/import-report.ts'
@@ -55,6 +55,24 @@ for (const format of FORMATS) {
       assert.equal(error, `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`)
     })
 
+    for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {
+      it(`are read up to the size that POST /book takes: ${what}`, async () => {
+        const frame = JSON.stringify({ title: '', author: '', year: 1 }).length
+        const size = Buffer.byteLength(JSON.stringify(unit)) - 2
+        const count = Math.floor((MAX_BOOK_SIZE - frame) / size)
+        const author = 'A'.repeat(MAX_BOOK_SIZE - frame - count * size)
+        const longest = { title: unit.repeat(count), author, year: 1 }
+        const { books, error } = await readFile(await write([longest], format), format)
+        assert.equal(error, undefined)
+        assert.deepEqual(books, [longest])
+        const longer = { ...longest, author: `${author}A` }
+        const { books: none, report } = await readFile(await write([longer], format), format)
+        assert.deepEqual(none, [])
+        const reason = `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`
+        assert.deepEqual(report.faults, [{ line: format === 'csv' ? 2 : 1, field: 'title', reason }])
+      })
+    }
+
     it('have to be in UTF-8', async () => {
       const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
       assert.deepEqual(books, [])
@@ -103,6 +121,8 @@ describe('our own CSV', () => {
     'T,A,': 'line 2: year: is no whole number within ±9007199254740991',
     'T,A,9007199254740992': 'line 2: year: is no whole number within ±9007199254740991',
     'T,A\0,5': 'line 2: author: has a NUL character',
+    '"T\n"x\n,A,5': 'line 2: a quote stands where none may be, or is not closed',
+    '"': 'line 2: a quote stands where none may be, or is not closed',
   })) {
     it(`refuses ${JSON.stringify(row)}: ${reason}`, async () => {
       const { error } = await readFile(`title,author,year\n${row}\n`, 'csv')
@@ -126,6 +146,48 @@ describe('our own CSV', () => {
     assert.equal(error, 'line 3: the row is too long; is a quote not closed?')
   })
 
+  for (const [what, text, book] of [
+    ['a quote within a field', '6" nails,"A ""B""",1', { title: '6" nails', author: 'A "B"', year: 1 }],
+    ['white space after a closing quote', '"T" ,"A"\r,"1"\t', { title: 'T', author: 'A', year: 1 }],
+    ['a line of an empty field in quotes', '""\nT,A,1', { title: 'T', author: 'A', year: 1 }],
+  ] as const) {
+    it(`is read with ${what}`, async () => {
+      for (const length of [1, 2, 3, 1000]) {
+        const { error, books } = await readFile(`title,author,year\n${text}\n`, 'csv', length)
+        assert.deepEqual([error, books], [undefined, [book]])
+      }
+    })
+  }
+
+  it('with tabs, has quotes around a field only if all those within are doubled', async () => {
+    const many = '""'.repeat(20_000)
+    const rows = ['"a""b"', '"a"b"', '"a"""b"', `"${many}"`, `"${many}x"${many}"`]
+    const { books } = await readFile(`title\tauthor\tyear\n${rows.join('\tA\t1\n')}\tA\t1\n`, 'csv')
+    const titles = ['a"b', '"a"b"', '"a"""b"', '"'.repeat(20_000), `"${many}x"${many}"`]
+    assert.deepEqual(
+      books.map(({ title }) => title),
+      titles,
+    )
+  })
+
+  it('counts the lines of every row, also of a bad one', async () => {
+    const rows = ['"a\n\r\nb",A,x', 'lone\nbreak,A,x', '', '"c"d\r\n",A,x', 'T,A,x']
+    const text = `title,author,year\r\n${rows.join('\r\n')}\r\n`
+    for (const length of [1, 2, 3, 1000]) {
+      const { report } = await readFile(text, 'csv', length)
+      assert.deepEqual(
+        report.faults.map(({ line }) => line),
+        [2, 5, 8, 10],
+      )
+    }
+  })
+
+  it('refuses a row of more fields than any program exports, and a first line that does not end', async () => {
+    const { error } = await readFile(`title,author,year\nT,A,1\n${','.repeat(1_000_000)}`, 'csv')
+    assert.equal(error, 'line 3: the row has more than 1000 fields')
+    assert.equal((await readFile('x'.repeat(3_000_000), 'csv')).error, 'line 1: the row is too long')
+  })
+
   it('has the examples', async () => {
     const { books, error } = await readFile(readFileSync(EXAMPLES), 'csv')
     assert.equal(error, undefined)
@@ -137,6 +199,8 @@ describe('our own CSV', () => {
 describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
     '{"title":': 'is no JSON',
+    '{"title":1}{': 'is no JSON',
+    x: 'is no JSON object',
     '[]': 'is no JSON object',
     null: 'is no JSON object',
     '{"author":"A","year":1}': 'title: is missing',
@@ -150,6 +214,18 @@ describe('NDJSON', () => {
       assert.equal(error, `1 of 1 rows cannot be stored; line 2: ${reason}`)
     })
   }
+})
+
+it('NDJSON is refused if a line has much beside its texts, or is longer than a book may be', async () => {
+  const text = JSON.stringify({ title: '\\"[', author: '[],"'.repeat(100_000), year: 1 })
+  assert.equal((await readFile(text, 'ndjson')).error, undefined)
+  const values = `{"title":"T","author":"A","year":1,"x":[${'[],'.repeat(100_000)}1]}`
+  assert.match(
+    (await readFile(values, 'ndjson')).error ?? '',
+    /line 1: has more than 16384 characters outside/,
+  )
+  const { error } = await readFile(`\n{"title":"${'x'.repeat(2_000_000)}`, 'ndjson')
+  assert.equal(error, 'line 2: is too long')
 })
 
 describe('exports of other programs', () => {

@@ -1,0 +1,199 @@
+import { ImportRefused } from './import-report.ts'
+
+/** A row of a CSV file. */
+export interface Row {
+  /** Where it begins, from 1. */
+  readonly line: number
+  readonly cells: readonly string[]
+  /** Whether a quote in it stands where none may be. */
+  readonly isMalformed: boolean
+}
+
+/** UTF-16 code units that a row may have: twice as many as a book, because there may be columns that are ignored. */
+export const MAX_ROW = 2 * 1024 * 1024
+
+/** More than any program exports. */
+const MAX_CELLS = 1000
+
+const QUOTE = 0x22
+
+/** Where in a field the parser is. */
+type State = 'start' | 'plain' | 'quoted' | 'closed'
+
+/**
+ * Reads the rows of a CSV file (RFC 4180) that comes in parts. It looks at each part only once, so the time for a file
+ * is proportional to its length, whatever it holds. A quote within a field without quotes is an ordinary character.
+ * White space after a closing quote does not matter. Empty lines are passed over.
+ */
+export class CsvParser {
+  /** Programs that write tabs put no quotes around a field, and do not double those in it. */
+  readonly #isTabular: boolean
+  readonly #delimiter: string
+  readonly #newline: string
+  /** The end of the last part, if its meaning depends on what follows. */
+  #rest = ''
+  /** The line that the parser has reached, and the one on which the row begins. */
+  #line = 1
+  #begin = 1
+  /** The unfinished row: its length in earlier parts, its complete fields, and the beginning of the next field. */
+  #length = 0
+  #cells: string[] = []
+  #field = ''
+  #state: State = 'start'
+  #isMalformed = false
+
+  /** @param header the first line. The others end as it does, and tabs in it mean that tabs separate the fields. */
+  constructor(header: string) {
+    this.#isTabular = header.includes('\t')
+    this.#delimiter = this.#isTabular ? '\t' : ','
+    this.#newline = header.endsWith('\r') ? '\r\n' : '\n'
+  }
+
+  /**
+   * @param isEnd whether this is the last part.
+   * @returns the rows that are complete now.
+   * @throws ImportRefused for a row that is too long or has too many fields.
+   */
+  push(part: string, isEnd: boolean): Row[] {
+    const all = this.#rest + part
+    // It may be half of a line break.
+    const isCut = !isEnd && this.#newline === '\r\n' && all.endsWith('\r')
+    const text = isCut ? all.slice(0, -1) : all
+    const nextDelimiter = finder(text, this.#delimiter)
+    const nextNewline = finder(text, this.#newline)
+    const nextQuote = this.#isTabular ? () => text.length : finder(text, '"')
+    const rows: Row[] = []
+    let at = 0
+    let start = 0
+    const endRow = (end: number) => {
+      this.#line += lineBreaks(text, start, end)
+      const row = this.#takeRow()
+      if (row !== undefined) rows.push(row)
+      start = at = end
+    }
+    reading: while (at < text.length) {
+      switch (this.#state) {
+        case 'start': {
+          const end = nextNewline(at)
+          if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
+            // Most rows are whole and have no quotes. An empty line is none.
+            if (end > at) this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
+            this.#field = this.#cells.pop() ?? ''
+            endRow(end + this.#newline.length)
+          } else if (nextQuote(at) === at) {
+            this.#state = 'quoted'
+            at++
+          } else this.#state = 'plain'
+          break
+        }
+        case 'plain': {
+          const end = Math.min(nextDelimiter(at), nextNewline(at))
+          this.#field += text.slice(at, end)
+          at = end
+          if (end === text.length) break
+          if (end === nextNewline(at)) endRow(end + this.#newline.length)
+          else {
+            this.#endField()
+            at++
+          }
+          break
+        }
+        case 'quoted': {
+          let end = nextQuote(at)
+          const first = end
+          while (text.charCodeAt(end + 1) === QUOTE) end = nextQuote(end + 2)
+          const part = text.slice(at, end)
+          this.#field += end === first ? part : halved(part)
+          at = end
+          if (end === text.length) break
+          // It may be the first of two.
+          if (end + 1 === text.length && !isEnd) break reading
+          this.#state = 'closed'
+          at++
+          break
+        }
+        case 'closed':
+          if (nextNewline(at) === at) endRow(at + this.#newline.length)
+          else if (nextDelimiter(at) === at) {
+            this.#endField()
+            at++
+          } else if (/\s/.test(text.charAt(at))) at++
+          else {
+            this.#isMalformed = true
+            this.#state = 'quoted'
+          }
+      }
+    }
+    this.#line += lineBreaks(text, start, at)
+    this.#length += at - start
+    this.#rest = all.slice(at)
+    if (isEnd && (this.#cells.length > 0 || this.#state !== 'start')) {
+      this.#isMalformed ||= this.#state === 'quoted'
+      const row = this.#takeRow()
+      if (row !== undefined) rows.push(row)
+    }
+    if (this.#length > MAX_ROW) throw this.#refusal('is too long; is a quote not closed?')
+    return rows
+  }
+
+  #endField(): void {
+    this.#cells.push(this.#field)
+    this.#field = ''
+    this.#state = 'start'
+    if (this.#cells.length > MAX_CELLS) throw this.#refusal(`has more than ${MAX_CELLS} fields`)
+  }
+
+  /** Ends the row. @returns it, unless it is an empty line. */
+  #takeRow(): Row | undefined {
+    this.#endField()
+    const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
+    const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
+    const row = { line: this.#begin, cells, isMalformed: this.#isMalformed }
+    this.#begin = this.#line
+    this.#length = 0
+    this.#cells = []
+    this.#isMalformed = false
+    return isEmpty ? undefined : row
+  }
+
+  #refusal(reason: string): ImportRefused {
+    return new ImportRefused(`line ${this.#begin}: the row ${reason}`)
+  }
+}
+
+/**
+ * @returns where something stands next in the text, at a position or after it, or else the length of the text. The
+ *   positions that are asked for may only rise: so the text is searched once.
+ */
+function finder(text: string, what: string): (from: number) => number {
+  let found = -1
+  return (from) => {
+    if (found < from) {
+      const index = text.indexOf(what, from)
+      found = index === -1 ? text.length : index
+    }
+    return found
+  }
+}
+
+function lineBreaks(text: string, start: number, end: number): number {
+  let count = 0
+  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
+  return count
+}
+
+/** A spreadsheet does put quotes around a field. */
+function unquoted(cell: string): string {
+  if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
+  const text = cell.slice(1, -1)
+  if (!text.includes('"')) return text
+  // In parts, because each pair of quotes becomes an object for a while.
+  const parts = text.match(/(?:[^"]|""){1,10000}/g) ?? []
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  return length === text.length ? parts.map(halved).join('') : cell
+}
+
+/** @param text in which all quotes are doubled. Where there are many, replaceAll() takes 20 times as long. */
+function halved(text: string): string {
+  return text.split('""').join('"')
+}
