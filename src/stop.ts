@@ -1,15 +1,19 @@
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { Server, type Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { onStopSignal } from './stop-signal.ts'
 
 /** How long requests in flight may take to finish after a signal to stop, in milliseconds. */
 const GRACE = 5000
 
-/** After which the process ends whatever is left, such as a database server that does not let go; milliseconds. */
+/** After which the process ends whatever is left, such as a statement of SQLite that goes on; milliseconds. */
 const LIMIT = 8000
+
+/** How long threads may take to end then, in milliseconds. */
+const THREAD_TIME = 500
 
 /** How long connections are accepted that the system has made before the signal, if they are many; milliseconds. */
 const ACCEPT_TIME = 500
@@ -23,6 +27,11 @@ const IDLE_CHECK_INTERVAL = 50
  * @param release what requests need until their end.
  */
 export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>): void {
+  const threads = new Set<Worker>()
+  process.on('worker', (thread) => {
+    threads.add(thread)
+    thread.once('exit', () => threads.delete(thread))
+  })
   const connections = new Set<Socket>()
   app.server.on('connection', (socket) => {
     connections.add(socket)
@@ -32,13 +41,24 @@ export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>)
     app.log.info({ signal }, 'stopping')
     setTimeout(() => {
       app.log.warn('stopped without waiting any longer')
-      process.exit()
+      exitAtOnce(threads)
     }, LIMIT).unref()
     if (app.server.listening) await drain(app.server, connections)
     await app.close()
     await release()
     app.log.info('stopped')
   })
+}
+
+/**
+ * Ends the process. `process.exit()` waits for all threads, and nothing interrupts a thread in a statement of SQLite:
+ * so with one that does not end the process kills itself. Every acknowledged write is on the disk by then.
+ */
+async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
+  const ended = Promise.all([...threads].map((thread) => thread.terminate()))
+  await Promise.race([ended, wait(THREAD_TIME)])
+  if (threads.size > 0) process.kill(process.pid, 'SIGKILL')
+  process.exit()
 }
 
 /**

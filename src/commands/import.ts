@@ -52,7 +52,7 @@ async function importFile({ dbUrl }: Config, request: Request): Promise<void> {
   const books = readBooks(bytes, format, report)
   try {
     const { added, skipped } = await withStore('DB_URL', dbUrl, (store) =>
-      store.import(books, request),
+      store.import(books, { ...request, signal }),
     ).finally(() => progress.end())
     const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year have the year 0`
     process.stdout.write(`${dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}\n`)

@@ -49,9 +49,11 @@ export async function importIntoServer<Connection>(
   try {
     result = await pool.use((connection) => importWithin(transactionOn(connection), groups, options), {
       time: IMPORT_TIME,
+      ...(options.signal && { signal: options.signal }),
       late: `the import was not finished within ${IMPORT_TIME / HOUR} hours`,
     })
   } catch (error) {
+    options.signal?.throwIfAborted()
     const isUnavailable = faults.isUnavailable(error) || faults.isRolledBack(error)
     if (error instanceof StoreUnavailable || !isUnavailable) throw error
     throw new StoreUnavailable(describeError(error), { cause: error })

@@ -1,7 +1,7 @@
 /**
- * A thread for one import: it writes to the file while the thread that answers requests, and the one that writes for
- * them, go on. Each message is a group of books, answered with null; or a step, answered with the counts, or with
- * 'not empty'; or null, which ends the thread.
+ * A thread for one import. It writes to the file while the thread that answers requests, and the one that writes for
+ * them, go on. Each message is a group of books, answered with null; or a step, answered with the counts, with
+ * 'more' if it is to be asked for again, or with 'not empty'; or null, which ends the thread.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { makeDurable, openConnection } from './sqlite-connection.ts'
@@ -12,8 +12,8 @@ import type { Imported, ImportOptions } from './store.ts'
 export type ImportMessage =
   | Fields
   | { readonly step: 'skip existing' | 'count' }
-  | { readonly step: 'store'; readonly options: ImportOptions }
-export type ImportAnswer = Imported | 'not empty' | null | Failed
+  | { readonly step: 'store'; readonly options: Omit<ImportOptions, 'signal'> }
+export type ImportAnswer = Imported | 'more' | 'not empty' | null | Failed
 
 const database = openConnection(workerData)
 makeDurable(database)
@@ -23,7 +23,7 @@ function answer(message: ImportMessage): Exclude<ImportAnswer, Failed> {
   staging ??= new Staging(database)
   if ('step' in message) {
     if (message.step === 'store') return staging.store(message.options) ?? 'not empty'
-    if (message.step === 'skip existing') staging.skipExisting()
+    if (message.step === 'skip existing' && staging.skipExisting()) return 'more'
     return staging.counts()
   }
   staging.add(message)

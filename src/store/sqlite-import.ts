@@ -22,13 +22,14 @@ type Answer = Exclude<ImportAnswer, Failed>
 export async function importIntoSqlite(
   path: string,
   groups: AsyncIterable<readonly ImportedBook[]>,
-  options: ImportOptions,
+  { signal, ...options }: ImportOptions,
   hold: () => Promise<() => void>,
 ): Promise<Imported> {
   const thread = new ImportThread(path)
   try {
     const asked: Promise<unknown>[] = []
     for await (const group of groups) {
+      signal?.throwIfAborted()
       if (asked.length === AHEAD) await asked.shift()
       const asking = thread.ask(fieldsOf(group))
       // Looked at with a later group, or below.
@@ -36,10 +37,13 @@ export async function importIntoSqlite(
       asked.push(asking)
     }
     for (const asking of asked) await asking
-    if (options.skipExisting) await thread.ask({ step: 'skip existing' })
+    while (options.skipExisting && (await thread.ask({ step: 'skip existing' })) === 'more') {
+      signal?.throwIfAborted()
+    }
     if (options.dryRun) return counts(await thread.ask({ step: 'count' }))
     const release = await hold()
     try {
+      signal?.throwIfAborted()
       return counts(await thread.ask({ step: 'store', options }))
     } finally {
       release()
@@ -58,7 +62,7 @@ function fieldsOf(books: readonly ImportedBook[]): Fields {
 
 function counts(answer: Answer): Imported {
   if (answer === 'not empty') throw new StoreNotEmpty()
-  if (answer === null) throw new Error('an import was not counted')
+  if (answer === null || answer === 'more') throw new Error('an import was not counted')
   return answer
 }
 

@@ -118,6 +118,8 @@ export interface ImportOptions {
   readonly skipExisting?: boolean
   /** Counts what would be stored, and stores nothing. */
   readonly dryRun?: boolean
+  /** Aborted when nobody waits for the import any more. It then ends soon, and throws the reason, unless it is done. */
+  readonly signal?: AbortSignal
   /** Stores the books with their own ids, which rise, in a store that has no book. New books get higher ones. */
   readonly keepIds?: boolean
 }

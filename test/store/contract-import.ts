@@ -92,6 +92,7 @@ export function importContract(open: () => Promise<TestStore>): void {
       { ...BOOK, title: '' },
       { title: 'é'.repeat(600), author: '文字', year: -1 },
       { title: 'x'.repeat(100_000), author: '', year: 0 },
+      { title: 'x'.repeat(100_000), author: 'A', year: 0 },
     ]
     await opened.store.import(groups(there))
     const others = [
@@ -101,17 +102,44 @@ export function importContract(open: () => Promise<TestStore>): void {
       { title: `${'é'.repeat(599)}e`, author: '文字', year: -1 },
       { ...BOOK, title: 'twice' },
       { ...BOOK, title: 'twice' },
+      { title: 'x'.repeat(100_000), author: 'B', year: 0 },
+      { title: 'x'.repeat(100_000), author: 'A', year: 1 },
     ]
     const both = others.flatMap((book, i) => [book, there[i] ?? BOOK])
     const dryRun = await opened.store.import(groups(both, 3), { skipExisting: true, dryRun: true })
-    assert.deepEqual(dryRun, { added: 6, skipped: 6 })
+    assert.deepEqual(dryRun, { added: 8, skipped: 8 })
     assert.deepEqual(await fields(), there)
     assert.deepEqual(await opened.store.import(groups(both, 3), { skipExisting: true }), dryRun)
     assert.deepEqual(await fields(), [...there, ...others])
     const again = await opened.store.import(groups(both, 3), { skipExisting: true })
-    assert.deepEqual(again, { added: 0, skipped: 12 })
+    assert.deepEqual(again, { added: 0, skipped: 16 })
     assert.equal((await fields()).length, there.length + others.length)
   })
+
+  it('passes over many equal books, which are there many times, in a time that does not grow with both', async () => {
+    const books = Array.from({ length: 5000 }, () => BOOK)
+    const importAll = (skipExisting: boolean) => opened.store.import(groups(books), { skipExisting })
+    await importAll(false)
+    const begin = performance.now()
+    assert.deepEqual(await importAll(true), { added: 0, skipped: books.length })
+    assert.ok(performance.now() - begin < 20_000)
+  })
+
+  for (const skipExisting of [false, true]) {
+    it(`ends when nobody waits for it any more, and goes on afterwards; skipping: ${skipExisting}`, async () => {
+      const gone = new AbortController()
+      const reason = new Error('gone')
+      async function* left(): AsyncGenerator<NewBook[]> {
+        yield [BOOK]
+        gone.abort(reason)
+        yield [BOOK]
+      }
+      const importing = opened.store.import(left(), { skipExisting, signal: gone.signal })
+      await assert.rejects(importing, reason)
+      assert.deepEqual(await fields(), [])
+      assert.deepEqual(await opened.store.import(groups([BOOK])), { added: 1, skipped: 0 })
+    })
+  }
 
   it('stores nothing in a dry run', async () => {
     const counts = await opened.store.import(groups([BOOK, BOOK]), { dryRun: true })
