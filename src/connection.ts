@@ -30,7 +30,7 @@ const newest = new WeakMap<Socket, IncomingMessage>()
 /** Requests whose bodies may take longer than others. */
 const unhurried = new WeakSet<IncomingMessage>()
 
-/** Lets the body of a request take as long as it likes, as long as it goes on: the limit of the server is for small ones. */
+/** Lets the body of a request take longer than the server's limit, which is for small ones. Its reader has its own. */
 export function awaitBody(request: IncomingMessage): void {
   unhurried.add(request)
 }

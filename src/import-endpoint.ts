@@ -5,6 +5,7 @@ import { awaitBody, dropRest } from './connection.ts'
 import { envelope, Failure, failure, success } from './envelope.ts'
 import { ImportResult } from './import-result.ts'
 import { partialSchema } from './json-schema.ts'
+import { atLeast } from './least-rate.ts'
 import { parseBoolean, parseQueryString, queryStringOf } from './query-string.ts'
 import type { Imported, Store } from './store/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from './transfer/formats.ts'
@@ -20,6 +21,9 @@ const ImportParameters = partialSchema({
     description: 'Whether to pass over books that are there already, with the same title, author and year.',
   },
 })
+
+/** What a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
+const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
 const NONE: Imported = { added: 0, skipped: 0 }
 
@@ -56,7 +60,7 @@ export function registerImport(
       (request, _reply, done) =>
         done(formatOf(request) === undefined ? failure.unsupportedMediaType : undefined),
     ],
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const { raw } = request
       try {
         const format = formatOf(request)
@@ -65,14 +69,19 @@ export function registerImport(
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
         if (isBusy) throw failure.unavailable
         isBusy = true
+        const gone = new AbortController()
+        const leave = () => gone.abort(failure.badRequest)
+        reply.raw.once('close', leave)
         try {
           awaitBody(raw)
-          return envelope(
-            success.booksImported,
-            await importFile(store, bytesOf(raw, limit), format, options),
-          )
+          const data = await importFile(store, bytesOf(raw, limit), format, {
+            ...options,
+            signal: gone.signal,
+          })
+          return envelope(success.booksImported, data)
         } finally {
           isBusy = false
+          reply.raw.off('close', leave)
         }
       } catch (error) {
         // A client that is still sending reads the answer first.
@@ -93,7 +102,7 @@ async function importFile(
   store: Store,
   bytes: AsyncIterable<Uint8Array>,
   format: Format,
-  options: Options,
+  options: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
   // Loaded only where it is used, for a quick start.
@@ -116,15 +125,16 @@ async function importFile(
   }
 }
 
-/** @throws Failure when there are too many, or the client goes away. */
+/** @throws Failure when there are too many, they come too slowly, or the client goes away. */
 async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
   let size = 0
   try {
     // The answer needs the connection when the rest is not read any more.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      size += (chunk as Uint8Array).length
+    const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
+    for await (const chunk of atLeast(chunks, LEAST_RATE, () => failure.requestTimeout)) {
+      size += chunk.length
       if (size > limit) throw failure.bodyTooLarge
-      yield chunk as Uint8Array
+      yield chunk
     }
   } catch (error) {
     throw error instanceof Failure ? error : failure.badRequest

@@ -219,7 +219,7 @@ function logRequests(app: FastifyInstance): void {
 }
 
 /** What is refused in such a way that the end of the request is not known. */
-const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge])
+const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
 
 /**
  * Undoes that Fastify closes the connection after a body that it did not accept: a client that is still sending
