@@ -66,7 +66,7 @@ export async function importIntoServer<Connection>(
 async function importWithin(
   transaction: ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
-  { skipExisting, dryRun, keepIds }: ImportOptions,
+  { skipExisting, dryRun, keepIds, signal }: ImportOptions,
 ): Promise<{ readonly imported: Imported } | { readonly refused: unknown }> {
   const refuse = async (refused: unknown) => {
     await inTime(transaction.rollback())
@@ -82,6 +82,7 @@ async function importWithin(
       const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
       if ('refused' in next) return refuse(next.refused)
       if (next.done) break
+      signal?.throwIfAborted()
       added += await inTime(
         keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, above),
       )
@@ -95,6 +96,8 @@ async function importWithin(
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
     if (added > 0) await inTime(transaction.continueIds())
   }
+  // The connection is still there for a moment when it has been given up.
+  signal?.throwIfAborted()
   if (dryRun) await inTime(transaction.rollback())
   else await inTime(transaction.commit(), ', and it is not known whether the books were stored')
   return { imported: { added, skipped: all - added } }
