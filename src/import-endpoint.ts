@@ -84,10 +84,11 @@ export function registerImport(
           reply.raw.off('close', leave)
         }
       } catch (error) {
+        throw error instanceof ImportRefused ? refusal(error) : error
+      } finally {
         // A client that is still sending reads the answer first.
         dropRest(raw)
         raw.resume()
-        throw error instanceof ImportRefused ? refusal(error) : error
       }
     },
   })

@@ -18,12 +18,20 @@ export async function* atLeast(
 ): AsyncGenerator<Uint8Array, void> {
   const iterator = chunks[Symbol.asyncIterator]()
   let left = patience
-  for (;;) {
-    const begin = performance.now()
-    const next = await within(iterator.next(), left, late)
-    if (next.done) return
-    left = Math.min(patience, left - (performance.now() - begin) + (next.value.length / rate) * 1000)
-    yield next.value
+  let isWaiting = false
+  try {
+    for (;;) {
+      const begin = performance.now()
+      isWaiting = true
+      const next = await within(iterator.next(), left, late)
+      isWaiting = false
+      if (next.done) return
+      left = Math.min(patience, left - (performance.now() - begin) + (next.value.length / rate) * 1000)
+      yield next.value
+    }
+  } finally {
+    // While a chunk is waited for, this would wait for it too.
+    if (!isWaiting) await iterator.return?.()
   }
 }
 

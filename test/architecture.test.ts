@@ -409,7 +409,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'type book',
     'book-query',
     'type store/server-import',
-    'store/server-page',
     'type store/store',
   ],
   'store/deadline': ['store/store'],

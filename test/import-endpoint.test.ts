@@ -18,6 +18,7 @@ describe('POST /books/import', { concurrency: true }, () => {
   const slow = useService()
   const small = useService(undefined, { IMPORT_LIMIT: '1' })
   const dripped = useService()
+  const brief = useService()
 
   function begin(
     service: typeof slow,
@@ -65,6 +66,20 @@ describe('POST /books/import', { concurrency: true }, () => {
     good.sending.end('T,A,1\n')
     assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
     assert.doesNotMatch(dripped.output(), /"level":[456]0/)
+  })
+
+  it('answers a dry run that it does not read to the end, and reads the next request on the connection', async () => {
+    using connection = await RawConnection.open(brief.url)
+    const file = `title,author,year\n${'x\n'.repeat(500_000)}`
+    const fields = [
+      `Authorization: ${brief.token}`,
+      'Content-Type: text/csv',
+      `Content-Length: ${file.length}`,
+    ]
+    await connection.send(head('POST /books/import?dry_run=true', ...fields) + file)
+    assert.equal(JSON.parse((await connection.answer()).body).data.faulty, 10_000)
+    await connection.send(head('GET /healthz'))
+    assert.equal((await connection.answer()).status, 200)
   })
 
   it('refuses a file over the limit, said before or found out, and then takes another', async () => {

@@ -60,6 +60,19 @@ describe('the least rate', () => {
     assert.deepEqual(await receive(Array(8).fill([0, 1]), 100), { received: 8, error: undefined })
   })
 
+  it('ends the sender when no more is wanted', async () => {
+    let isEnded = false
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield new Uint8Array(1)
+      } finally {
+        isEnded = true
+      }
+    }
+    for await (const _chunk of atLeast(endless(), RATE, () => late)) break
+    assert.ok(isEnded)
+  })
+
   it('passes on an error of the sender', async () => {
     async function* failing(): AsyncGenerator<Uint8Array> {
       yield new Uint8Array(1)

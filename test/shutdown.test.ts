@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { prepare, ShutdownReport, shutdownCycle } from './faults/shutdown.ts'
@@ -37,6 +40,22 @@ describe('SIGTERM under load', () => {
     assert.deepEqual(report.faults, [])
     assert.ok(report.figures.answered > 100, 'too few requests to tell')
   })
+})
+
+it('SIGTERM ends a process in which a thread does not end', async () => {
+  const script = join(import.meta.dirname, 'support/stuck-service.ts')
+  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exit = once(child, 'exit')
+  const begun = once(child.stdout, 'data')
+  try {
+    await begun
+    const signalled = Date.now()
+    child.kill('SIGTERM')
+    assert.notEqual(await Promise.race([exit, setTimeout(LIMIT, 'still running')]), 'still running')
+    assert.ok(Date.now() - signalled > 5000, 'requests have some time')
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
 
 describe('SIGTERM, and a client that', () => {

@@ -2,7 +2,6 @@ import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import type { NewBook } from '../book.ts'
 import { sortKey } from '../book-query.ts'
 import type { ImportTransaction } from './server-import.ts'
-import { BOOK } from './server-page.ts'
 import type { ImportedBook } from './store.ts'
 
 const INSERT = 'INSERT INTO books (title, author, year) VALUES ?'
@@ -44,6 +43,16 @@ export function mysqlImport(connection: Connection, hasKeys: boolean): ImportTra
   }
 }
 
+/** As they are found: texts as their bytes, because a collation may take different texts for the same. */
+interface Found {
+  readonly title: Buffer
+  readonly author: Buffer
+  readonly year: number
+}
+const bytes = (column: string) =>
+  `CAST(CONVERT(COALESCE(${column}, '') USING utf8mb4) AS BINARY) AS ${column}`
+const BYTES = `${bytes('title')}, ${bytes('author')}, COALESCE(year, 0) AS year`
+
 /** The identities of those of the books that equal one with this id or a lower one, and of some others. */
 async function findEqual(
   connection: Connection,
@@ -52,14 +61,17 @@ async function findEqual(
   hasKeys: boolean,
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
-  const titles = [...new Set(books.map(({ title }) => title))]
+  const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
+  const titles = unique(({ title }) => title)
   const keys = hasKeys ? titles.map((title) => Buffer.from(String(sortKey(title)))) : titles
-  const [rows] = await connection.query<(NewBook & RowDataPacket)[]>(
-    `SELECT ${BOOK} FROM books WHERE ${hasKeys ? 'title_key' : "COALESCE(title, '')"} IN (?) AND id <= ?
-     AND COALESCE(year, 0) IN (?)`,
-    [keys, above, [...new Set(books.map(({ year }) => year))]],
+  const [rows] = await connection.query<(Found & RowDataPacket)[]>(
+    `SELECT DISTINCT ${BYTES} FROM books WHERE ${hasKeys ? 'title_key' : "COALESCE(title, '')"} IN (?) AND id <= ?
+     AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
+    [keys, above, unique(({ year }) => year), unique(({ author }) => author)],
   )
-  return new Set(rows.map(identity))
+  return new Set(
+    rows.map(({ title, author, year }) => identity({ title: `${title}`, author: `${author}`, year })),
+  )
 }
 
 /** No text has a NUL. */

@@ -10,6 +10,9 @@ export interface RowFault {
 /** Faults that are kept; the others are only counted. */
 export const MAX_FAULTS = 100
 
+/** Rows with faults after which no more of a file is read. */
+export const MAX_FAULTY = 10_000
+
 /** What was found in a file: to be read when all of it has been read. */
 export class ImportReport {
   /** Rows that should be books, good and bad. */

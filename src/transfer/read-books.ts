@@ -5,7 +5,7 @@ import { csvRows } from './csv-rows.ts'
 import { type CsvSource, recognise } from './csv-sources.ts'
 import { bookOf, type FieldFault, isFault } from './fields.ts'
 import type { Format } from './formats.ts'
-import { ImportRefused, type ImportReport } from './import-report.ts'
+import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { type Line, lines } from './lines.ts'
 
 /** How long rows are read before others have their turn, in milliseconds; and after how many the clock is looked at. */
@@ -16,7 +16,7 @@ const MAX_STRUCTURE = 16 * 1024
 
 /**
  * The books of a file, in groups of bounded size. After the first bad row no more of them come, but the report is
- * completed.
+ * completed, up to a number of bad rows.
  * @throws ImportRefused at the end, if a row is bad; or at once, for a file that cannot be read at all.
  */
 export async function* readBooks(
@@ -105,7 +105,10 @@ function structureOf(text: string): number {
   return count
 }
 
-/** Checks rows, counts them, and notes what is wrong with the bad ones. */
+/**
+ * Checks rows, counts them, and notes what is wrong with the bad ones.
+ * @throws ImportRefused when there are too many of these.
+ */
 async function collect<Each extends { readonly line: number }>(
   rows: readonly Each[],
   read: (row: Each) => NewBook | FieldFault,
@@ -120,8 +123,11 @@ async function collect<Each extends { readonly line: number }>(
     }
     const result = read(row)
     report.rows++
-    if (isFault(result)) report.add({ line: row.line, ...result })
-    else books.push(result)
+    if (!isFault(result)) books.push(result)
+    else {
+      report.add({ line: row.line, ...result })
+      if (report.faulty === MAX_FAULTY) throw new ImportRefused(report.summary)
+    }
   }
   return books
 }

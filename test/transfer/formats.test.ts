@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { MAX_BOOK_SIZE, NewBook } from '../../src/book.ts'
 import { bookOf, isFault } from '../../src/transfer/fields.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/transfer/formats.ts'
-import { MAX_FAULTS } from '../../src/transfer/import-report.ts'
+import { MAX_FAULTS, MAX_FAULTY } from '../../src/transfer/import-report.ts'
 import { framings } from '../../src/transfer/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { readFile } from './read.ts'
@@ -53,6 +53,16 @@ for (const format of FORMATS) {
       assert.deepEqual(report.faults[0], { line, field: 'year', reason })
       assert.deepEqual(report.faults[99], { line: line + 99, field: 'year', reason })
       assert.equal(error, `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`)
+    })
+
+    it('are no longer read when very many were bad', async () => {
+      const good = { title: 'T', author: 'A', year: 1 }
+      const { report, error } = await readFile(
+        `${await write([good], format)}${'x\n'.repeat(20_000)}`,
+        format,
+      )
+      assert.deepEqual([report.rows, report.faulty], [MAX_FAULTY + 1, MAX_FAULTY])
+      assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line 2: /)
     })
 
     for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {

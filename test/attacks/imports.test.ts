@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { logIn } from '../support/client.ts'
+import { bePolite } from '../support/polite-client.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
+
+const MIB = 1024 * 1024
+const CSV = 'text/csv'
+const NDJSON = 'application/x-ndjson'
+
+/** How far the memory may rise, in bytes; how long the polite client may wait, in milliseconds. */
+const RISE = 64 * MIB
+const WAIT = 1000
+
+/** After which an import is too slow, and after which the next one has to be possible; milliseconds. */
+const [LONG, SOON] = [30_000, 5000]
+
+/** What a service that stops takes at most, in milliseconds. */
+const STOP_TIME = 10_000
+
+interface Answer {
+  readonly status: number
+  readonly message: string
+  readonly ms: number
+}
+
+/** Sends a file that is not in memory. @returns the answer, which may come before all of it is sent. */
+function send(url: string, token: string, type: string, file: Iterable<string>, query = ''): Promise<Answer> {
+  const begin = performance.now()
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: token, 'content-type': type }
+    const sending = request(`${url}/books/import${query}`, { method: 'POST', headers }, (response) => {
+      const received = text(response).then((body) => {
+        const { status, message } = JSON.parse(body)
+        return { status, message, ms: performance.now() - begin }
+      })
+      received.then(resolve, reject).finally(() => sending.destroy())
+    })
+    sending.on('error', reject)
+    Readable.from(file, { objectMode: false, highWaterMark: MIB }).pipe(sending)
+  })
+}
+
+function* repeated(first: string, unit: string, mib: number): Generator<string> {
+  yield first
+  const chunk = unit.repeat(Math.ceil((64 * 1024) / unit.length))
+  for (let sent = 0; sent < mib * MIB; sent += chunk.length) yield chunk
+}
+
+const HEADER = 'title,author,year\n'
+
+describe('an import of a hostile file', () => {
+  const service = useService(async (started) => {
+    await started.createBook()
+    // What is loaded and compiled for the first import stays.
+    for (const type of [CSV, NDJSON]) {
+      const file = type === CSV ? repeated(HEADER, 'T,A,1\n', 4) : repeated('', '{"title":"T"}\n', 4)
+      await send(started.url, started.token, type, file, '?dry_run=true')
+    }
+  })
+
+  for (const [what, type, file, mib, message] of [
+    ['no line break', CSV, [HEADER, 'x'], 40, /line 2: the row is too long/],
+    ['no line break at all', CSV, ['', 'x'], 40, /line 1: the row is too long/],
+    ['nothing but commas', CSV, [HEADER, ','], 40, /line 2: the row has more than 1000 fields/],
+    ['a quote that is never closed', CSV, [`${HEADER}"`, '""\n'], 40, /line 2: the row is too long/],
+    ['rows of many commas', CSV, [HEADER, `${','.repeat(990)}\n`], 8, /line 2: has 991 fields/],
+    [
+      'long rows of quotes',
+      CSV,
+      [HEADER, `"${'""'.repeat(0.99 * MIB)}",A,1\n`],
+      8,
+      /line 2: title: is too long/,
+    ],
+    [
+      'rows of separators',
+      CSV,
+      ['Title,Author,Year Published\n', `T,"${'a, '.repeat(0.3 * MIB)}",1\n`],
+      8,
+      /^Books/,
+    ],
+    ['no line break', NDJSON, ['', 'x'], 40, /line 1: is too long/],
+    [
+      'nested arrays',
+      NDJSON,
+      ['', `{"x":${'['.repeat(MIB / 2 - 100)}${']'.repeat(MIB / 2 - 100)}}\n`],
+      8,
+      /line 1: has more/,
+    ],
+    ['many objects', NDJSON, ['', `{"x":[${'{},'.repeat(MIB / 3 - 100)}1]}\n`], 8, /line 1: has more/],
+    ['no JSON', NDJSON, ['', '{x}\n'], 40, /line 1: is no JSON/],
+  ] as const) {
+    it(`of ${type} with ${what} is read in linear time, keeps nobody waiting, and needs little memory`, async () => {
+      const before = service.memory('VmRSS')
+      let most = 0
+      const watch = setInterval(() => {
+        most = Math.max(most, service.memory('VmRSS'))
+      }, 20)
+      const end = new AbortController()
+      const client = bePolite(service.url, service.token, end.signal)
+      const importFile = (size: number) =>
+        send(service.url, service.token, type, repeated(file[0], file[1], size))
+      const [once, twice] = [await importFile(mib), await importFile(2 * mib)]
+      end.abort()
+      const report = await client
+      clearInterval(watch)
+      for (const answer of [once, twice]) assert.match(answer.message, message)
+      assert.ok(twice.ms < 3 * once.ms + 1000, `${once.ms} ms, of twice the size ${twice.ms} ms`)
+      const rise = most - before
+      assert.ok(rise < RISE, `the memory rose by ${Math.round(rise / MIB)} MiB`)
+      assert.deepEqual(report.failures, [], String(report))
+      assert.ok(Math.max(report.p99('read'), report.p99('health')) < WAIT, String(report))
+    })
+  }
+})
+
+describe('an import of books that are there already, each many times', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const many = 41_000
+  const file = `${HEADER}${'T,A,1\n'.repeat(many)}`
+  const skip = '?skip_existing=true'
+
+  it('takes little time, keeps nobody waiting, and can be left or stopped', async () => {
+    const service = await startService(directory.path)
+    try {
+      const token = await logIn(service.url)
+      const headers = { authorization: token }
+      await fetch(`${service.url}/book`, {
+        method: 'POST',
+        headers,
+        body: '{"title":"T","author":"A","year":1}',
+      })
+      assert.equal((await send(service.url, token, CSV, [file])).status, 200)
+
+      const end = new AbortController()
+      const client = bePolite(service.url, token, end.signal)
+      const body = `${HEADER}U,A,1\n${file.slice(HEADER.length)}`
+      const response = await fetch(`${service.url}/books/import${skip}`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': CSV },
+        body,
+        signal: AbortSignal.timeout(LONG),
+      })
+      const { data } = (await response.json()) as { data: { added: number; skipped: number } }
+      assert.deepEqual([data.added, data.skipped], [1, many])
+      end.abort()
+      const report = await client
+      assert.ok(
+        Math.max(report.p99('read'), report.p99('write'), report.p99('health')) < WAIT,
+        String(report),
+      )
+
+      // A client goes away, and another one can import.
+      const leave = await sendAll(service.url, token, file, skip)
+      leave()
+      const deadline = Date.now() + SOON
+      let status = 503
+      while (status === 503 && Date.now() < deadline) {
+        status = (await send(service.url, token, CSV, [`${HEADER}V,A,1\n`])).status
+        await setTimeout(50)
+      }
+      assert.equal(status, 200)
+
+      const leaveToo = await sendAll(service.url, token, file, skip)
+      const begin = performance.now()
+      const { code } = await service.stop()
+      assert.ok(performance.now() - begin < STOP_TIME)
+      assert.equal(code, 0)
+      leaveToo()
+    } finally {
+      await service.stop('SIGKILL')
+    }
+  })
+})
+
+/** Sends a file with a pause that lets the service read all of it. @returns what ends the connection. */
+async function sendAll(url: string, token: string, file: string, query: string): Promise<() => void> {
+  const headers = { authorization: token, 'content-type': CSV, 'content-length': file.length }
+  const sending = request(`${url}/books/import${query}`, { method: 'POST', headers })
+  sending.on('error', () => {})
+  await new Promise<void>((resolve) => sending.end(file, resolve))
+  await setTimeout(500)
+  return () => sending.destroy()
+}
