@@ -405,12 +405,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'store/store',
   ],
   'store/postgres-import': ['store/postgres-query', 'type store/server-import', 'type store/store'],
-  'store/mysql-import': [
-    'type book',
-    'book-query',
-    'type store/server-import',
-    'type store/store',
-  ],
+  'store/mysql-import': ['type book', 'book-query', 'type store/server-import', 'type store/store'],
   'store/deadline': ['store/store'],
   'store/server-schema': ['store/store'],
   'store/server-start': ['store/connection-errors', 'store/connection-pool', 'store/store'],

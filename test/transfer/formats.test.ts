@@ -58,11 +58,11 @@ for (const format of FORMATS) {
     it('are no longer read when very many were bad', async () => {
       const good = { title: 'T', author: 'A', year: 1 }
       const { report, error } = await readFile(
-        `${await write([good], format)}${'x\n'.repeat(20_000)}`,
+        `${await write([good], format)}${'x\r\n'.repeat(20_000)}`,
         format,
       )
       assert.deepEqual([report.rows, report.faulty], [MAX_FAULTY + 1, MAX_FAULTY])
-      assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line 2: /)
+      assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
     })
 
     for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {
