@@ -151,6 +151,11 @@ export function isReadOnly(error: unknown): boolean {
   return READ_ONLY.includes(errorNumber(error) ?? 0)
 }
 
+/** The error for a transaction that the server has rolled back without reporting it. */
+export function rolledBack(message: string): Error {
+  return Object.assign(new Error(message), { errno: DEADLOCK, sqlState: '40001' })
+}
+
 /** The number of an error that the server sent. */
 function errorNumber(error: unknown): number | undefined {
   const sent = error instanceof Error && 'sqlState' in error && 'errno' in error

@@ -1,7 +1,14 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import type { Book } from '../book.ts'
+import type { Book, BookChanges } from '../book.ts'
 import { ensureMysqlAdditions } from './mysql-additions.ts'
-import { isNotReady, isReadOnly, isRolledBack, isUnavailable, MysqlDriver } from './mysql-connection.ts'
+import {
+  isNotReady,
+  isReadOnly,
+  isRolledBack,
+  isUnavailable,
+  MysqlDriver,
+  rolledBack,
+} from './mysql-connection.ts'
 import { enlargeFiles } from './mysql-files.ts'
 import { mysqlImport } from './mysql-import.ts'
 import { dialectOf, findRareWords } from './mysql-query.ts'
@@ -70,17 +77,22 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEng
     return { id: insertId, title, author, year: year + 0 }
   },
 
-  async update(connection, id, { title, author, year }, expected) {
+  async update(connection, id, changes, expected) {
     await room.ensure(connection)
+    const statement = expected === undefined ? UPDATE : UPDATE_EXPECTED
+    // Not within the transaction: if Galera aborts one while a statement is being prepared, MariaDB (10.11) reports
+    // nothing, and runs the rest outside of it. A statement that is already prepared is not sent again.
+    await connection.prepare(statement)
+    await connection.prepare(SELECT)
     await connection.beginTransaction()
-    const values = [title ?? null, author ?? null, year ?? null, id]
-    const { affectedRows } =
-      expected === undefined
-        ? await room.write(connection, UPDATE, values)
-        : await room.write(connection, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
+    const values = [changes.title ?? null, changes.author ?? null, changes.year ?? null, id]
+    if (expected !== undefined) values.push(...fieldsOf(expected))
+    const { affectedRows } = await room.write(connection, statement, values)
     // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
     // which might be a book that was created just now. (Rows found count as affected, changed or not.)
     const book = affectedRows === 0 ? undefined : await read(connection, id)
+    if (affectedRows > 0 && !shows(book, changes))
+      throw rolledBack(`book ${id} lacks the change just made to it`)
     await connection.commit()
     return book
   },
@@ -95,6 +107,12 @@ const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEng
     return affectedRows > 0
   },
 })
+
+/** Whether the changes are in the book. If not, the transaction that made them is gone, whatever the server says. */
+function shows(book: Book | undefined, { title, author, year }: BookChanges): boolean {
+  const has = <Value>(value: Value, change: Value | undefined) => change === undefined || value === change
+  return book !== undefined && has(book.title, title) && has(book.author, author) && has(book.year, year)
+}
 
 async function read(connection: Connection, id: number): Promise<Book | undefined> {
   const [rows] = await connection.execute<(Book & RowDataPacket)[]>(SELECT, [id])

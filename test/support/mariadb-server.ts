@@ -92,7 +92,12 @@ async function startIn(file: string, directory: ServerDirectory, options: Server
   }
 }
 
-async function initialize(file: string, args: readonly string[], directory: ServerDirectory): Promise<void> {
+/** Makes the data directory that the arguments of the server name. */
+export async function initialize(
+  file: string,
+  args: readonly string[],
+  directory: ServerDirectory,
+): Promise<void> {
   const isMariadb = (await runOnce(directory, file, ['--version'])).includes('MariaDB')
   if (!isMariadb) {
     await runOnce(directory, file, [...args, '--initialize-insecure'])
@@ -106,7 +111,7 @@ async function initialize(file: string, args: readonly string[], directory: Serv
 }
 
 /** @returns a file of statements for the first start, when nobody can log in yet from outside. */
-function writeAdministrator(directory: ServerDirectory, password: string): string {
+export function writeAdministrator(directory: ServerDirectory, password: string): string {
   const path = directory.join('administrator.sql')
   const statements = [
     `CREATE USER 'administrator'@'%' IDENTIFIED BY '${password}'`,

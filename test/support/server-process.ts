@@ -16,6 +16,8 @@ export interface ServerCommand {
   readonly directory: ServerDirectory
   /** What ends it at once, with all of its processes, and leaves nothing behind in the system. */
   readonly quit: 'SIGQUIT' | 'SIGKILL'
+  /** Environment variables beside those of this process, or instead of them. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A server as a process with its children, which end with this process whatever becomes of it. */
@@ -35,13 +37,14 @@ export class ServerProcess {
 
   /** @throws Error with what the server said, if it ends or takes too long. */
   async start(...extraArgs: string[]): Promise<void> {
-    const { file, args, directory, ready, quit } = this.#command
+    const { file, args, directory, ready, quit, env } = this.#command
     if (this.#runs()) throw new Error('the server runs already')
     const log = openSync(this.#logFile, 'a')
     const begin = this.log().length
     // A file, because a pipe would keep this process from ending.
     const child = spawn(file, [...args, ...extraArgs], {
       cwd: directory.path,
+      env: { ...process.env, ...env },
       stdio: ['ignore', log, log],
       // A signal to the group of the tests would end it without its children. Its directory sees to its end.
       detached: true,

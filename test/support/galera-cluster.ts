@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import type { Databases } from './database-server.ts'
+import { freePort } from './free-port.ts'
+import { findMariadb, initialize, writeAdministrator } from './mariadb-server.ts'
+import { mysqlDatabases } from './mysql-databases.ts'
+import { runOnce } from './run-once.ts'
+import { memoryDirectory, ServerDirectory } from './server-directory.ts'
+import { ServerProcess } from './server-process.ts'
+
+/** Where distributions put the library. */
+const LIBRARY = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera']
+  .map((directory) => `${directory}/libgalera_smm.so`)
+  .find((path) => existsSync(path))
+
+/** Why tests on a Galera cluster are skipped, or false. Where GALERA is `required`, they fail without it instead. */
+export const galeraMissing = process.env.GALERA === 'required' ? false : findMissing()
+
+function findMissing(): string | false {
+  if (findMariadb() === undefined) return 'no MariaDB: install mariadb-server-core'
+  return LIBRARY === undefined ? 'no Galera: install galera-4' : false
+}
+
+/**
+ * Transfers state to a node that joins. Every node begins with a copy of the first one's data, so it lacks only the
+ * last transactions, which Galera sends itself: the script tells it from where on. The scripts of Debian that can
+ * send all data are in its package mariadb-server, which would run a server of its own.
+ */
+const STATE_TRANSFER = `#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    --role) role=$2 ;;
+    --address) address=$2 ;;
+    --datadir) datadir=$2 ;;
+    --gtid) position=$2 ;;
+    --bypass) bypass=yes ;;
+  esac
+  shift
+done
+if [ "$role" = joiner ]; then
+  pipe=\${datadir%/}.position
+  rm -f "$pipe"
+  mkfifo "$pipe"
+  echo "ready $pipe"
+  cat "$pipe"
+else
+  # Otherwise the node needs all data.
+  [ "$bypass" = yes ] || exit 1
+  echo continue
+  echo "$position" > "$address"
+  echo "done $position"
+fi
+`
+
+/** MariaDB looks for the command wsrep_sst_METHOD. */
+const METHOD = 'from_copy'
+
+/** Servers of MariaDB that Galera keeps alike: a write on one is on all. */
+export interface GaleraCluster {
+  readonly nodes: readonly GaleraNode[]
+  /** Ends all nodes, and removes their data. */
+  remove(): Promise<void>
+}
+
+export interface GaleraNode extends Databases {
+  /** @returns the URL on this node of a database that was made on any. */
+  at(url: string): string
+  /** @returns when the node has every write that was answered before on any node. */
+  catchUp(): Promise<void>
+}
+
+/**
+ * Starts a cluster on 127.0.0.1. Its data is in memory where there is room.
+ * @param size how many nodes.
+ * @throws Error if Galera is not installed, or with the log of a node that does not start.
+ */
+export async function startGalera(size: number): Promise<GaleraCluster> {
+  const groupPorts: number[] = []
+  while (groupPorts.length < size) groupPorts.push(await freePort())
+  const nodes: Node[] = []
+  const remove = async () => {
+    await Promise.all(nodes.map(({ process }) => process.remove()))
+  }
+  try {
+    for (const port of groupPorts) nodes.push(await makeNode(port, groupPorts))
+    const password = randomBytes(12).toString('hex')
+    await startAll(nodes, password)
+    return { nodes: nodes.map((node) => inUse(node, password)), remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+interface Node {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly directory: ServerDirectory
+  readonly data: string
+  readonly port: number
+  readonly process: ServerProcess
+}
+
+/** @param groupPort where it talks to the others, of all of `groupPorts`. */
+async function makeNode(groupPort: number, groupPorts: readonly number[]): Promise<Node> {
+  const file = findMariadb()
+  const missing = findMissing()
+  if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${missing}`)
+  const directory = new ServerDirectory(memoryDirectory())
+  const data = directory.join('data')
+  const script = `wsrep_sst_${METHOD}`
+  writeFileSync(directory.join(script), STATE_TRANSFER, { mode: 0o700 })
+  directory.give(script)
+  const port = await freePort()
+  const provider = {
+    'gmcast.listen_addr': `tcp://127.0.0.1:${groupPort}`,
+    'ist.recv_addr': `127.0.0.1:${await freePort()}`,
+    'gcache.size': '16M',
+  }
+  const settings = {
+    datadir: data,
+    port: String(port),
+    'bind-address': '127.0.0.1',
+    socket: directory.join('mysql.sock'),
+    'pid-file': directory.join('mysql.pid'),
+    tmpdir: directory.path,
+    'skip-name-resolve': '1',
+    'max-connections': '300',
+    'innodb-buffer-pool-size': '32M',
+    'innodb-log-file-size': '16M',
+    'innodb-flush-log-at-trx-commit': '0',
+    // Galera needs these two.
+    'binlog-format': 'ROW',
+    'innodb-autoinc-lock-mode': '2',
+    'wsrep-provider': LIBRARY,
+    'wsrep-cluster-address': `gcomm://${groupPorts.map((port) => `127.0.0.1:${port}`).join()}`,
+    'wsrep-node-address': `127.0.0.1:${groupPort}`,
+    'wsrep-sst-method': METHOD,
+    'wsrep-provider-options': Object.entries(provider)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(';'),
+  }
+  const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
+  const process = new ServerProcess({
+    file,
+    args: [...args, '--wsrep-on=ON'],
+    // In either order.
+    ready: /^(?=.*: ready for connections)(?=.*Synchronized with group)/s,
+    directory,
+    quit: 'SIGKILL',
+    env: { PATH: `${directory.path}:${globalThis.process.env.PATH}` },
+  })
+  return { file, args, directory, data, port, process }
+}
+
+async function startAll([first, ...others]: readonly Node[], password: string): Promise<void> {
+  if (first === undefined) return
+  await initialize(first.file, first.args, first.directory)
+  const administrator = writeAdministrator(first.directory, password)
+  await first.process.start('--wsrep-new-cluster', `--init-file=${administrator}`)
+  await first.process.end('SIGTERM')
+  for (const { directory } of others) await runOnce(directory, 'cp', ['-r', first.data, '.'])
+  await first.process.start('--wsrep-new-cluster')
+  // One after the other: those that join at the same moment wait for each other, for seconds.
+  for (const { process } of others) await process.start()
+}
+
+function inUse({ port }: Node, password: string): GaleraNode {
+  const at = (text: string) => {
+    const url = new URL(text)
+    url.port = String(port)
+    return url.href
+  }
+  const databases = mysqlDatabases(`mysql://administrator:${password}@127.0.0.1:${port}/mysql`)
+  const catchUp = async () => void (await databases.query('SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1'))
+  return { ...databases, at, catchUp }
+}
