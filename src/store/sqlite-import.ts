@@ -10,8 +10,9 @@ import {
   StoreUnavailable,
 } from './store.ts'
 
-/** Groups that are prepared while the thread writes one. */
+/** Groups that are prepared while the thread writes one; of long ones, whose texts are in each group, none. */
 const AHEAD = 4
+const LONG_GROUP = 256 * 1024
 
 type Answer = Exclude<ImportAnswer, Failed>
 
@@ -31,10 +32,13 @@ export async function importIntoSqlite(
     for await (const group of groups) {
       signal?.throwIfAborted()
       if (asked.length === AHEAD) await asked.shift()
-      const asking = thread.ask(fieldsOf(group))
+      const fields = fieldsOf(group)
+      const asking = thread.ask(fields)
       // Looked at with a later group, or below.
       asking.catch(() => {})
       asked.push(asking)
+      if (group.reduce((sum, { title, author }) => sum + title.length + author.length, 0) > LONG_GROUP)
+        await asking
     }
     for (const asking of asked) await asking
     while (options.skipExisting && (await thread.ask({ step: 'skip existing' })) === 'more') {

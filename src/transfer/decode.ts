@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { ImportRefused } from './import-report.ts'
 
 /** Bytes that are read at once: of the objects made of them fewer outlive a collection of the young ones than of more. */
-const PART = 16 * 1024
+const PART = 8 * 1024
 
 /**
  * The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one, as some programs export it.

@@ -8,8 +8,10 @@ export interface FieldFault {
   readonly reason: string
 }
 
-/** Bytes of JSON that a UTF-16 code unit takes at most, as in \u0001; and those that everything but the texts takes. */
-const [UNIT_SIZE, FRAME_SIZE] = [6, 100]
+/** Bytes of JSON that a UTF-16 code unit takes at most, as in \u0001. */
+const UNIT_SIZE = 6
+/** More bytes than everything but the texts takes. */
+const MAX_FRAME = 100
 
 const YEAR = 'is no whole number within ±9007199254740991'
 
@@ -36,9 +38,21 @@ export function isFault(result: NewBook | FieldFault): result is FieldFault {
   return 'reason' in result
 }
 
-function isTooLong(book: NewBook): boolean {
-  const atMost = UNIT_SIZE * (book.title.length + book.author.length) + FRAME_SIZE
-  return atMost > MAX_BOOK_SIZE && Buffer.byteLength(JSON.stringify(book)) > MAX_BOOK_SIZE
+function isTooLong({ title, author, year }: NewBook): boolean {
+  if (UNIT_SIZE * (title.length + author.length) + MAX_FRAME <= MAX_BOOK_SIZE) return false
+  const frame = JSON.stringify({ title: '', author: '', year }).length
+  return sizeOf(title) + sizeOf(author) + frame > MAX_BOOK_SIZE
+}
+
+/** The bytes of a text as JSON, without its quotes. They are counted, because a copy of a long text takes memory. */
+function sizeOf(text: string): number {
+  let size = Buffer.byteLength(text)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 0x22 || unit === 0x5c || (unit >= 0x08 && unit <= 0x0d && unit !== 0x0b)) size++
+    else if (unit < 0x20) size += 5
+  }
+  return size
 }
 
 /** @returns NaN for anything but a whole number in decimal digits; spaces around it do not matter. */
