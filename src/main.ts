@@ -5,6 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 // What the service writes (the database, backups, exports) is for its user alone, whatever the shell's umask says.
 process.umask(0o077)
 
+// Without a listener Node would open its inspector, through which every user of the machine could run code here.
+process.on('SIGUSR1', () => {})
+
 // What was compiled is kept for the next start, which then takes a third less time; beside the packages, where nobody
 // can write who may not change the code anyway. Where the service cannot, nothing is kept. Threads look at the setting.
 // `npm start` sets it before: then Node needs not load what strips the types of this file, which takes 15 MB.

@@ -179,6 +179,16 @@ describe('signals', () => {
     })
   }
 
+  it('SIGUSR1 opens no inspector, and the service goes on', async () => {
+    const directory = temporaryDirectory()
+    const service = await startService(directory.path)
+    service.process.kill('SIGUSR1')
+    assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+    await service.stop()
+    directory.remove()
+    assert.doesNotMatch(service.output(), /Debugger/)
+  })
+
   it('SIGTERM stops accepting and lets a request in flight finish', async () => {
     const service = await startService(directory.path)
     const body = JSON.stringify(ACCOUNT)
