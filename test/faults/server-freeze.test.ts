@@ -11,10 +11,11 @@ const DURATION = 1000 * Number(process.env.FREEZE_SECONDS ?? 8)
 onEachServer('a database server that stands still', (server) => {
   it('the log says how long it was waited for, and of a write that it may have been stored', async (t) => {
     const url = await server().createDatabase()
-    // Each has one connection, which is idle.
     const [reading, writing] = [await serve(t, url), await serve(t, url)]
     const id = await new Caller(writing).create()
-    await new Caller(reading).ok(`GET /book/${id}`)
+    // Each has several idle connections then, one of which the index of words may use.
+    for (const service of [reading, writing])
+      await Promise.all(Array.from({ length: 10 }, () => new Caller(service).ok(`GET /book/${id}`)))
     server().freeze()
     try {
       await Promise.all([
