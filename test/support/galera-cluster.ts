@@ -75,14 +75,16 @@ export interface GaleraNode extends Databases {
  * @throws Error if Galera is not installed, or with the log of a node that does not start.
  */
 export async function startGalera(size: number): Promise<GaleraCluster> {
-  const groupPorts: number[] = []
-  while (groupPorts.length < size) groupPorts.push(await freePort())
+  const free = new Set<number>()
+  while (free.size < 3 * size) free.add(await freePort())
+  const ports = [...free]
+  const cluster = ports.slice(0, size).map((port) => `127.0.0.1:${port}`)
   const nodes: Node[] = []
   const remove = async () => {
-    await Promise.all(nodes.map(({ process }) => process.remove()))
+    await Promise.all(nodes.map(({ server }) => server.remove()))
   }
   try {
-    for (const port of groupPorts) nodes.push(await makeNode(port, groupPorts))
+    for (const address of cluster) nodes.push(makeNode(address, cluster, ports.splice(-2)))
     const password = randomBytes(12).toString('hex')
     await startAll(nodes, password)
     return { nodes: nodes.map((node) => inUse(node, password)), remove }
@@ -98,23 +100,24 @@ interface Node {
   readonly directory: ServerDirectory
   readonly data: string
   readonly port: number
-  readonly process: ServerProcess
+  readonly server: ServerProcess
 }
 
-/** @param groupPort where it talks to the others, of all of `groupPorts`. */
-async function makeNode(groupPort: number, groupPorts: readonly number[]): Promise<Node> {
+/**
+ * @param address where it talks to the others, one of those of the cluster.
+ * @param ports for clients, and for a node that sends it the transactions that it lacks.
+ */
+function makeNode(address: string, cluster: readonly string[], [port = 0, transferPort = 0]: number[]): Node {
   const file = findMariadb()
-  const missing = findMissing()
-  if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${missing}`)
+  if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
   const data = directory.join('data')
   const script = `wsrep_sst_${METHOD}`
   writeFileSync(directory.join(script), STATE_TRANSFER, { mode: 0o700 })
   directory.give(script)
-  const port = await freePort()
   const provider = {
-    'gmcast.listen_addr': `tcp://127.0.0.1:${groupPort}`,
-    'ist.recv_addr': `127.0.0.1:${await freePort()}`,
+    'gmcast.listen_addr': `tcp://${address}`,
+    'ist.recv_addr': `127.0.0.1:${transferPort}`,
     'gcache.size': '16M',
   }
   const settings = {
@@ -133,36 +136,37 @@ async function makeNode(groupPort: number, groupPorts: readonly number[]): Promi
     'binlog-format': 'ROW',
     'innodb-autoinc-lock-mode': '2',
     'wsrep-provider': LIBRARY,
-    'wsrep-cluster-address': `gcomm://${groupPorts.map((port) => `127.0.0.1:${port}`).join()}`,
-    'wsrep-node-address': `127.0.0.1:${groupPort}`,
+    'wsrep-cluster-address': `gcomm://${cluster.join()}`,
+    'wsrep-node-address': address,
     'wsrep-sst-method': METHOD,
     'wsrep-provider-options': Object.entries(provider)
       .map(([name, value]) => `${name}=${value}`)
       .join(';'),
   }
   const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
-  const process = new ServerProcess({
+  const server = new ServerProcess({
     file,
+    // Not while its data directory is made.
     args: [...args, '--wsrep-on=ON'],
     // In either order.
     ready: /^(?=.*: ready for connections)(?=.*Synchronized with group)/s,
     directory,
     quit: 'SIGKILL',
-    env: { PATH: `${directory.path}:${globalThis.process.env.PATH}` },
+    env: { PATH: `${directory.path}:${process.env.PATH}` },
   })
-  return { file, args, directory, data, port, process }
+  return { file, args, directory, data, port, server }
 }
 
 async function startAll([first, ...others]: readonly Node[], password: string): Promise<void> {
   if (first === undefined) return
   await initialize(first.file, first.args, first.directory)
   const administrator = writeAdministrator(first.directory, password)
-  await first.process.start('--wsrep-new-cluster', `--init-file=${administrator}`)
-  await first.process.end('SIGTERM')
+  await first.server.start('--wsrep-new-cluster', `--init-file=${administrator}`)
+  await first.server.end('SIGTERM')
   for (const { directory } of others) await runOnce(directory, 'cp', ['-r', first.data, '.'])
-  await first.process.start('--wsrep-new-cluster')
+  await first.server.start('--wsrep-new-cluster')
   // One after the other: those that join at the same moment wait for each other, for seconds.
-  for (const { process } of others) await process.start()
+  for (const { server } of others) await server.start()
 }
 
 function inUse({ port }: Node, password: string): GaleraNode {
