@@ -22,7 +22,7 @@ export async function openPage(
     ...options,
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(8000)
+  page.setDefaultTimeout(20_000)
   page.on('pageerror', (error) => {
     throw error
   })
