@@ -75,7 +75,8 @@ onEachServer(
       const begin = Date.now()
       assert.deepEqual(await service.stop(), { code: 0, signal: null })
       const time = Date.now() - begin
-      assert.ok(time < ANSWER_TIME, `it took ${time} ms`)
+      // The last use of a connection may take its whole deadline, and then a second to be cancelled.
+      assert.ok(time < ANSWER_TIME + 1500, `it took ${time} ms`)
     })
   },
   { concurrency: true },
