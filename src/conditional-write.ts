@@ -1,7 +1,13 @@
-import type { Book } from './book.ts'
-import { failure } from './envelope.ts'
-import { type Conditions, entityTag, hasConditions, ifMatch, ifNoneMatch } from './etag.ts'
-import { type Store, StoreUnavailable } from './store/store.ts'
+import type { Book } from './catalogue/book.ts'
+import { type Store, StoreUnavailable } from './catalogue/store.ts'
+import {
+  type Conditions,
+  entityTag,
+  hasConditions,
+  ifMatch,
+  ifNoneMatch,
+} from './http/conditional-requests.ts'
+import { failure } from './http/envelope.ts'
 
 /** Each one in vain means that others have changed the book meanwhile. */
 const ATTEMPTS = 10

@@ -1,5 +1,5 @@
-import { objectSchema, type Schema } from './json-schema.ts'
-import { MAX_FAULTS, type RowFault } from './transfer/import-report.ts'
+import { objectSchema, type Schema } from './catalogue/json-schema.ts'
+import { MAX_FAULTS, type RowFault } from './files/import-report.ts'
 
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 

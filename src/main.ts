@@ -14,7 +14,7 @@ process.on('SIGUSR1', () => {})
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
 enableCompileCache()
 
-const { runCommandLine } = await import('./command-line.ts')
+const { runCommandLine } = await import('./cli/command-line.ts')
 await runCommandLine(process.argv.slice(2))
 // Also for the next start of a service that will be killed; without a cache nothing happens.
 flushCompileCache()

@@ -1,11 +1,11 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { describeEndpoint } from './api-schema.ts'
-import { envelope, failure, success } from './envelope.ts'
-import { FilterParameters, parseFilter } from './list-request.ts'
-import { queryStringOf } from './query-string.ts'
-import { announceIncomplete } from './search-index.ts'
-import { BookStatistics } from './statistics.ts'
-import type { Store } from './store/store.ts'
+import type { Store } from './catalogue/store.ts'
+import { envelope, failure, success } from './http/envelope.ts'
+import { queryStringOf } from './http/query-string.ts'
+import { describeEndpoint } from './http/routes/endpoint-schema.ts'
+import { FilterParameters, parseFilter } from './http/routes/list-parameters.ts'
+import { BookStatistics } from './http/routes/statistics.ts'
+import { announceIncomplete } from './http/search-index-header.ts'
 
 /** GET /books/statistics: the books that a filter lets through, counted by the store. */
 export function registerStatistics(

@@ -1,5 +1,5 @@
-import { type MysqlTarget, parseMysqlUrl } from './mysql-url.ts'
-import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres-url.ts'
+import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
+import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
 /** Where the store is, as read from `DB_URL`. */
 export type DbUrl =

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import type { ConnectionPool } from './connection-pool.ts'
+import type { ConnectionPool } from './client-server/pool.ts'
 
 /** The unit in which InnoDB extends files but the smallest, in bytes. */
 const EXTENT = 1024 * 1024

@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { codeOf } from './connection-errors.ts'
-import { type Column, ensureTable } from './server-schema.ts'
-import { StoreNotOpened } from './store.ts'
+import { StoreNotOpened } from '../catalogue/store.ts'
+import { type Column, ensureTable } from './client-server/ensure-schema.ts'
+import { codeOf } from './client-server/network-errors.ts'
 
 /** MEDIUMTEXT holds what a request may carry, which TEXT with its 64 KiB does not. */
 const SCHEMA = `

@@ -1,7 +1,7 @@
+import type { Store } from '../catalogue/store.ts'
+import type { OpenOptions } from './client-server/connect.ts'
 import type { DbUrl } from './db-url.ts'
-import type { OpenOptions } from './server-start.ts'
-import { openSqlite } from './sqlite.ts'
-import type { Store } from './store.ts'
+import { openSqlite } from './sqlite/store.ts'
 
 const DEFAULTS: OpenOptions = { connections: 10, report: () => {} }
 
@@ -15,8 +15,8 @@ export async function openStore(dbUrl: DbUrl, options: OpenOptions = DEFAULTS): 
     case 'sqlite':
       return openSqlite(dbUrl.path)
     case 'postgres':
-      return (await import('./postgres.ts')).openPostgres(dbUrl.target, options)
+      return (await import('./postgres/engine.ts')).openPostgres(dbUrl.target, options)
     case 'mysql':
-      return (await import('./mysql.ts')).openMysql(dbUrl.target, options)
+      return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, options)
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { synchronise } from './files.ts'
+import { synchronise } from './durable-files.ts'
 
 /**
  * @returns where a new file is written until it is complete: beside it, hidden, and under a name that nobody can guess,

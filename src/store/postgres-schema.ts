@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { type Column, ensureTable } from './server-schema.ts'
-import { StoreNotOpened } from './store.ts'
+import { StoreNotOpened } from '../catalogue/store.ts'
+import { type Column, ensureTable } from './client-server/ensure-schema.ts'
 
 /** Ids come from a sequence, which never gives one twice; BY DEFAULT lets books be copied with theirs. */
 const SCHEMA = `

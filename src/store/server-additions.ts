@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { describeError } from './connection-errors.ts'
-import type { ConnectionPool } from './connection-pool.ts'
+import { describeError } from './client-server/network-errors.ts'
+import type { ConnectionPool } from './client-server/pool.ts'
 
 /** What the service adds to the table of books, to find books quickly. */
 export interface Addition {

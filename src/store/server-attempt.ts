@@ -1,6 +1,6 @@
-import { describeError } from './connection-errors.ts'
-import { type ConnectionPool, DEADLINE, type UseOptions } from './connection-pool.ts'
-import { StoreUnavailable } from './store.ts'
+import { StoreUnavailable } from '../catalogue/store.ts'
+import { describeError } from './client-server/network-errors.ts'
+import { type ConnectionPool, DEADLINE, type UseOptions } from './client-server/pool.ts'
 
 /** Attempts at what the server rolls back for the sake of others. */
 const ATTEMPTS = 5

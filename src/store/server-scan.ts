@@ -1,10 +1,10 @@
-import type { Book } from '../book.ts'
-import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from '../book-query.ts'
-import { hasWholeWords, hasWords } from '../words.ts'
-import { Collection } from './page.ts'
-import { collectStatistics } from './statistics.ts'
-import type { Page, PageBounds, QueryOptions, Statistics, Store } from './store.ts'
-import { walk } from './walk.ts'
+import type { Book } from '../catalogue/book.ts'
+import { walk } from '../catalogue/paginate.ts'
+import { type BookFilter, type BookQuery, BY_ID, type Position, type SortField } from '../catalogue/query.ts'
+import { hasWholeWords, hasWords } from '../catalogue/search-words.ts'
+import type { Page, PageBounds, QueryOptions, Statistics, Store } from '../catalogue/store.ts'
+import { Collection } from './query/page-reader.ts'
+import { collectStatistics } from './query/statistics.ts'
 
 /*
  * How words are searched where the server has no index of them: by reading all books that the other conditions let

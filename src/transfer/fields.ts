@@ -1,4 +1,4 @@
-import { MAX_BOOK_SIZE, type NewBook } from '../book.ts'
+import { MAX_BOOK_SIZE, type NewBook } from '../catalogue/book.ts'
 
 type Field = keyof NewBook
 

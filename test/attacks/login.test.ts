@@ -90,7 +90,7 @@ describe('a login that is wrong', () => {
   })
 
   it('is found wrong by comparing hashes of both fields, in constant time', () => {
-    const source = readFileSync(join(import.meta.dirname, '../../src/auth.ts'), 'utf8')
+    const source = readFileSync(join(import.meta.dirname, '../../src/auth/auth.ts'), 'utf8')
     const matches = /\n {2}matches\(.*?\n {2}\}\n/s.exec(source)?.[0] ?? ''
     for (const field of ['username', 'password']) {
       assert.match(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
-import type { Book } from '../../src/book.ts'
+import type { Book } from '../../src/catalogue/book.ts'
 import { Caller, failuresIn } from '../faults/caller.ts'
 import { serve } from '../faults/engine-servers.ts'
 import { assertUnavailable } from '../faults/load.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import type { Book } from '../../src/book.ts'
+import type { Book } from '../../src/catalogue/book.ts'
 import { assertFailure, head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'

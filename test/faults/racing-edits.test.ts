@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Book } from '../../src/book.ts'
+import type { Book } from '../../src/catalogue/book.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import type { RawAnswer } from '../support/raw-socket.ts'
 import { type Service, temporaryDirectory } from '../support/service.ts'

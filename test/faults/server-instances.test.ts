@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Book } from '../../src/book.ts'
+import type { Book } from '../../src/catalogue/book.ts'
 import { earlierTable } from '../store/earlier-schemas.ts'
 import type { Databases } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'

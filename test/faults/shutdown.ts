@@ -2,7 +2,7 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import { openFile } from '../store/sqlite-file.ts'
+import { openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { ACCOUNT, type Service } from '../support/service.ts'
 import { whileRunning } from './running.ts'

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Book } from '../../src/book.ts'
+import type { Book } from '../../src/catalogue/book.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
 /** What a database file holds. */

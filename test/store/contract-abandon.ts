@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { NewBook } from '../../src/book.ts'
-import type { BookFilter } from '../../src/book-query.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { NewBook } from '../../src/catalogue/book.ts'
+import type { BookFilter } from '../../src/catalogue/query.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Book, NewBook } from '../../src/book.ts'
+import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import type { NewBook } from '../../src/book.ts'
-import { type ImportedBook, StoreNotEmpty } from '../../src/store/store.ts'
-import { hostileBooks } from '../transfer/hostile-books.ts'
+import type { NewBook } from '../../src/catalogue/book.ts'
+import { type ImportedBook, StoreNotEmpty } from '../../src/catalogue/store.ts'
+import { hostileBooks } from '../files/hostile-books.ts'
 import { listAll } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import type { Book } from '../../src/book.ts'
-import { framings, wholeLists } from '../../src/transfer/write-books.ts'
-import { hostileBooks } from '../transfer/hostile-books.ts'
+import type { Book } from '../../src/catalogue/book.ts'
+import { framings, wholeLists } from '../../src/files/write-books.ts'
+import { hostileBooks } from '../files/hostile-books.ts'
 import { booksOf, listAll } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { NewBook } from '../../src/book.ts'
+import type { NewBook } from '../../src/catalogue/book.ts'
 import { abandonContract } from './contract-abandon.ts'
 import { expectedContract } from './contract-expected.ts'
 import { importContract } from './contract-import.ts'

@@ -1,5 +1,5 @@
-import type { Book } from '../../src/book.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Book } from '../../src/catalogue/book.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 
 /** The books of a page of the list, which is JSON without the brackets. */
 export const booksOf = (page: string): Book[] => JSON.parse(`[${page}]`)

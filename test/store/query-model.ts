@@ -1,7 +1,7 @@
-import type { Book } from '../../src/book.ts'
-import type { BookFilter, BookQuery, SortField } from '../../src/book-query.ts'
-import type { Statistics } from '../../src/store/store.ts'
-import { hasWords, wordsOf } from '../../src/words.ts'
+import type { Book } from '../../src/catalogue/book.ts'
+import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
+import { hasWords, wordsOf } from '../../src/catalogue/search-words.ts'
+import type { Statistics } from '../../src/catalogue/store.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
 export function compareText(a: string, b: string): number {

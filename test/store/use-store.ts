@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'node:test'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 
 /** An engine's store over data of its own, which is empty at first. */
 export interface TestStore {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 
 /** SQLite's default. */
 const PAGE_SIZE = 4096

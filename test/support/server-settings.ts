@@ -1,4 +1,4 @@
-import type { ServerSettings } from '../../src/server.ts'
+import type { ServerSettings } from '../../src/http/server.ts'
 
 /** What a server in the process of a test obeys. */
 export const SETTINGS: ServerSettings = { logLevel: 'silent', trustProxy: false, corsOrigins: [] }

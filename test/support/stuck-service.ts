@@ -1,7 +1,7 @@
 /** A service whose end waits for a thread in a statement of SQLite that takes minutes. It says when it is so far. */
 import { Worker } from 'node:worker_threads'
 import fastify from 'fastify'
-import { stopOnSignal } from '../../src/stop.ts'
+import { stopOnSignal } from '../../src/http/graceful-shutdown.ts'
 
 const STATEMENT = `
   WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { readWebFiles } from '../../src/web-files.ts'
+import { readWebFiles } from '../../src/http/web-page/assets.ts'
 import { useService } from '../support/use-service.ts'
 
 /** What the whole page may weigh, compressed, in bytes. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
-import type { Book } from '../../../src/book.ts'
+import type { Book } from '../../../src/catalogue/book.ts'
 import { logIn } from '../client.ts'
 import type { Engine } from '../engines.ts'
 import { type ListQuery, nextOf, parameterOf, pathOf, placeOf, tamper } from './parameters.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Book } from '../../../src/book.ts'
-import { sortKey } from '../../../src/book-query.ts'
+import type { Book } from '../../../src/catalogue/book.ts'
+import { sortKey } from '../../../src/catalogue/query.ts'
 import { NUMBERS, TEXTS } from './values.ts'
 
 /** What is asked of the list. */

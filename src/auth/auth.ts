@@ -1,0 +1,129 @@
+import { createHash, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
+import { objectSchema, partialSchema } from '../catalogue/json-schema.ts'
+
+/** Token lifetime in seconds (§8). */
+const TOKEN_LIFETIME = 15 * 60
+
+/** The contract accepts every HMAC-based method (§5.5) and issues HS256 (§5.3). */
+const ACCEPTED_ALGORITHMS = ['HS256', 'HS384', 'HS512']
+
+/** Bounds of the memory spent on verified tokens: at most about half a megabyte. */
+const REMEMBERED_TOKENS = 1000
+const REMEMBERED_TOKEN_LENGTH = 512
+
+/** A login request (§2). A field that is absent matches no account. */
+export const Login = partialSchema<Account>(
+  { username: { type: 'string' }, password: { type: 'string' } },
+  { $id: 'Login', examples: [{ username: 'admin', password: 'correct horse battery staple' }] },
+)
+export type Login = Partial<Account>
+
+/** The data of a successful login (§2). */
+export const TokenData = objectSchema<{ token: string }>(
+  {
+    token: {
+      type: 'string',
+      description: 'Send it as it is, with no scheme prefix, in the Authorization header.',
+    },
+  },
+  {
+    $id: 'Token',
+    examples: [{ token: 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJleHAiOjE3OTUyNDgwMDB9.c2lnbmF0dXJl' }],
+  },
+)
+
+export interface Account {
+  readonly username: string
+  readonly password: string
+}
+
+/** The one account and its tokens (§5). */
+export class Auth {
+  readonly #account: Account
+  readonly #key: ReturnType<typeof createSecretKey>
+  /** Tokens found valid, oldest first, and when each expires (Unix time in seconds). */
+  readonly #remembered = new Map<string, number>()
+  /** The token that was issued last. */
+  #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
+
+  /** @param secret signs the tokens; its UTF-8 bytes are the HMAC key, of any length but zero. */
+  constructor(account: Account, secret: string) {
+    this.#account = account
+    this.#key = createSecretKey(secret, 'utf8')
+  }
+
+  /** Whether the login is that of the account. Takes the same time wherever it differs. */
+  matches(login: Login): boolean {
+    const username = sameText(login.username ?? '', this.#account.username)
+    const password = sameText(login.password ?? '', this.#account.password)
+    return username && password
+  }
+
+  /**
+   * Makes a token that carries only its expiry (§5.3).
+   * @throws what the signing library throws when it cannot sign.
+   */
+  issue(): Promise<string> {
+    const expiry = Math.floor(Date.now() / 1000) + TOKEN_LIFETIME
+    // Tokens of the same second are the same, and to sign one takes longer than all else of a login.
+    if (this.#issued?.expiry !== expiry) this.#issued = { expiry, token: this.#sign(expiry) }
+    return this.#issued.token
+  }
+
+  #sign(expiry: number): Promise<string> {
+    return new SignJWT({ exp: expiry }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(this.#key)
+  }
+
+  /** Whether the token is valid now (§5.5). Answers at once for a token that it has seen before. */
+  verify(token: string): boolean | Promise<boolean> {
+    const expiry = this.#remembered.get(token)
+    if (expiry === undefined) return this.#verifySignature(token)
+    if (isAhead(expiry)) return true
+    this.#remembered.delete(token)
+    return false
+  }
+
+  async #verifySignature(token: string): Promise<boolean> {
+    if (!hasCanonicalSignature(token)) return false
+    try {
+      const { payload } = await jwtVerify(token, this.#key, { algorithms: ACCEPTED_ALGORITHMS })
+      // JSON such as 1e400 reads as Infinity, which would never expire; and jose counts whole seconds.
+      if (payload.exp === undefined || !Number.isFinite(payload.exp) || !isAhead(payload.exp)) return false
+      this.#remember(token, payload.exp)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #remember(token: string, expiry: number): void {
+    if (token.length > REMEMBERED_TOKEN_LENGTH) return
+    if (this.#remembered.size >= REMEMBERED_TOKENS) {
+      const [oldest] = this.#remembered.keys()
+      if (oldest !== undefined) this.#remembered.delete(oldest)
+    }
+    this.#remembered.set(token, expiry)
+  }
+}
+
+/** Whether a time is still to come, given as Unix time in seconds, perhaps with a fraction. */
+function isAhead(time: number): boolean {
+  return Date.now() < time * 1000
+}
+
+/** Compares digests, so that the time taken tells nothing of either text. UTF-16 keeps lone surrogates apart. */
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text, 'utf16le').digest()
+  return timingSafeEqual(digest(a), digest(b))
+}
+
+/**
+ * Base64url decoders ignore the spare bits of the last character, so that several spellings of one signature
+ * would pass; only the one that an encoder writes is accepted (RFC 4648 §3.5).
+ */
+function hasCanonicalSignature(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature
+}

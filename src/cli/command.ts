@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import { onStopSignal } from '../stop-signal.ts'
+
+/** A command of the command line. */
+export interface Command {
+  /** Its arguments, for the help. */
+  readonly usage: string
+  readonly description: string
+  /** How many arguments it takes that are no options. */
+  readonly operands: 0 | 1
+  readonly options: Readonly<Record<string, Option>>
+  /** @throws UsageError for a value that an option cannot have. */
+  run(args: Arguments): Promise<void>
+}
+
+interface Option {
+  readonly type: 'string' | 'boolean'
+  readonly description: string
+}
+
+export interface Arguments {
+  readonly values: Readonly<Record<string, unknown>>
+  /** Empty if the command takes none. */
+  readonly operand: string
+}
+
+/** A command line that cannot be understood. The message is for the user. */
+export class UsageError extends Error {}
+
+/** A reason to end that the operator can do something about. The message is complete, and without secrets. */
+export class OperatorError extends Error {}
+
+/**
+ * Does the work of a command with the settings; an OperatorError ends it with its message and exit code 1.
+ * @param what it cannot do then.
+ */
+export async function withSettings(what: string, work: (config: Config) => Promise<void>): Promise<void> {
+  try {
+    await work(loadConfig())
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    process.stderr.write(`Cannot ${what}: ${error.message}\n`)
+    process.exitCode = 1
+  }
+}
+
+/**
+ * @param outcome what to tell of the work that is stopped, after "interrupted; ".
+ * @returns a signal that SIGINT and SIGTERM abort; another one after a second ends the process at once.
+ */
+export function interruption(outcome: string): AbortSignal {
+  const controller = new AbortController()
+  onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome}`)))
+  return controller.signal
+}
+
+/** Settings of the environment come before those of a `.env` file in the working directory. */
+function loadConfig(): Config {
+  try {
+    return readConfig({ ...readEnvFile(), ...process.env })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new OperatorError(error.faults.join('\n  '))
+  }
+}
+
+function readEnvFile(): NodeJS.Dict<string> {
+  try {
+    // Some editors begin a file with a byte order mark, which would become part of the first name.
+    return parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return {}
+    throw new OperatorError(`the file .env cannot be read: ${message}`)
+  }
+}

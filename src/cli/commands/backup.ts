@@ -1,0 +1,31 @@
+import type { Config } from '../../config.ts'
+import { BackupFailed, backupSqlite } from '../../store/sqlite/backup.ts'
+import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
+import { Progress } from '../progress-bar.ts'
+
+/** Copies the database file. */
+export const command: Command = {
+  usage: 'backup FILE',
+  description:
+    'Copies the SQLite database named by DB_URL into a new file, also while the service runs on it.',
+  operands: 1,
+  options: {},
+  run: ({ operand }) => withSettings('back up', (config) => backUp(config, operand)),
+}
+
+async function backUp({ dbUrl }: Config, target: string): Promise<void> {
+  if (dbUrl.engine !== 'sqlite') {
+    throw new OperatorError(
+      'DB_URL: names a server, whose own tools make backups of it (pg_dump, mariadb-dump, …)',
+    )
+  }
+  const signal = interruption('nothing is left behind')
+  const progress = new Progress('copying', 'pages')
+  const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
+  try {
+    await backupSqlite(dbUrl.path, target, show, signal).finally(() => progress.end())
+  } catch (error) {
+    throw error instanceof BackupFailed ? new OperatorError(error.message, { cause: error }) : error
+  }
+  process.stdout.write(`${dbUrl.path} is backed up in ${target}\n`)
+}

@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { type Config, configWarnings } from '../../config.ts'
+import { type Command, withSettings } from '../command.ts'
+import { withStore } from '../with-store.ts'
+
+/** Checks what the service would start with. */
+export const command: Command = {
+  usage: 'check',
+  description: `Checks the settings, opens the store as the service does at start, asks it for a book, and ends. Exit code 0 means
+that the service can start.`,
+  operands: 0,
+  options: {},
+  run: () => withSettings('start with these settings', check),
+}
+
+async function check(config: Config): Promise<void> {
+  const { dbUrl } = config
+  for (const warning of configWarnings(config)) process.stdout.write(`warning: ${warning}\n`)
+  if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
+    process.stdout.write(`The settings are good. ${dbUrl.path} is made at the first start.\n`)
+    return
+  }
+  const books = await withStore('DB_URL', dbUrl, async (store) => {
+    await store.find(1)
+    return store.count({})
+  })
+  process.stdout.write(`The settings are good, and the store (${dbUrl.engine}) answers: ${books} books.\n`)
+}

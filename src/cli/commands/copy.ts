@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Book } from '../../catalogue/book.ts'
+import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
+import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
+import { type Command, interruption, OperatorError, UsageError, withSettings } from '../command.ts'
+import { Progress } from '../progress-bar.ts'
+import { requireDatabase, withStore } from '../with-store.ts'
+
+/** Copies all books from one store to another. */
+export const command: Command = {
+  usage: 'copy --from DB_URL --to DB_URL',
+  description: `Copies all books, with their ids, into a store that has none: from SQLite to a server, back, or between servers.
+All of them arrive or none. At the end both stores are read, and have to have the same books. Nobody may write to
+them meanwhile: stop the service. DB_URL itself is not used.
+Other users of this machine can see the arguments of a command, and so a password in them. Write such a DB_URL into a
+file that only you can read, and give @FILE instead.`,
+  operands: 0,
+  options: {
+    from: { type: 'string', description: 'the store that has the books, as DB_URL would name it; or @FILE' },
+    to: { type: 'string', description: 'the store that gets them; or @FILE' },
+  },
+  run: ({ values: { from, to } }) => {
+    if (typeof from !== 'string' || typeof to !== 'string') throw new UsageError('copy needs --from and --to')
+    return withSettings('copy', () => copy(read('--from', from), read('--to', to)))
+  },
+}
+
+async function copy(from: DbUrl, to: DbUrl): Promise<void> {
+  requireDatabase('--from', from)
+  const signal = interruption('the books were not copied')
+  const books = await withStore('--from', from, (source) =>
+    withStore('--to', to, async (target) => {
+      const total = await source.count({})
+      await copyBooks(source, target, total, signal)
+      return verify(source, target, total, signal)
+    }),
+  )
+  process.stdout.write(`copied ${books.count} books; both stores have the checksum ${books.checksum}\n`)
+}
+
+async function copyBooks(source: Store, target: Store, total: number, signal: AbortSignal): Promise<void> {
+  const progress = new Progress('copying', 'books')
+  async function* groups(): AsyncGenerator<Book[]> {
+    let copied = 0
+    for await (const group of booksOf(source, signal)) {
+      yield group
+      copied += group.length
+      progress.update(copied, Math.min(1, copied / total))
+    }
+  }
+  try {
+    await target.import(groups(), { keepIds: true })
+  } catch (error) {
+    if (!(error instanceof StoreNotEmpty)) throw error
+    throw new OperatorError(`--to: ${error.message}; it has to be empty`, { cause: error })
+  } finally {
+    progress.end()
+  }
+}
+
+interface Content {
+  readonly count: number
+  /** SHA-256 of the books as lines of JSON, in the order of their ids. */
+  readonly checksum: string
+}
+
+async function verify(source: Store, target: Store, total: number, signal: AbortSignal): Promise<Content> {
+  const progress = new Progress('verifying', 'books')
+  let read = 0
+  const contentOf = async (store: Store): Promise<Content> => {
+    const hash = createHash('sha256')
+    let count = 0
+    for await (const group of booksOf(store, signal)) {
+      hash.update(group.map((book) => `${JSON.stringify(book)}\n`).join(''))
+      count += group.length
+      read += group.length
+      progress.update(read, Math.min(1, read / (2 * total)))
+    }
+    return { count, checksum: hash.digest('hex') }
+  }
+  try {
+    const [original, copied] = [await contentOf(source), await contentOf(target)]
+    if (original.checksum === copied.checksum) return copied
+    throw new OperatorError(
+      `the stores differ: --from has ${original.count} books, --to has ${copied.count}. Somebody has written to one of ` +
+        'them meanwhile: empty --to, stop the service, and copy again',
+    )
+  } finally {
+    progress.end()
+  }
+}
+
+async function* booksOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[]> {
+  for await (const page of store.list()) {
+    signal.throwIfAborted()
+    // Made anew, so that the fields are in one order.
+    yield (JSON.parse(`[${page}]`) as Book[]).map(({ id, title, author, year }) => ({
+      id,
+      title,
+      author,
+      year,
+    }))
+  }
+}
+
+/** @throws OperatorError that names the option, and does not quote what may hold a password. */
+function read(option: string, text: string): DbUrl {
+  try {
+    return parseDbUrl(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8').trim() : text)
+  } catch (error) {
+    throw new OperatorError(`${option} ${(error as Error).message}`, { cause: error })
+  }
+}

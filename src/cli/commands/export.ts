@@ -1,0 +1,56 @@
+import type { Store } from '../../catalogue/store.ts'
+import type { Config } from '../../config.ts'
+import type { Format } from '../../files/formats.ts'
+import { wholeLists } from '../../files/write-books.ts'
+import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
+import { chosenFormat, formatOption } from '../format-option.ts'
+import { writeNewFile } from '../output-file.ts'
+import { Progress } from '../progress-bar.ts'
+import { requireDatabase, withStore } from '../with-store.ts'
+
+/** Writes all books to a file. */
+export const command: Command = {
+  usage: 'export FILE [--format csv|ndjson]',
+  description: `Writes all books of DB_URL to a new file, in the order of their ids; - is standard output. The service may
+run meanwhile. The file appears when it is complete.`,
+  operands: 1,
+  options: {
+    format: formatOption,
+  },
+  run: ({ values, operand }) => {
+    const format = chosenFormat(values.format, operand)
+    return withSettings('export', (config) => exportBooks(config, operand, format))
+  },
+}
+
+async function exportBooks({ dbUrl }: Config, path: string, format: Format): Promise<void> {
+  requireDatabase('DB_URL', dbUrl)
+  const signal = interruption('nothing is left behind')
+  const progress = new Progress('exporting', 'books')
+  const books = await withStore('DB_URL', dbUrl, async (store) => {
+    const written = { books: 0 }
+    const total = await store.count({})
+    const text = textOf(store, format, signal, (books) => {
+      written.books += books
+      progress.update(written.books, total === 0 ? 1 : Math.min(1, written.books / total))
+    })
+    await writeNewFile(path, text).finally(() => progress.end())
+    return written.books
+  })
+  if (path !== '-') process.stderr.write(`${books} books are in ${path}\n`)
+}
+
+async function* textOf(
+  store: Store,
+  format: Format,
+  signal: AbortSignal,
+  count: (books: number) => void,
+): AsyncGenerator<string, void> {
+  const { pages, framing, booksIn } = wholeLists[format]
+  if (framing.head !== '') yield framing.head
+  for await (const page of store.list(pages)) {
+    if (signal.aborted) throw signal.reason as OperatorError
+    count(booksIn(page))
+    yield framing.of(page)
+  }
+}

@@ -1,0 +1,94 @@
+import { createReadStream, statSync } from 'node:fs'
+import type { Config } from '../../config.ts'
+import type { Format } from '../../files/formats.ts'
+import { ImportRefused, ImportReport } from '../../files/import-report.ts'
+import { readBooks } from '../../files/read-books.ts'
+import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
+import { chosenFormat, formatOption } from '../format-option.ts'
+import { Progress } from '../progress-bar.ts'
+import { withStore } from '../with-store.ts'
+
+/** Adds the books of a file. */
+export const command: Command = {
+  usage: 'import FILE [--skip-existing] [--dry-run] [--format csv|ndjson]',
+  description: `Adds the books of a file to DB_URL, all of them or none; - is standard input. The service may run meanwhile.
+CSV is that of export, or an export of Goodreads, LibraryThing or Calibre. Ids in the file do not matter.`,
+  operands: 1,
+  options: {
+    'skip-existing': {
+      type: 'boolean',
+      description: 'pass over books that are there already, with the same title, author and year',
+    },
+    'dry-run': {
+      type: 'boolean',
+      description: 'tell what would be done, and what is wrong, and store nothing',
+    },
+    format: formatOption,
+  },
+  run: ({ values, operand }) => {
+    const request = {
+      path: operand,
+      format: chosenFormat(values.format, operand),
+      skipExisting: values['skip-existing'] === true,
+      dryRun: values['dry-run'] === true,
+    }
+    return withSettings('import', (config) => importFile(config, request))
+  },
+}
+
+interface Request {
+  readonly path: string
+  readonly format: Format
+  readonly skipExisting: boolean
+  readonly dryRun: boolean
+}
+
+async function importFile({ dbUrl }: Config, request: Request): Promise<void> {
+  const { path, format, dryRun } = request
+  const signal = interruption('nothing was stored')
+  const progress = new Progress('importing', 'rows')
+  const report = new ImportReport()
+  const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
+  const books = readBooks(bytes, format, report)
+  try {
+    const { added, skipped } = await withStore('DB_URL', dbUrl, (store) =>
+      store.import(books, { ...request, signal }),
+    ).finally(() => progress.end())
+    const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year have the year 0`
+    process.stdout.write(`${dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}\n`)
+  } catch (error) {
+    if (!(error instanceof ImportRefused)) throw error
+    throw new OperatorError(`${path}: ${error.message}${otherFaults(report)}`, { cause: error })
+  }
+}
+
+/** All but the first, which the summary has, a line each. */
+function otherFaults({ faults, faulty }: ImportReport): string {
+  const lines = faults
+    .slice(1)
+    .map(({ line, field, reason }) => `\n  line ${line}:${field ? ` ${field}:` : ''} ${reason}`)
+  return lines.join('') + (faulty > faults.length ? `\n  and ${faulty - faults.length} more` : '')
+}
+
+/** @throws OperatorError when the file cannot be read, or the signal is aborted. */
+async function* bytesOf(
+  path: string,
+  signal: AbortSignal,
+  tell: (share: number | undefined) => void,
+): AsyncGenerator<Uint8Array, void> {
+  let read = 0
+  try {
+    const size = path === '-' ? undefined : statSync(path).size
+    const stream = path === '-' ? process.stdin : createReadStream(path)
+    signal.addEventListener('abort', () => stream.destroy(signal.reason as Error))
+    for await (const chunk of stream) {
+      read += (chunk as Uint8Array).length
+      tell(size === undefined ? undefined : read / Math.max(size, read))
+      yield chunk as Uint8Array
+      signal.throwIfAborted()
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new OperatorError(`${path} cannot be read: ${error.message}`, { cause: error })
+  }
+}

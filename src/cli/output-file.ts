@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { createWriteStream, existsSync, rmSync } from 'node:fs'
+import { finished } from 'node:stream/promises'
+import { giveName, partFileOf } from '../store/part-file.ts'
+import { OperatorError } from './command.ts'
+
+/**
+ * Writes a new file, which takes its name only when it is complete and on the disk.
+ * @param path of a file that must not exist yet; `-` is standard output.
+ * @throws OperatorError when it cannot be written; and what `parts` throws. Then nothing is left behind.
+ */
+export async function writeNewFile(path: string, parts: AsyncIterable<string>): Promise<void> {
+  if (path === '-') return await writeAll(process.stdout, parts)
+  if (existsSync(path)) throw new OperatorError(`${path} exists already; name another file`)
+  const part = partFileOf(path)
+  try {
+    const stream = createWriteStream(part, { flags: 'wx' })
+    await writeAll(stream, parts)
+    stream.end()
+    await finished(stream)
+    giveName(part, path)
+  } catch (error) {
+    throw asOperatorError(path, error)
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<string>): Promise<void> {
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => {})
+  const fail = (error: Error) => failed.reject(asOperatorError('the output', error))
+  stream.on('error', fail)
+  try {
+    for await (const text of parts) {
+      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failed.promise])
+    }
+  } finally {
+    // An error that comes late, such as that nobody reads any more, must not end the process with a stack trace.
+    if (stream !== process.stdout) stream.off('error', fail).on('error', () => {})
+  }
+}
+
+/** What the system says of a file is for the operator. */
+function asOperatorError(path: string, error: unknown): unknown {
+  const isOfSystem = error instanceof Error && 'syscall' in error
+  return isOfSystem
+    ? new OperatorError(`${path} cannot be written: ${error.message}`, { cause: error })
+    : error
+}

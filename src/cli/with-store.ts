@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
+import type { DbUrl } from '../store/db-url.ts'
+import { openStore } from '../store/open.ts'
+import { OperatorError } from './command.ts'
+
+/** Connections of a command to a database server: it does one thing after the other. */
+const CONNECTIONS = 2
+
+/**
+ * Opens the store for a command, uses it, and closes it.
+ * @param setting where the URL is from, for messages.
+ * @throws OperatorError for what is wrong with the store.
+ */
+export async function withStore<Result>(
+  setting: string,
+  dbUrl: DbUrl,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
+  try {
+    const store = await openStore(dbUrl, { connections: CONNECTIONS, report })
+    try {
+      return await use(store)
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
+    throw new OperatorError(`${setting}: ${error.message}`, { cause: error })
+  }
+}
+
+/** @throws OperatorError if there is no database file; opening it would make one. */
+export function requireDatabase(setting: string, dbUrl: DbUrl): void {
+  if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
+    throw new OperatorError(`${setting}: there is no database ${dbUrl.path}`)
+  }
+}

@@ -1,0 +1,25 @@
+import { CsvParser, MAX_ROW, type Row } from './csv-parser.ts'
+import { decode } from './decode-text.ts'
+import { ImportRefused } from './import-report.ts'
+
+/**
+ * The rows of a file of comma or tab separated values, the header first, in the groups in which they arrive.
+ * @throws ImportRefused for a row that is too long, as after a quote that is never closed, or has too many fields.
+ */
+export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row[], void> {
+  let parser: CsvParser | undefined
+  let start = ''
+  for await (const text of decode(bytes)) {
+    if (parser === undefined) {
+      // The parser needs the whole first line.
+      start += text
+      if (start.length > MAX_ROW) throw new ImportRefused('line 1: the row is too long')
+      if (!text.includes('\n')) continue
+      parser = new CsvParser(start.slice(0, start.indexOf('\n')))
+      yield parser.push(start, false)
+      start = ''
+    } else yield parser.push(text, false)
+  }
+  parser ??= new CsvParser(start)
+  yield parser.push(start, true)
+}

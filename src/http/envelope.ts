@@ -1,0 +1,93 @@
+import { objectSchema, type Schema } from '../catalogue/json-schema.ts'
+
+/** A status and the message that goes with it: one row of the contract's tables (§4, §7). */
+export interface Answer {
+  readonly status: number
+  readonly message: string
+}
+
+/** The body of every response (§2). */
+export interface Envelope<Data> extends Answer {
+  readonly data: Data
+}
+
+/** The answers to requests that succeed, with `data` as each endpoint says. */
+export const success = {
+  tokenGenerated: { status: 200, message: 'Token generated successfully' },
+  bookCreated: { status: 201, message: 'Book created successfully' },
+  booksRetrieved: { status: 200, message: 'Books retrieved successfully' },
+  bookRetrieved: { status: 200, message: 'Book retrieved successfully' },
+  bookUpdated: { status: 200, message: 'Book updated successfully' },
+  bookDeleted: { status: 200, message: 'Book deleted successfully' },
+  statisticsRetrieved: { status: 200, message: 'Statistics retrieved successfully' },
+  booksImported: { status: 200, message: 'Books imported successfully' },
+  alive: { status: 200, message: 'Alive' },
+  ready: { status: 200, message: 'Ready' },
+} as const satisfies Record<string, Answer>
+
+/** Thrown to answer a request with an error. Carries nothing of the cause, so one instance serves every request. */
+export class Failure extends Error implements Answer {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'Failure'
+    this.status = status
+    delete this.stack
+    Object.freeze(this)
+  }
+}
+
+/** The answers to requests that fail; `data` is null in all of them (§7). */
+export const failure = {
+  // The contract's own.
+  invalidPayload: new Failure(400, 'Invalid request payload'),
+  invalidInput: new Failure(400, 'Invalid input'),
+  tokenRequired: new Failure(401, 'Authorization token required'),
+  invalidToken: new Failure(401, 'Invalid token'),
+  invalidCredentials: new Failure(401, 'Invalid credentials'),
+  bookNotFound: new Failure(404, 'Book not found'),
+  tokenNotGenerated: new Failure(500, 'Could not generate token'),
+  // Where the contract is silent (docs/decisions.md).
+  badRequest: new Failure(400, 'Bad request'),
+  /** What is answered goes on with a colon and the reason. */
+  importRefused: new Failure(400, 'Import refused'),
+  invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
+  crossOrigin: new Failure(403, 'Cross-origin request refused'),
+  notFound: new Failure(404, 'Not found'),
+  methodNotAllowed: new Failure(405, 'Method not allowed'),
+  requestTimeout: new Failure(408, 'Request timeout'),
+  preconditionFailed: new Failure(412, 'Precondition failed'),
+  bodyTooLarge: new Failure(413, 'Request body too large'),
+  unsupportedMediaType: new Failure(415, 'Unsupported media type'),
+  tooManyRequests: new Failure(429, 'Too many requests'),
+  headersTooLarge: new Failure(431, 'Request header fields too large'),
+  internalError: new Failure(500, 'Internal server error'),
+  unavailable: new Failure(503, 'Service unavailable'),
+} as const satisfies Record<string, Failure>
+
+/** Wraps an answer and its data in the envelope. */
+export function envelope<Data>({ status, message }: Answer, data: Data): Envelope<Data> {
+  return { status, message, data }
+}
+
+/** The schema of an envelope that answers with one status, any of these messages, and data such as the example. */
+export function envelopeSchema(
+  answers: readonly [Answer, ...Answer[]],
+  data: Schema,
+  exampleData: unknown,
+): Schema {
+  const { status } = answers[0]
+  const messages = answers.map((answer) => answer.message)
+  return objectSchema<Envelope<unknown>>(
+    {
+      status: { type: 'integer', enum: [status] },
+      message: { type: 'string', enum: messages },
+      data,
+    },
+    {
+      description: messages.join(', or '),
+      examples: answers.map((answer) => envelope(answer, exampleData)),
+    },
+  )
+}

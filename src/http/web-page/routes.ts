@@ -1,0 +1,69 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ifNoneMatch } from '../conditional-requests.ts'
+import { negotiate } from '../content-negotiation.ts'
+import { failure } from '../envelope.ts'
+import { CODINGS, readWebFiles, type WebFile, type WebFiles } from './assets.ts'
+
+/** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
+const policy = (importMapDigest: string) =>
+  [
+    "default-src 'none'",
+    `script-src 'self' 'sha256-${importMapDigest}'`,
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    // The templates of the library are constants of its callers; texts of books never are.
+    'trusted-types lit-html',
+  ].join('; ')
+
+/** Serves the web page: itself at `/`, which is asked for each time, the rest under paths that never change. */
+export function registerWebPage(app: FastifyInstance): void {
+  let reading: Promise<WebFiles> | undefined
+  // At the first request, for a quick start.
+  const read = () => {
+    reading ??= readWebFiles().catch((error: unknown) => {
+      reading = undefined
+      throw error
+    })
+    return reading
+  }
+  const route = { schema: { hide: true } }
+
+  app.get('/', route, async (request, reply) => {
+    const { page, version, importMapDigest } = await read()
+    const tag = `"${version}"`
+    reply.headers({
+      'cache-control': 'no-cache',
+      'content-security-policy': policy(importMapDigest),
+      'referrer-policy': 'no-referrer',
+      etag: tag,
+    })
+    if (!ifNoneMatch(request.headers, tag)) return reply.header('vary', 'Accept-Encoding').code(304).send()
+    return sendFile(request, reply, page)
+  })
+
+  app.get<{ Params: { version: string; '*': string } }>('/web/:version/*', route, async (request, reply) => {
+    const { version, files } = await read()
+    const file = request.params.version === version ? files.get(request.params['*']) : undefined
+    if (file === undefined) throw failure.notFound
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
+    return sendFile(request, reply, file)
+  })
+}
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, { type, coded }: WebFile): FastifyReply {
+  const accepted = request.headers['accept-encoding']
+  const coding = negotiate(typeof accepted === 'string' ? accepted : undefined, CODINGS)
+  if (coding !== 'identity') reply.header('content-encoding', coding)
+  const vary = reply.getHeader('vary')
+  reply.headers({
+    vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+  })
+  return reply.type(type).send(coded[coding])
+}

@@ -1,0 +1,147 @@
+import { TLS_MODES, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
+import { parsePort, parseServerUrl, unknownParameter } from '../client-server/url.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * How to reach a PostgreSQL database. What is undefined has the default of pg: a PG… variable, else that of libpq,
+ * but for the host, which is localhost.
+ */
+export interface PostgresTarget {
+  readonly user: string | undefined
+  readonly password: string | undefined
+  /** A name, an address, or the directory of a Unix socket, which begins with a slash. */
+  readonly host: string | undefined
+  readonly port: number | undefined
+  readonly database: string | undefined
+  readonly tls: TlsSettings
+  readonly channelBinding: 'disable' | 'prefer' | 'require'
+  /** Passed to the server as they are (libpq's `options`). */
+  readonly options: string | undefined
+  readonly applicationName: string
+}
+
+/** pg's own sslmode, which Heroku tells users of Node to set. */
+const NO_VERIFY = 'no-verify'
+
+const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
+
+/** Parameters that change nothing here: what they set is the default, or the service's own. */
+const WITHOUT_EFFECT = new Set([
+  'connect_timeout',
+  'fallback_application_name',
+  'keepalives',
+  'keepalives_idle',
+  'keepalives_interval',
+  'keepalives_count',
+  'load_balance_hosts',
+  'sslcompression',
+  'sslsni',
+  'tcp_user_timeout',
+  // Of the URLs that Supabase prints, for other clients.
+  'pgbouncer',
+  'supa',
+])
+
+/** The variables of libpq that pg does not read, or not all that they may be. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  channel_binding: 'PGCHANNELBINDING',
+}
+
+/**
+ * Reads `postgres://…` or `postgresql://…`.
+ * @throws Error whose message says what is wrong, without a password.
+ */
+export function parsePostgresUrl(text: string, environment: Environment = process.env): PostgresTarget {
+  const { parameters, ...url } = parseServerUrl(text)
+  const parts = {
+    user: url.user,
+    password: url.password,
+    host: url.host,
+    port: url.port?.toString(),
+    dbname: url.database,
+    // For URLs of JDBC, as in libpq.
+    ...(parameters.get('ssl') === 'true' && { sslmode: 'require' }),
+  }
+  // A parameter replaces a part: an address of a socket finds no place before the path.
+  const given = new Map([...Object.entries(parts), ...parameters])
+  if (given.get('ssl') === 'true') given.delete('ssl')
+  return target(given, text, environment)
+}
+
+/**
+ * Reads libpq's other form, `host=… dbname=…`: values with blanks are in single quotes, in which \ escapes.
+ * @throws Error as parsePostgresUrl does.
+ */
+export function parsePostgresKeywords(text: string, environment: Environment = process.env): PostgresTarget {
+  const parameters = new Map<string, string>()
+  let rest = text.trimStart()
+  while (rest !== '') {
+    const pair = /^([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'(?=\s|$)|((?:[^\s'\\]|\\.)*)(?=\s|$))\s*/is.exec(
+      rest,
+    )
+    if (pair === null) throw new Error("is not of the form name=value name='value with blanks'")
+    const [whole, name = '', quoted, plain = ''] = pair
+    parameters.set(name, (quoted ?? plain).replace(/\\(.)/gs, '$1'))
+    rest = rest.slice(whole.length)
+  }
+  return target(parameters, text, environment)
+}
+
+function target(
+  given: ReadonlyMap<string, string | undefined>,
+  text: string,
+  environment: Environment,
+): PostgresTarget {
+  const parameters = new Map(given)
+  const take = (name: string) => {
+    const value = parameters.get(name) || environment[VARIABLES[name] ?? ''] || undefined
+    parameters.delete(name)
+    return value
+  }
+  /** Takes one that has to be one of several, and is not just left out when it is empty: it would be if unset. */
+  const choose = <Known extends string>(name: string, known: readonly Known[]): Known | undefined => {
+    if (parameters.get(name) === '') throw new Error(`has an empty ${name}`)
+    const value = take(name)
+    const found = known.find((each) => each === value)
+    if (value !== undefined && found === undefined)
+      throw new Error(`has a ${name} other than ${known.join(', ')}`)
+    return found
+  }
+  const [host, address] = [take('host'), take('hostaddr')]
+  const port = take('port')
+  const mode = choose('sslmode', [...TLS_MODES, NO_VERIFY])
+  const authority = take('sslrootcert')
+  const result: PostgresTarget = {
+    user: take('user'),
+    password: take('password'),
+    host: host ?? address,
+    port: port === undefined ? undefined : parsePort(port),
+    database: take('dbname'),
+    tls: tlsSettings({
+      mode: mode === NO_VERIFY ? 'require' : (mode ?? (authority === 'system' ? 'verify-full' : 'prefer')),
+      authority,
+      certificate: take('sslcert'),
+      key: take('sslkey'),
+    }),
+    channelBinding: choose('channel_binding', CHANNEL_BINDINGS) ?? 'prefer',
+    options: take('options'),
+    applicationName: take('application_name') ?? 'book-catalogue',
+  }
+  if (host !== undefined && address !== undefined) throw new Error('has both host and hostaddr: give one')
+  if (result.host?.includes(',')) throw new Error('names several hosts; name one, such as that of a proxy')
+  if (authority === 'system' && result.tls.mode !== 'verify-full') {
+    throw new Error('has sslrootcert=system, which needs sslmode=verify-full')
+  }
+  choose('gssencmode', ['disable', 'prefer'])
+  choose('sslnegotiation', ['postgres'])
+  choose('target_session_attrs', ['any', 'read-write', 'primary'])
+  choose('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'])
+  const [unknown] = [...parameters.keys()].filter((name) => !WITHOUT_EFFECT.has(name))
+  if (unknown !== undefined) throw unknownParameter(unknown, text)
+  return result
+}

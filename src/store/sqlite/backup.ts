@@ -1,0 +1,76 @@
+import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { backup } from 'node:sqlite'
+import { giveName, partFileOf } from '../part-file.ts'
+import { openConnection } from './connection.ts'
+
+/** Pages copied between two reports of progress. */
+const PAGES_PER_STEP = 1000
+
+/** The bits of a file's mode that say who may do what with it. */
+const PERMISSIONS = 0o777
+
+/** The copy cannot be made. The message is for the operator: one line, complete. */
+export class BackupFailed extends Error {
+  override readonly name = 'BackupFailed'
+}
+
+/**
+ * Copies a database that may be in use. The copy is that of one moment, after every write that was acknowledged
+ * before the call; it takes its name only when it is complete, checked and on the disk. It has the permissions of the
+ * database file.
+ * @param source path of the database file.
+ * @param target path of a file that must not exist yet.
+ * @param progress called with the pages copied and all pages.
+ * @param signal stops the copy and removes what there is of it.
+ * @throws BackupFailed
+ */
+export async function backupSqlite(
+  source: string,
+  target: string,
+  progress: (copied: number, total: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const directory = dirname(resolve(target))
+  if (!existsSync(source)) throw new BackupFailed(`there is no database ${source}`)
+  if (!existsSync(directory)) throw new BackupFailed(`there is no directory ${directory}`)
+  if (existsSync(target)) throw new BackupFailed(`${target} exists already; name another file`)
+  const part = partFileOf(target)
+  try {
+    // Not by SQLite, which would follow a symbolic link.
+    closeSync(openSync(part, 'wx'))
+    chmodSync(part, statSync(source).mode & PERMISSIONS)
+    await copy(source, part, progress, signal)
+    check(part)
+    giveName(part, target)
+  } catch (error) {
+    throw new BackupFailed(error instanceof Error ? error.message : String(error), { cause: error })
+  } finally {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true })
+  }
+}
+
+async function copy(
+  source: string,
+  part: string,
+  progress: (copied: number, total: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  using database = openConnection(source)
+  // A read transaction fixes the moment. Without it every write of another connection would begin the copy anew.
+  database.exec('PRAGMA query_only = ON; BEGIN')
+  database.prepare('SELECT 1 FROM sqlite_schema').get()
+  await backup(database, part, {
+    rate: PAGES_PER_STEP,
+    progress: ({ totalPages, remainingPages }) => {
+      signal.throwIfAborted()
+      progress(totalPages - remainingPages, totalPages)
+    },
+  })
+}
+
+function check(path: string): void {
+  using database = openConnection(path)
+  const result = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+  if (result !== 'ok') throw new Error(`the copy fails its integrity check: ${result}`)
+}

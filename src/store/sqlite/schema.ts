@@ -1,0 +1,117 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { StoreNotOpened } from '../../catalogue/store.ts'
+import { isLocked } from './connection.ts'
+
+/** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
+const APPLICATION_ID = 0x426f6f6b
+
+/** An index of `book_keys`, and how many books typically have the same keys: all of them, or only the first. */
+interface KeyIndex {
+  readonly name: string
+  readonly columns: string
+  readonly equal: string
+}
+
+export const KEY_INDEXES: readonly KeyIndex[] = [
+  { name: 'book_keys_title', columns: 'title_key', equal: '2' },
+  { name: 'book_keys_author', columns: 'author_key', equal: '20' },
+  { name: 'book_keys_year', columns: 'year_key', equal: '4000' },
+  { name: 'book_keys_author_title', columns: 'author_key, title_key', equal: '20 1' },
+  { name: 'book_keys_author_year', columns: 'author_key, year_key', equal: '20 2' },
+  { name: 'book_keys_year_title', columns: 'year_key, title_key', equal: '4000 1' },
+  { name: 'book_keys_year_author', columns: 'year_key, author_key', equal: '4000 2' },
+]
+
+/** With statistics for SQLite: those of a large catalogue, where the choice of an index matters. */
+export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
+  CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${columns});
+  DELETE FROM sqlite_stat1 WHERE idx = '${name}';
+  INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
+
+/** One that is not there, as while many books are being indexed; undefined if all are. */
+export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
+  const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").all()
+  const names = new Set(rows.map(({ name }) => name))
+  return KEY_INDEXES.find(({ name }) => !names.has(name))
+}
+
+/**
+ * The steps from an empty file to the schema of this release; the file's `user_version` tells how many it has. What
+ * was once released is never changed: a new version of the schema is one more step.
+ */
+const STEPS = [
+  // AUTOINCREMENT: an id is never given twice, not even after the newest book was deleted.
+  `CREATE TABLE books (
+     id     INTEGER PRIMARY KEY AUTOINCREMENT,
+     title  TEXT    NOT NULL,
+     author TEXT    NOT NULL,
+     year   INTEGER NOT NULL
+   ) STRICT;
+   PRAGMA application_id = ${APPLICATION_ID};`,
+
+  // What queries need beside the books: see sqlite-index.ts. The triggers note the books that the index has to look at,
+  // whoever changed them.
+  `CREATE TABLE book_keys (
+     id         INTEGER PRIMARY KEY,
+     title_key  TEXT    NOT NULL,
+     author_key TEXT    NOT NULL,
+     year_key   INTEGER NOT NULL
+   ) STRICT;
+   ANALYZE book_keys;
+   INSERT INTO sqlite_stat1 VALUES ('books', NULL, '1000000');
+   ${KEY_INDEXES.map(createKeyIndex).join(';')};
+   CREATE VIRTUAL TABLE book_words USING fts5 (
+     words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
+   );
+   CREATE TABLE unindexed (id INTEGER PRIMARY KEY) STRICT;
+   CREATE TRIGGER book_created AFTER INSERT ON books
+     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
+   CREATE TRIGGER book_updated AFTER UPDATE ON books
+     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
+   CREATE TRIGGER book_deleted AFTER DELETE ON books
+     BEGIN INSERT INTO unindexed VALUES (old.id) ON CONFLICT DO NOTHING; END;
+   INSERT INTO unindexed SELECT id FROM books;`,
+]
+
+/**
+ * Finds out whose file it is, without changing it.
+ * @returns the version of its schema, 0 if the file is new.
+ * @throws StoreNotOpened when the file is of a newer release or of another program.
+ */
+export function schemaVersion(database: DatabaseSync): number {
+  // The tables before the rest, because another instance may be making everything at this moment.
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
+  const isOurs = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
+  if (version > STEPS.length) {
+    throw new StoreNotOpened(
+      `the database has schema version ${version}, and this release knows up to ${STEPS.length}: it was written ` +
+        'by a newer version of this service, or by another program; start that version, or name another file in DB_URL',
+    )
+  }
+  if (isOurs) return version
+  if (isEmpty && version === 0) return 0
+  throw new StoreNotOpened(
+    'the database is of another program, no catalogue of books: name another file in DB_URL',
+  )
+}
+
+/**
+ * Creates the schema in a new file, or brings that of an earlier release up to date, in one transaction that takes the
+ * write lock: several instances may start at once, and a file that cannot be written is found out at start.
+ * @throws StoreNotOpened as schemaVersion does.
+ */
+export function ensureSchema(database: DatabaseSync): void {
+  try {
+    database.exec('BEGIN IMMEDIATE')
+    const missing = STEPS.slice(schemaVersion(database))
+    for (const step of missing) database.exec(step)
+    if (missing.length > 0) database.exec(`PRAGMA user_version = ${STEPS.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    // Another process is writing for long, as at the end of an import: so the file can be written.
+    if (isLocked(error) && schemaVersion(database) === STEPS.length) return
+    throw error
+  }
+}

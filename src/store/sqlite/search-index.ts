@@ -1,0 +1,116 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Book } from '../../catalogue/book.ts'
+import { SORT_KEY_LENGTH } from '../../catalogue/query.ts'
+import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
+import { createKeyIndex, KEY_INDEXES, missingKeyIndex } from './schema.ts'
+
+/**
+ * From so many books, if they are more than those that are indexed, it takes less time to do without the indexes of
+ * keys meanwhile, and to make them anew: one that grows in random places writes a page for each book. Queries then
+ * read all keys.
+ */
+const MANY_BOOKS = 20_000
+
+/** A book that was changed, or one that was deleted. */
+type Noted = Book | { readonly id: number; readonly year: null }
+
+/**
+ * The index of a database file, by which queries find books: their sort keys in `book_keys`, their words in
+ * `book_words`. To keep it up to date in the transaction of every write would make writes three times as expensive,
+ * for each changes pages all over the index. So a write only notes its book in `unindexed`, and the index follows
+ * step by step, before the next query unless that takes too long. The books are the truth: what a crash leaves undone
+ * is still noted.
+ */
+export class BookIndex {
+  readonly #database: DatabaseSync
+  readonly #noted: StatementSync
+  readonly #insertKeys: StatementSync
+  readonly #insertWords: StatementSync
+  readonly #deleteKeys: StatementSync
+  readonly #deleteWords: StatementSync
+  readonly #forget: StatementSync
+  readonly #last: StatementSync
+  readonly #beyond: StatementSync
+  readonly #countNoted: StatementSync
+  readonly #indexedBeyond: StatementSync
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#noted = database.prepare(`
+      SELECT unindexed.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
+        substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
+      FROM unindexed LEFT JOIN books USING (id) ORDER BY unindexed.id`)
+    this.#insertKeys = database.prepare(`
+      INSERT OR REPLACE INTO book_keys
+      VALUES (?, substr(?, 1, ${SORT_KEY_LENGTH}), substr(?, 1, ${SORT_KEY_LENGTH}), ?)`)
+    this.#insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
+    this.#deleteKeys = database.prepare('DELETE FROM book_keys WHERE id = ?')
+    this.#deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
+    this.#forget = database.prepare('DELETE FROM unindexed WHERE id <= ?')
+    this.#last = database.prepare('SELECT max(id) AS id FROM unindexed')
+    this.#beyond = database.prepare('SELECT 1 FROM unindexed LIMIT 1 OFFSET ?')
+    this.#countNoted = database.prepare('SELECT count(*) AS books FROM unindexed')
+    this.#indexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
+    // FTS5 leaves a last row id behind that is too large for a number.
+    for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
+      statement.setReadBigInts(true)
+  }
+
+  /** The last book that is noted; 0 if there is none. */
+  get last(): number {
+    return Number(this.#last.get()?.id ?? 0)
+  }
+
+  /**
+   * Brings the index up to date for the first books that are noted, at least for one, and with the last of them makes
+   * an index that is missing.
+   * @param time after which it takes no further book, in milliseconds.
+   * @returns how many they are, and the id of the last: −1 while an index is missing, Infinity when all is done.
+   * @throws what node:sqlite throws; then nothing has changed.
+   */
+  step(time: number): { books: number; last: number } {
+    const end = performance.now() + time
+    // Not worth a wait for the disk: what a power cut takes is noted again with it.
+    this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
+    try {
+      if (this.#areMost()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)
+      let [books, last, isInTime] = [0, 0, true]
+      for (const row of this.#noted.iterate()) {
+        const book = row as unknown as Noted
+        if (book.year === null) this.#remove(book.id)
+        else this.#insert(book)
+        books++
+        last = book.id
+        isInTime = performance.now() < end
+        if (!isInTime) break
+      }
+      this.#forget.run(last)
+      const missing = missingKeyIndex(this.#database)
+      if (missing !== undefined && isInTime) this.#database.exec(createKeyIndex(missing))
+      this.#database.exec('COMMIT')
+      if (missing !== undefined) return { books, last: -1 }
+      return { books, last: isInTime ? Number.POSITIVE_INFINITY : last }
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#database.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
+  /** Whether many books are noted, and more than are indexed. */
+  #areMost(): boolean {
+    if (this.#beyond.get(MANY_BOOKS) === undefined || missingKeyIndex(this.#database) !== undefined)
+      return false
+    return this.#indexedBeyond.get(Number(this.#countNoted.get()?.books)) === undefined
+  }
+
+  #insert(book: Book): void {
+    const { id, title, author, year } = book
+    this.#insertKeys.run(id, title, author, year)
+    this.#insertWords.run(id, wordsOfBook(book).join(' '))
+  }
+
+  #remove(id: number): void {
+    this.#deleteKeys.run(id)
+    this.#deleteWords.run(id)
+  }
+}

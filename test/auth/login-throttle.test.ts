@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { LoginLimit } from '../../src/auth/login-throttle.ts'
+
+const MINUTE = 60_000
+const WINDOW = 15 * MINUTE
+
+/** A time of the test, in milliseconds. */
+const START = 1_800_000_000_000
+
+const ADDRESS = '192.0.2.1'
+
+/** A limit whose address has failed at these times. */
+function failedAt(limit: number, ...times: number[]): LoginLimit {
+  const logins = new LoginLimit(limit)
+  for (const time of times) logins.failed(ADDRESS, time)
+  return logins
+}
+
+describe('the limit of failed logins', () => {
+  it('says which failure is the one too many', () => {
+    const logins = new LoginLimit(3)
+    assert.deepEqual(
+      [1, 2, 3].map((time) => logins.failed(ADDRESS, START + time)),
+      [false, false, true],
+    )
+  })
+
+  it('lets an address try until then, and no other pay for it', () => {
+    const logins = failedAt(3, START, START)
+    assert.equal(logins.wait(ADDRESS, START), 0)
+    logins.failed(ADDRESS, START)
+    assert.equal(logins.wait(ADDRESS, START), WINDOW / 1000)
+    assert.equal(logins.wait('192.0.2.2', START), 0)
+  })
+
+  it('slides: the wait lasts until the oldest failure that counts is 15 minutes old, to the second', () => {
+    const logins = failedAt(3, START, START + MINUTE, START + 2 * MINUTE)
+    assert.equal(logins.wait(ADDRESS, START + 2 * MINUTE), 13 * 60)
+    assert.equal(logins.wait(ADDRESS, START + WINDOW - 1), 1)
+    assert.equal(logins.wait(ADDRESS, START + WINDOW), 0)
+    assert.equal(logins.failed(ADDRESS, START + WINDOW), true, 'with the two of the last 14 minutes')
+    assert.equal(logins.wait(ADDRESS, START + WINDOW), 60)
+  })
+
+  it('never lets more than so many of any 15 minutes pass', () => {
+    const limit = 5
+    const logins = new LoginLimit(limit)
+    const passed: number[] = []
+    for (let now = START; now < START + 3 * WINDOW; now += 7_000) {
+      if (logins.wait(ADDRESS, now) > 0) continue
+      logins.failed(ADDRESS, now)
+      passed.push(now)
+    }
+    assert.ok(passed.length >= 3 * limit, `${passed.length} tries in 45 minutes`)
+    for (const [i, time] of passed.entries()) {
+      const later = passed[i + limit]
+      assert.ok(later === undefined || later - time >= WINDOW)
+    }
+  })
+
+  it('of 0 is none', () => {
+    const logins = failedAt(0, ...Array<number>(1000).fill(START))
+    assert.equal(logins.failed(ADDRESS, START), false)
+    assert.equal(logins.wait(ADDRESS, START), 0)
+  })
+})
+
+describe('what counts as one address', () => {
+  for (const [address, same, others] of [
+    [
+      '192.0.2.1',
+      ['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:c000:201', '192.0.2.1:1234'],
+      ['192.0.2.2'],
+    ],
+    [
+      '2001:db8:1:2::1',
+      [
+        '2001:db8:1:2:ffff:ffff:ffff:ffff',
+        '2001:0DB8:0001:0002::',
+        '2001:db8:1:2:3:4:5.6.7.8',
+        '[2001:db8:1:2::1]',
+        '[2001:db8:1:2::7]:1234',
+      ],
+      ['2001:db8:1:3::1', '2001:db8:1::2', '2001:db9:1:2::1'],
+    ],
+    ['2001:db8::1', ['2001:db8::2', '2001:db8:0:0:1::'], ['2001:db8:0:1::1', '2001:db8:1::']],
+    ['::1', ['::2'], ['1::', '0.0.0.1', '::ffff:0.0.0.1']],
+    ['1::4:5:6:7:1.2.3.4', ['1:0:4:5::'], ['1:0:0:4::']],
+    ['fe80::1%eth0', ['fe80::2'], ['fe81::1']],
+    [
+      'junk',
+      ['other junk', '', '_hidden', '1.2.3', '1.2.3.4.5', '[', '[]:1', 'x'.repeat(16_000)],
+      ['0.0.0.0', '::'],
+    ],
+  ] as const) {
+    it(address, () => {
+      const logins = new LoginLimit(1)
+      logins.failed(address, START)
+      for (const spelling of [address, ...same]) assert.ok(logins.wait(spelling, START) > 0, spelling)
+      for (const other of others) assert.equal(logins.wait(other, START), 0, other)
+    })
+  }
+})
+
+describe('the memory of failed logins', () => {
+  const address = (i: number) => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`
+
+  it('is bounded under a million addresses, and forgets the oldest first', () => {
+    const before = process.memoryUsage().heapUsed
+    const logins = new LoginLimit(1)
+    for (let i = 0; i < 1_000_000; i++) logins.failed(address(i), START + i)
+    const rise = process.memoryUsage().heapUsed - before
+    assert.ok(rise < 128 * 1024 * 1024, `the heap rose by ${Math.round(rise / 1024 / 1024)} MB`)
+    assert.equal(logins.wait(address(0), START), 0)
+    assert.ok(logins.wait(address(999_999), START) > 0)
+    const remembered = Array.from({ length: 1_000_000 }, (_, i) => logins.wait(address(i), START) > 0)
+    assert.equal(remembered.filter(Boolean).length, 100_000)
+    assert.equal(remembered.indexOf(true), 900_000)
+  })
+
+  it('is bounded under many failures of each of many addresses', () => {
+    const limit = 10_000
+    const logins = new LoginLimit(limit)
+    const before = process.memoryUsage().heapUsed
+    // An address that is refused fails no more, so it has at most as many as the limit.
+    for (let i = 0; i < 200; i++) for (let n = 0; n < 2000; n++) logins.failed(address(i), START)
+    const rise = process.memoryUsage().heapUsed - before
+    assert.ok(rise < 128 * 1024 * 1024, `the heap rose by ${Math.round(rise / 1024 / 1024)} MB`)
+  })
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { runCommand } from '../support/command.ts'
+import { SECRET, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
+
+const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/commands')).map((name) => name.slice(0, -3))
+const STACK = /^\s+at /m
+
+describe('the command line', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const run = (...args: string[]) => runCommand(directory.path, {}, ...args)
+
+  it('lists every command', async () => {
+    for (const option of ['--help', '-h', 'help']) {
+      const { code, stdout } = await run(option)
+      assert.equal(code, 0)
+      for (const name of COMMANDS) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+    }
+  })
+
+  for (const name of COMMANDS) {
+    it(`tells how ${name} is used, and refuses what it does not know with exit code 2`, async () => {
+      for (const option of ['--help', '-h']) {
+        const { code, stdout, stderr } = await run(name, option)
+        assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+        assert.ok(stdout.startsWith(`Usage: book-catalogue ${name}`))
+      }
+      for (const args of [['--unknown'], ['a', 'b', 'c']]) {
+        const { code, stdout, stderr } = await run(name, ...args)
+        assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
+        assert.match(stderr, new RegExp(`^book-catalogue: .+\nSee: book-catalogue ${name} --help\n$`))
+      }
+    })
+  }
+
+  it('refuses an unknown command with exit code 2', async () => {
+    for (const name of ['unknown', 'toString', '--unknown']) {
+      const { code, stderr } = await run(name)
+      assert.equal(code, 2)
+      assert.match(stderr, /^book-catalogue: there is no command ".+"\nSee: book-catalogue --help\n$/)
+    }
+  })
+
+  it('is what npx runs', async () => {
+    const bin = resolve(import.meta.dirname, '../../bin/book-catalogue.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help'])
+    assert.match(stdout, /^Usage: book-catalogue/)
+    await assert.rejects(promisify(execFile)(process.execPath, [bin, 'unknown']), { code: 2 })
+  })
+
+  it('names every faulty setting, with exit code 1 and without a stack trace', async () => {
+    for (const name of ['check', 'token', 'serve']) {
+      const { code, stderr } = await runCommand(directory.path, { PORT: 'x', DB_URL: 'y:' }, name)
+      assert.equal(code, 1)
+      assert.match(stderr, /PORT is "x"/)
+      assert.match(stderr, /DB_URL has/)
+      assert.doesNotMatch(stderr, STACK)
+    }
+  })
+})
+
+describe('commands beside the running service', () => {
+  const service = useService(async ({ createBook }) => {
+    for (let year = -2; year <= 2; year++)
+      await createBook.call(service, { title: '=1+1', author: 'a,b', year })
+  })
+  const settings = { DB_URL: 'sqlite:books.db', SECRET_TOKEN: SECRET }
+  const run = (...args: string[]) => runCommand(service.directory, settings, ...args)
+  const CSV = `id,title,author,year\r\n${[1, 2, 3, 4, 5].map((id) => `${id},=1+1,"a,b",${id - 3}\r\n`).join('')}`
+
+  it('export writes all books to a file, and never replaces one', async () => {
+    const { code, stderr } = await run('export', 'all.csv')
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '5 books are in all.csv\n' })
+    assert.equal(readFileSync(join(service.directory, 'all.csv'), 'utf8'), CSV)
+    const again = await run('export', 'all.csv')
+    assert.deepEqual(
+      [again.code, again.stderr],
+      [1, 'Cannot export: all.csv exists already; name another file\n'],
+    )
+    assert.deepEqual(
+      readdirSync(service.directory).filter((name) => name.includes('part')),
+      [],
+    )
+  })
+
+  it('export writes to standard output, in the format that is asked for', async () => {
+    assert.equal((await run('export', '-')).stdout, CSV)
+    const { stdout } = await run('export', '-', '--format', 'ndjson')
+    assert.equal(stdout.split('\n')[0], '{"id":1,"title":"=1+1","author":"a,b","year":-2}')
+    assert.equal((await run('export', 'x')).code, 2)
+    assert.equal((await run('export', '-', '--format', 'xml')).code, 2)
+  })
+
+  it('export says in one line what is wrong with the file', async () => {
+    const { code, stderr } = await run('export', 'none/all.csv')
+    assert.equal(code, 1)
+    assert.match(stderr, /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/)
+  })
+
+  it('import adds a file beside the running service, all or nothing', async () => {
+    const write = (name: string, text: string) => writeFileSync(join(service.directory, name), text)
+    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n')
+    const dry = await run('import', 'new.csv', '--dry-run')
+    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0\n'])
+    const { code, stdout } = await run('import', 'new.csv')
+    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0\n'])
+    assert.equal((await run('import', 'new.csv', '--skip-existing')).stdout, 'added 0 books, skipped 2\n')
+    write('bad.csv', 'title,author,year\nT,imported,3\nT,imported,x\nT\n')
+    const bad = await run('import', 'bad.csv')
+    assert.equal(bad.code, 1)
+    assert.equal(
+      bad.stderr,
+      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: is no whole number within ' +
+        '±9007199254740991\n  line 4: has 1 fields, and the first line has 3\n',
+    )
+    const none = await run('import', 'none.csv')
+    assert.equal(none.code, 1)
+    assert.match(none.stderr, /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=imported`, { headers })).json()
+    assert.equal((list as { data: unknown[] }).data.length, 2)
+  })
+
+  it('token prints a token that the service accepts, if it knows the secret', async () => {
+    const { stdout } = await run('token')
+    const headers = { authorization: stdout.trimEnd() }
+    assert.equal((await fetch(`${service.url}/books`, { headers })).status, 200)
+    const { code, stderr } = await runCommand(service.directory, {}, 'token')
+    assert.equal(code, 1)
+    assert.match(stderr, /^Cannot make a token: SECRET_TOKEN is not set/)
+  })
+
+  it('check tells that the store answers, and what is wrong with it, and makes no file', async () => {
+    const { code, stdout } = await run('check')
+    assert.deepEqual([code, stdout], [0, 'The settings are good, and the store (sqlite) answers: 7 books.\n'])
+    const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
+    assert.equal(none.code, 0)
+    assert.ok(!existsSync(join(service.directory, 'none.db')))
+    writeFileSync(
+      join(service.directory, 'text.db'),
+      'no database at all, but text of some length '.repeat(99),
+    )
+    const text = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:text.db' }, 'check')
+    assert.equal(text.code, 1)
+    assert.match(text.stderr, /^Cannot start with these settings: DB_URL: the database file text\.db.*\n$/)
+  })
+
+  it('say that there is no database, and make none', async () => {
+    const { code, stderr } = await runCommand(
+      service.directory,
+      { DB_URL: 'sqlite:no.db' },
+      'export',
+      'x.csv',
+    )
+    assert.deepEqual([code, stderr], [1, 'Cannot export: DB_URL: there is no database no.db\n'])
+    assert.ok(!existsSync(join(service.directory, 'no.db')))
+  })
+})

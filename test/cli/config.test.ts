@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import { ConfigError, configWarnings, readConfig } from '../../src/config.ts'
+
+/** What readConfig finds wrong with the settings. */
+function configError(environment: Record<string, string>): ConfigError {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  assert.fail(`accepted ${inspect(environment)}`)
+}
+
+/** The names of the settings that are refused. */
+const refused = (environment: Record<string, string>) =>
+  configError(environment).faults.map((fault) => fault.split(' ')[0])
+
+describe('settings that are absent', () => {
+  it('have their defaults', () => {
+    const { secretToken, password, ...others } = readConfig({})
+    assert.deepEqual(others, {
+      dbUrl: { engine: 'sqlite', path: 'data/books.db' },
+      dbConnections: 10,
+      username: 'admin',
+      port: 8080,
+      host: undefined,
+      logLevel: 'info',
+      loginFailureLimit: 100,
+      trustProxy: false,
+      corsOrigins: [],
+      importLimit: 256 * 1024 * 1024,
+      metricsPort: undefined,
+      generated: new Set(['SECRET_TOKEN', 'PASSWORD']),
+    })
+    assert.equal(Buffer.from(secretToken, 'base64url').length, 32)
+    assert.ok(password.length >= 16)
+  })
+
+  it('have another random secret and password in every run', () => {
+    const configs = [readConfig({}), readConfig({}), readConfig({})]
+    const random = configs.flatMap(({ secretToken, password }) => [secretToken, password])
+    assert.equal(new Set(random).size, 6)
+  })
+
+  it('are noted as generated only if they are absent', () => {
+    assert.deepEqual(readConfig({ PASSWORD: 'p' }).generated, new Set(['SECRET_TOKEN']))
+    assert.deepEqual(readConfig({ SECRET_TOKEN: 's' }).generated, new Set(['PASSWORD']))
+    assert.deepEqual(readConfig({ PASSWORD: 'p', SECRET_TOKEN: 's' }).generated, new Set())
+  })
+})
+
+describe('settings that are given', () => {
+  it('are taken as they are', () => {
+    const text = ' ünïcode, "quotes" and spaces '
+    const config = readConfig({
+      DB_URL: 'sqlite:/tmp/x.db',
+      DB_CONNECTIONS: '1000',
+      SECRET_TOKEN: text,
+      USERNAME: text,
+      PASSWORD: text,
+      PORT: '65535',
+      HOST: '::1',
+      LOG_LEVEL: 'silent',
+      LOGIN_FAILURE_LIMIT: '0',
+      TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
+      CORS_ORIGIN: 'https://books.example, http://localhost:3000',
+      IMPORT_LIMIT: '100000',
+      METRICS_PORT: '65534',
+      UNKNOWN: '',
+    })
+    assert.deepEqual(config, {
+      dbUrl: { engine: 'sqlite', path: '/tmp/x.db' },
+      dbConnections: 1000,
+      secretToken: text,
+      username: text,
+      password: text,
+      port: 65535,
+      host: '::1',
+      logLevel: 'silent',
+      loginFailureLimit: 0,
+      trustProxy: ['127.0.0.1', '10.0.0.0/8'],
+      corsOrigins: ['https://books.example', 'http://localhost:3000'],
+      importLimit: 100_000 * 1024 * 1024,
+      metricsPort: 65534,
+      generated: new Set(),
+    })
+  })
+
+  it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
+
+  it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
+
+  const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n', '８０', 'http', 'NaN']
+
+  for (const PORT of ['65536', '100000', ...noNumbers]) {
+    it(`may not be port ${JSON.stringify(PORT)}`, () => {
+      assert.deepEqual(refused({ PORT }), ['PORT'])
+    })
+  }
+
+  for (const [name, values] of Object.entries({
+    LOGIN_FAILURE_LIMIT: ['-1', '10001', '1.5'],
+    TRUST_PROXY: ['yes', '10.0.0.0/99', 'proxy.example'],
+    CORS_ORIGIN: ['books.example', 'https://books.example/', 'https://a.example,x'],
+    METRICS_PORT: ['65536', '-1', 'no'],
+  })) {
+    for (const value of values) {
+      it(`may not be ${name} ${value}`, () => assert.deepEqual(refused({ [name]: value }), [name]))
+    }
+  }
+
+  it('may not have the metrics on the port of the service, unless both are to be found', () => {
+    assert.deepEqual(configError({ PORT: '9000', METRICS_PORT: '9000' }).faults, [
+      'METRICS_PORT is the same as PORT; accepted: another port',
+    ])
+    assert.deepEqual(refused({ METRICS_PORT: '8080' }), ['METRICS_PORT'])
+    assert.equal(readConfig({ PORT: '0', METRICS_PORT: '0' }).metricsPort, 0)
+    assert.equal(readConfig({ METRICS_PORT: '8081' }).metricsPort, 8081)
+  })
+
+  for (const DB_CONNECTIONS of ['0', '00', '1001', '1000000000', ...noNumbers]) {
+    it(`may not be ${JSON.stringify(DB_CONNECTIONS)} connections`, () => {
+      assert.deepEqual(refused({ DB_CONNECTIONS }), ['DB_CONNECTIONS'])
+    })
+  }
+
+  for (const LOG_LEVEL of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
+    it(`may be log level ${LOG_LEVEL}`, () => assert.equal(readConfig({ LOG_LEVEL }).logLevel, LOG_LEVEL))
+  }
+
+  for (const LOG_LEVEL of ['INFO', 'verbose', '30', 'toString', ' info']) {
+    it(`may not be log level ${JSON.stringify(LOG_LEVEL)}`, () => {
+      assert.deepEqual(refused({ LOG_LEVEL }), ['LOG_LEVEL'])
+    })
+  }
+
+  for (const name of [
+    'DB_URL',
+    'DB_CONNECTIONS',
+    'SECRET_TOKEN',
+    'USERNAME',
+    'PASSWORD',
+    'PORT',
+    'HOST',
+    'LOG_LEVEL',
+    'LOGIN_FAILURE_LIMIT',
+    'TRUST_PROXY',
+    'CORS_ORIGIN',
+    'METRICS_PORT',
+  ]) {
+    it(`may not be an empty ${name}`, () => {
+      const { faults } = configError({ [name]: '' })
+      assert.equal(faults.length, 1)
+      assert.match(faults[0] ?? '', new RegExp(`^${name} is empty; accepted: .`))
+    })
+  }
+})
+
+describe('faults in the settings', () => {
+  const SECRET = 'hunter2-of-the-test'
+
+  it('are an account that no login could name, because its body may have 4 KiB', () => {
+    const longest = 4096 - JSON.stringify({ username: 'u', password: '' }).length
+    assert.equal(readConfig({ USERNAME: 'u', PASSWORD: 'x'.repeat(longest) }).password.length, longest)
+    for (const account of [
+      { USERNAME: 'u', PASSWORD: 'x'.repeat(longest + 1) },
+      { USERNAME: '€'.repeat(1400), PASSWORD: 'p' },
+    ]) {
+      assert.match(configError(account).message, /^USERNAME and PASSWORD are too long; accepted: /)
+    }
+  })
+
+  it('are all told at once, each in a line with the setting and what it accepts', () => {
+    const error = configError({
+      DB_URL: 'mongodb:x',
+      DB_CONNECTIONS: 'x\n',
+      SECRET_TOKEN: '',
+      USERNAME: '',
+      PASSWORD: '',
+      PORT: '1\n2',
+      HOST: '',
+      LOG_LEVEL: 'loud\r\n',
+      LOGIN_FAILURE_LIMIT: 'x\n',
+      TRUST_PROXY: 'x\ny',
+      CORS_ORIGIN: 'x\ny',
+      METRICS_PORT: 'x\n',
+    })
+    const accepted = {
+      DB_URL: /sqlite:.*postgres:.*mysql:.*mariadb:/,
+      DB_CONNECTIONS: /1 to 1000/,
+      SECRET_TOKEN: /any text/,
+      USERNAME: /any text/,
+      PASSWORD: /any text/,
+      PORT: /0 to 65535/,
+      HOST: /address/,
+      LOG_LEVEL: /fatal, error, warn, info, debug, trace, silent/,
+      LOGIN_FAILURE_LIMIT: /0 \(no limit\) to 10000/,
+      TRUST_PROXY: /true, false, the number of proxies, or their addresses/,
+      CORS_ORIGIN: /https:/,
+      METRICS_PORT: /0 to 65535/,
+    }
+    assert.equal(error.faults.length, Object.keys(accepted).length)
+    for (const [i, [name, pattern]] of Object.entries(accepted).entries()) {
+      const [what, accepts = '', ...more] = (error.faults[i] ?? '').split('; accepted: ')
+      assert.match(what ?? '', new RegExp(`^${name} (is|has|names) `))
+      assert.match(accepts, pattern)
+      assert.deepEqual(more, [])
+      assert.doesNotMatch(error.faults[i] ?? '', /[\r\n]/)
+    }
+    assert.equal(error.message, error.faults.join('\n'))
+  })
+
+  for (const DB_URL of [
+    SECRET,
+    `${SECRET}:x`,
+    `unknown://user:${SECRET}@host/books`,
+    `//user:${SECRET}@host/books`,
+    `sqlite:books.db?key=${SECRET}`,
+    `sqlite:${SECRET}?mode=memory`,
+    `sqlite:${SECRET}\0`,
+    `postgress://user:${SECRET}@host/books`,
+    `postgres:/user:${SECRET}@host/books`,
+    `postgres://user:a/${SECRET}@host/books`,
+    `postgres://user:1/${SECRET}@host/books`,
+    `postgres://user:1?${SECRET}=@host/books`,
+    `postgres://user:#${SECRET}@host/books`,
+    `postgres://user:%${SECRET}@host/books`,
+    `postgres://user:${SECRET}@host/books?sslmode=${SECRET}`,
+    `postgres://user:${SECRET}@host:${SECRET}/books`,
+    `host=h password=${SECRET} ${SECRET}=x`,
+    `host=h password=${SECRET} '${SECRET}`,
+    `mysql//user:${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host`,
+    `mysql://user:${SECRET}@host/books\n`,
+    `mysql://user:1?${SECRET}=x&y=${SECRET}@host/books`,
+    `mysql://user:${SECRET}@host/books?ssl={"key":"${SECRET}"}`,
+  ]) {
+    it(`tell no secret: DB_URL ${JSON.stringify(DB_URL)}`, () => {
+      const error = configError({ DB_URL, SECRET_TOKEN: SECRET, PASSWORD: SECRET, PORT: 'x' })
+      assert.deepEqual(
+        error.faults.map((fault) => fault.split(' ')[0]),
+        ['DB_URL', 'PORT'],
+      )
+      assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
+    })
+  }
+})
+
+describe('warnings about the settings', () => {
+  const about = (environment: Record<string, string>) =>
+    configWarnings(readConfig(environment)).filter((warning) => warning.startsWith('SECRET_TOKEN '))
+
+  it('tell that a generated secret lasts for one run', () => {
+    const warnings = about({})
+    assert.equal(warnings.length, 1)
+    assert.match(warnings[0] ?? '', /this run only/)
+  })
+
+  for (const [name, SECRET_TOKEN, warned] of [
+    ['31 bytes', 'x'.repeat(31), true],
+    ['32 bytes', 'x'.repeat(32), false],
+    ['31 bytes in 16 characters', `${'é'.repeat(15)}x`, true],
+    ['32 bytes in 16 characters', 'é'.repeat(16), false],
+    ['33 bytes in 11 characters', '漢'.repeat(11), false],
+    ['1 byte', 'x', true],
+  ] as const) {
+    it(`${warned ? 'tell' : 'do not tell'} that a secret of ${name} is short`, () => {
+      const warnings = about({ SECRET_TOKEN })
+      assert.equal(warnings.length, warned ? 1 : 0)
+      if (warned) assert.match(warnings[0] ?? '', /shorter than 32 bytes/)
+      assert.ok(!warnings.some((warning) => warning.includes(SECRET_TOKEN.repeat(2))))
+    })
+  }
+})

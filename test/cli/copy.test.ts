@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import type { Store } from '../../src/catalogue/store.ts'
+import { parseDbUrl } from '../../src/store/db-url.ts'
+import { openStore } from '../../src/store/open.ts'
+import { listAll } from '../store/pages.ts'
+import { runCommand } from '../support/command.ts'
+import { engineMissing, useDatabases } from '../support/engines.ts'
+import { temporaryDirectory } from '../support/service.ts'
+
+const TEXTS = [
+  'plain',
+  '=1+1',
+  '',
+  ' "quoted"\r\n',
+  '\\N \\. \t',
+  '文字 🂡',
+  '\u2028\u0001',
+  'x'.repeat(100_000),
+]
+
+describe('copy', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const sqlite = (name: string) => `sqlite:${join(directory.path, name)}`
+  const copy = (from: string, to: string) =>
+    runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
+
+  async function use<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
+    const store = await openStore(parseDbUrl(url))
+    return work(store).finally(() => store.close())
+  }
+
+  /** A catalogue with gaps between its ids, and more books than a page has. */
+  const fill = (url: string) =>
+    use(url, async (store) => {
+      async function* books() {
+        for (let i = 0; i < 5; i++) {
+          yield Array.from({ length: 600 }, (_, n) => ({
+            title: TEXTS[n % TEXTS.length]?.slice(0, n === 7 ? undefined : 100) ?? '',
+            author: `Author ${n}`,
+            year: n - 300,
+          }))
+        }
+      }
+      await store.import(books())
+      for (const id of [1, 7, 3000]) await store.delete(id)
+    })
+
+  const booksIn = (url: string) =>
+    use(url, async (store) => (await listAll(store)).map((book) => ({ ...book })))
+
+  it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
+    await fill(sqlite('in-file.db'))
+    const file = (name: string) => join(directory.path, name)
+    writeFileSync(file('from'), `${sqlite('in-file.db')}\n`)
+    writeFileSync(file('to'), sqlite('copied.db'))
+    assert.equal((await copy(`@${file('from')}`, `@${file('to')}`)).code, 0)
+    assert.deepEqual(await booksIn(sqlite('copied.db')), await booksIn(sqlite('in-file.db')))
+    const missing = await copy('@none', `@${file('to')}`)
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /^Cannot copy: --from ENOENT: [^\n]*none'\n$/)
+  })
+
+  it('keeps books and ids, and goes on above the highest', async () => {
+    await fill(sqlite('a.db'))
+    const { code, stdout } = await copy(sqlite('a.db'), sqlite('b.db'))
+    assert.equal(code, 0)
+    assert.match(stdout, /^copied 2997 books; both stores have the checksum [0-9a-f]{64}\n$/)
+    assert.deepEqual(await booksIn(sqlite('b.db')), await booksIn(sqlite('a.db')))
+    const created = await use(sqlite('b.db'), (store) => store.create({ title: '', author: '', year: 0 }))
+    assert.equal(created.id, 3000)
+  })
+
+  it('refuses a store that has books, and leaves it as it is', async () => {
+    const before = await booksIn(sqlite('b.db'))
+    const { code, stderr } = await copy(sqlite('a.db'), sqlite('b.db'))
+    assert.equal(code, 1)
+    assert.equal(stderr, 'Cannot copy: --to: there are books already; it has to be empty\n')
+    assert.deepEqual(await booksIn(sqlite('b.db')), before)
+  })
+
+  it('copies no books, too', async () => {
+    await use(sqlite('empty.db'), async () => {})
+    assert.match((await copy(sqlite('empty.db'), sqlite('empty-too.db'))).stdout, /^copied 0 books/)
+  })
+
+  it('says what is wrong with its options, without quoting a password', async () => {
+    assert.equal((await runCommand(directory.path, {}, 'copy', '--from', 'sqlite:x.db')).code, 2)
+    const none = await copy(sqlite('none.db'), sqlite('c.db'))
+    assert.equal(none.code, 1)
+    assert.match(none.stderr, /^Cannot copy: --from: there is no database .*none\.db\n$/)
+    assert.ok(!existsSync(join(directory.path, 'none.db')))
+    const wrong = await copy(sqlite('a.db'), 'mongodb://user:hunter2@host/books')
+    assert.deepEqual([wrong.code, wrong.stderr], [1, 'Cannot copy: --to has an unknown scheme\n'])
+  })
+
+  describe('from SQLite to servers and back', {
+    skip: engineMissing('postgres') || engineMissing('mysql'),
+  }, () => {
+    const postgres = useDatabases('postgres')
+    const mysql = useDatabases('mysql')
+
+    it('has the same books everywhere', async () => {
+      await fill(sqlite('source.db'))
+      const urls = [
+        sqlite('source.db'),
+        await (await postgres()).createDatabase(),
+        await (await mysql()).createDatabase(),
+        sqlite('back.db'),
+      ]
+      const checksums = new Set<string>()
+      for (const [i, to] of urls.slice(1).entries()) {
+        const { code, stdout, stderr } = await copy(urls[i] ?? '', to)
+        assert.equal(code, 0, stderr)
+        checksums.add(stdout)
+        assert.equal((await copy(urls[i] ?? '', to)).code, 1)
+        const { id } = await use(to, (store) => store.create({ title: '', author: '', year: 0 }))
+        assert.ok(id > 2999, `${id}`)
+        await use(to, (store) => store.delete(id))
+      }
+      assert.equal(checksums.size, 1)
+      assert.deepEqual(await booksIn(sqlite('back.db')), await booksIn(sqlite('source.db')))
+    })
+  })
+})

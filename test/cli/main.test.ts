@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { logIn } from '../support/client.ts'
+import { ACCOUNT, SECRET, spawnService, startService, temporaryDirectory } from '../support/service.ts'
+import { beginRequest, connectUntilRefused } from '../support/slow-request.ts'
+
+const UNCONFIGURED = { DB_URL: undefined, USERNAME: undefined, PASSWORD: undefined, SECRET_TOKEN: undefined }
+
+describe('first run without any configuration', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  it('makes data/books.db and prints a curl line that logs in as printed', async () => {
+    const service = await startService(directory.path, UNCONFIGURED)
+    const line = /^ *(curl .*)$/m.exec(service.output())?.[1]
+    assert.ok(line !== undefined, service.output())
+    const { stdout } = await promisify(execFile)('sh', ['-c', line])
+    assert.match(
+      stdout,
+      /^\{"status":200,"message":"Token generated successfully","data":\{"token":"[^"]+"\}\}$/,
+    )
+    assert.ok(existsSync(join(directory.path, 'data/books.db')))
+    await service.stop()
+  })
+
+  it('quotes a username for the shell', async () => {
+    const service = await startService(directory.path, { ...UNCONFIGURED, USERNAME: `it's "me" $HOME \\` })
+    const line = /^ *(curl .*)$/m.exec(service.output())?.[1] ?? ''
+    const { stdout } = await promisify(execFile)('sh', ['-c', line])
+    assert.match(stdout, /Token generated successfully/)
+    await service.stop()
+  })
+
+  it('makes another password each time', async () => {
+    const passwords = new Set<string | undefined>()
+    for (let run = 0; run < 2; run++) {
+      const service = await startService(directory.path, UNCONFIGURED)
+      passwords.add(/password {2}(\S{20})/.exec(service.output())?.[1])
+      await service.stop()
+    }
+    assert.equal(passwords.size, 2)
+    assert.ok(!passwords.has(undefined))
+  })
+})
+
+describe('configuration', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  it('prints no secret when everything is configured', async () => {
+    const service = await startService(directory.path, { LOG_LEVEL: 'trace' })
+    await fetch(`${service.url}/token`, { method: 'POST', body: JSON.stringify(ACCOUNT) })
+    await service.stop()
+    assert.ok(!service.output().includes(ACCOUNT.password))
+    assert.ok(!service.output().includes(SECRET))
+    assert.doesNotMatch(service.output(), /curl|eyJ/)
+  })
+
+  it('reads a .env file, and lets the environment come before it', async () => {
+    const cwd = join(directory.path, 'env')
+    mkdirSync(cwd)
+    writeFileSync(join(cwd, '.env'), 'USERNAME=from-the-file\nPASSWORD="a # b"\nDB_URL=sqlite:file.db\n')
+    const service = await startService(cwd, { ...UNCONFIGURED, DB_URL: 'sqlite:environment.db' })
+    const login = JSON.stringify({ username: 'from-the-file', password: 'a # b' })
+    const { status } = await fetch(`${service.url}/token`, { method: 'POST', body: login })
+    await service.stop()
+    assert.equal(status, 200)
+    assert.ok(existsSync(join(cwd, 'environment.db')))
+    assert.ok(!existsSync(join(cwd, 'file.db')))
+  })
+
+  it('warns of a secret under 32 bytes and of one made for this run', async () => {
+    const short = await startService(directory.path, { SECRET_TOKEN: 'short' })
+    await short.stop()
+    assert.match(short.output(), /SECRET_TOKEN is shorter than 32 bytes/)
+    assert.ok(!short.output().includes('"short"'))
+    const none = await startService(directory.path, { SECRET_TOKEN: undefined })
+    await none.stop()
+    assert.match(none.output(), /SECRET_TOKEN is not set/)
+  })
+})
+
+describe('refusal to start: exit code 1, what to do, no stack trace', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const file = (name: string) => join(directory.path, name)
+
+  /** Starts the service with these settings, expects it to refuse, and answers the lines that it said. */
+  async function refusal(settings: Record<string, string>, cwd = directory.path): Promise<string[]> {
+    const { output, ended } = spawnService(cwd, {
+      PORT: '0',
+      HOST: '127.0.0.1',
+      PASSWORD: 'hunter2',
+      ...settings,
+    })
+    assert.deepEqual(await ended, { code: 1, signal: null }, output())
+    assert.ok(!output().includes('hunter2'), 'a secret was printed')
+    return output().trimEnd().split('\n')
+  }
+
+  it('names every faulty setting at once, and no secret', async () => {
+    const lines = await refusal({
+      DB_URL: 'mongodb://user:hunter2@host/books',
+      SECRET_TOKEN: '',
+      USERNAME: '',
+      PORT: '80a',
+      HOST: '',
+      LOG_LEVEL: 'loud',
+    })
+    const settings = ['DB_URL', 'SECRET_TOKEN', 'USERNAME', 'PORT', 'HOST', 'LOG_LEVEL']
+    assert.equal(lines.length, settings.length)
+    for (const [i, setting] of settings.entries()) {
+      assert.match(lines[i] ?? '', new RegExp(`\\b${setting} (is|has) .*; accepted: .+`))
+    }
+  })
+
+  it('a port in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const lines = await refusal({ PORT: String(port) })
+    other.close()
+    assert.equal(lines.length, 1)
+    assert.match(lines[0] ?? '', new RegExp(`PORT: ${port} is in use`))
+  })
+
+  it('a host that is not of this machine', async () => {
+    assert.match((await refusal({ HOST: '192.0.2.1' })).join('|'), /^Cannot start: HOST: 192\.0\.2\.1 [^|]*$/)
+  })
+
+  it('a directory that cannot be written', async () => {
+    // The superuser may write everywhere else.
+    assert.match(
+      (await refusal({ DB_URL: 'sqlite:/proc/books/books.db' })).join('|'),
+      /^Cannot start: DB_URL: [^|]*\/proc\/books\/books\.db[^|]*$/,
+    )
+  })
+
+  it('a directory in place of the file', async () => {
+    mkdirSync(file('folder'))
+    assert.match(
+      (await refusal({ DB_URL: 'sqlite:folder' })).join('|'),
+      /^Cannot start: DB_URL: [^|]*folder[^|]*$/,
+    )
+  })
+
+  it('a file that is no database', async () => {
+    writeFileSync(file('notes.txt'), 'These are my notes. '.repeat(500))
+    assert.match(
+      (await refusal({ DB_URL: 'sqlite:notes.txt' })).join('|'),
+      /^Cannot start: DB_URL: [^|]*notes\.txt[^|]*not a database$/,
+    )
+  })
+
+  it('a .env that cannot be read', async () => {
+    const cwd = file('unreadable')
+    mkdirSync(join(cwd, '.env'), { recursive: true })
+    assert.match((await refusal({}, cwd)).join('|'), /^Cannot start: the file \.env cannot be read: [^|]*$/)
+  })
+})
+
+describe('signals', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`${signal} closes idle connections and the store, and ends with code 0`, async () => {
+      const service = await startService(directory.path)
+      await (await fetch(`${service.url}/books`)).text()
+      assert.deepEqual(await service.stop(signal), { code: 0, signal: null })
+      assert.deepEqual(readdirSync(directory.path), ['books.db'], 'a closed database has no WAL beside it')
+    })
+  }
+
+  it('SIGUSR1 opens no inspector, and the service goes on', async () => {
+    const directory = temporaryDirectory()
+    const service = await startService(directory.path)
+    service.process.kill('SIGUSR1')
+    assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+    await service.stop()
+    directory.remove()
+    assert.doesNotMatch(service.output(), /Debugger/)
+  })
+
+  it('SIGTERM stops accepting and lets a request in flight finish', async () => {
+    const service = await startService(directory.path)
+    const body = JSON.stringify(ACCOUNT)
+    const request = beginRequest(service.url, body)
+    await request.begun
+    const ended = service.stop()
+    await assert.rejects(connectUntilRefused(service.url))
+    request.finish()
+    assert.match(await request.answer, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
+    assert.deepEqual(await ended, { code: 0, signal: null })
+  })
+
+  it('another signal after a second ends the process at once, in spite of a request that does not finish', async () => {
+    const service = await startService(directory.path)
+    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
+    await request.begun
+    const ended = service.stop()
+    await assert.rejects(connectUntilRefused(service.url))
+    const again = setInterval(() => service.process.kill('SIGTERM'), 100)
+    assert.deepEqual(await ended, { code: null, signal: 'SIGTERM' })
+    clearInterval(again)
+  })
+
+  it('a client that never finishes does not keep the process from ending with code 0', async () => {
+    const service = await startService(directory.path)
+    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
+    await request.begun
+    assert.deepEqual(await service.stop(), { code: 0, signal: null })
+  })
+})
+
+describe('kill -9 while books are written', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  it('loses no acknowledged book', async () => {
+    const acknowledged: string[] = []
+    for (let round = 0; round < 3; round++) {
+      const service = await startService(directory.path)
+      const headers = { authorization: await logIn(service.url) }
+      const write = async (client: number) => {
+        for (let i = 0; ; i++) {
+          const title = `round ${round} client ${client} book ${i}`
+          const body = JSON.stringify({ title, author: '', year: i })
+          try {
+            const response = await fetch(`${service.url}/book`, { method: 'POST', headers, body })
+            if (response.status === 201) acknowledged.push(title)
+          } catch {
+            return // The service is gone.
+          }
+        }
+      }
+      const clients = Array.from({ length: 8 }, (_, client) => write(client))
+      await new Promise((resolve) => setTimeout(resolve, 200 + 200 * Math.random()))
+      await service.stop('SIGKILL')
+      await Promise.all(clients)
+    }
+    const service = await startService(directory.path)
+    const response = await fetch(`${service.url}/books`, {
+      headers: { authorization: await logIn(service.url) },
+    })
+    const { data } = (await response.json()) as { data: { title: string }[] }
+    await service.stop()
+    const stored = new Set(data.map(({ title }) => title))
+    assert.ok(acknowledged.length > 50, 'too few books were written to tell')
+    assert.deepEqual(
+      acknowledged.filter((title) => !stored.has(title)),
+      [],
+    )
+  })
+})

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import { MAX_BOOK_SIZE, NewBook } from '../../src/catalogue/book.ts'
+import { FORMATS, type Format, formatOfName } from '../../src/files/formats.ts'
+import { MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
+import { framings } from '../../src/files/write-books.ts'
+import { bookOf, isFault } from '../../src/transfer/fields.ts'
+import { hostileBooks } from './hostile-books.ts'
+import { readFile } from './read.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples/books.csv')
+
+/** The text of a file with these books, as the pages of a store are written. */
+async function write(books: readonly NewBook[], format: Format, pageLength = 3): Promise<string> {
+  const { head, between, tail, of } = framings[format]
+  const all = books.map(({ title, author, year }, i) => ({ id: i + 1, title, author, year }))
+  const pages: string[] = []
+  for (let i = 0; i < all.length; i += pageLength) {
+    pages.push(of(JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)))
+  }
+  return head + pages.join(between) + tail
+}
+
+for (const format of FORMATS) {
+  describe(`books as ${format}`, () => {
+    it('are read as they were written, whatever their texts hold, in whatever parts the file arrives', async () => {
+      const property = fc.asyncProperty(
+        hostileBooks,
+        fc.integer({ min: 1, max: 200 }),
+        async (books, length) => {
+          const { books: read, error } = await readFile(await write(books, format), format, length)
+          assert.equal(error, undefined)
+          assert.deepEqual(read, books)
+        },
+      )
+      await fc.assert(property, { numRuns: 300 })
+    })
+
+    it('are read with the lines of the bad ones, of which a bounded number is kept', async () => {
+      const good = { title: 'a\n"b"', author: '', year: 1 }
+      const text = await write([good, good], format)
+      const bad = format === 'csv' ? '9,T,A,12.5\r\n' : '{"title":"T","author":"A","year":12.5}\n'
+      const { report, error } = await readFile(text + bad.repeat(1000), format)
+      const line = format === 'csv' ? 6 : 3
+      assert.equal(report.rows, 1002)
+      assert.equal(report.faulty, 1000)
+      assert.equal(report.faults.length, MAX_FAULTS)
+      const reason = 'is no whole number within ±9007199254740991'
+      assert.deepEqual(report.faults[0], { line, field: 'year', reason })
+      assert.deepEqual(report.faults[99], { line: line + 99, field: 'year', reason })
+      assert.equal(error, `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`)
+    })
+
+    it('are no longer read when very many were bad', async () => {
+      const good = { title: 'T', author: 'A', year: 1 }
+      const { report, error } = await readFile(
+        `${await write([good], format)}${'x\r\n'.repeat(20_000)}`,
+        format,
+      )
+      assert.deepEqual([report.rows, report.faulty], [MAX_FAULTY + 1, MAX_FAULTY])
+      assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
+    })
+
+    for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {
+      it(`are read up to the size that POST /book takes: ${what}`, async () => {
+        const frame = JSON.stringify({ title: '', author: '', year: 1 }).length
+        const size = Buffer.byteLength(JSON.stringify(unit)) - 2
+        const count = Math.floor((MAX_BOOK_SIZE - frame) / size)
+        const author = 'A'.repeat(MAX_BOOK_SIZE - frame - count * size)
+        const longest = { title: unit.repeat(count), author, year: 1 }
+        const { books, error } = await readFile(await write([longest], format), format)
+        assert.equal(error, undefined)
+        assert.deepEqual(books, [longest])
+        const longer = { ...longest, author: `${author}A` }
+        const { books: none, report } = await readFile(await write([longer], format), format)
+        assert.deepEqual(none, [])
+        const reason = `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`
+        assert.deepEqual(report.faults, [{ line: format === 'csv' ? 2 : 1, field: 'title', reason }])
+      })
+    }
+
+    it('have to be in UTF-8', async () => {
+      const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
+      assert.deepEqual(books, [])
+      assert.equal(error, 'the file is not in UTF-8; save it in this encoding')
+    })
+  })
+}
+
+describe('our own CSV', () => {
+  it('is what RFC 4180 says, with formulas and spaces as they are', async () => {
+    const books = [
+      { title: '=1+1', author: ' A ', year: -5 },
+      { title: 'a,b "c"', author: 'x\r\ny', year: 0 },
+    ]
+    assert.equal(
+      await write(books, 'csv'),
+      'id,title,author,year\r\n1,=1+1, A ,-5\r\n2,"a,b ""c""","x\r\ny",0\r\n',
+    )
+  })
+
+  for (const [what, text] of Object.entries({
+    'LF at the ends of lines': 'id,title,author,year\n1,T,A,5\n',
+    'no end of the last line': 'id,title,author,year\r\n1,T,A,5',
+    'a byte order mark, other columns, another order': '\ufeffYear,shelf,Author,Title\r\n5,x,A,T\r\n',
+    'empty lines': 'title,author,year\n\nT,A,5\n\n\n',
+    tabs: 'title\tauthor\tyear\nT\t"A"\t5\n',
+    'everything in quotes': '"title","author","year"\r\n"T","A","5"\r\n',
+  })) {
+    it(`is read with ${what}`, async () => {
+      const { books, error } = await readFile(text, 'csv')
+      assert.equal(error, undefined)
+      assert.deepEqual(books, [{ title: 'T', author: 'A', year: 5 }])
+    })
+  }
+
+  it('is read in UTF-16 with a byte order mark', async () => {
+    const { books } = await readFile(Buffer.from('\ufefftitle,author,year\nТ,А,5\n', 'utf16le'), 'csv', 1)
+    assert.deepEqual(books, [{ title: 'Т', author: 'А', year: 5 }])
+  })
+
+  for (const [row, reason] of Object.entries({
+    'T,A': 'line 2: has 2 fields, and the first line has 3',
+    'T,A,5,6': 'line 2: has 4 fields, and the first line has 3',
+    '"T"x,A,5': 'line 2: a quote stands where none may be, or is not closed',
+    '"T,A,5\n': 'line 2: a quote stands where none may be, or is not closed',
+    'T,A,': 'line 2: year: is no whole number within ±9007199254740991',
+    'T,A,9007199254740992': 'line 2: year: is no whole number within ±9007199254740991',
+    'T,A\0,5': 'line 2: author: has a NUL character',
+    '"T\n"x\n,A,5': 'line 2: a quote stands where none may be, or is not closed',
+    '"': 'line 2: a quote stands where none may be, or is not closed',
+  })) {
+    it(`refuses ${JSON.stringify(row)}: ${reason}`, async () => {
+      const { error } = await readFile(`title,author,year\n${row}\n`, 'csv')
+      assert.equal(error, `1 of 1 rows cannot be stored; ${reason}`)
+    })
+  }
+
+  it('refuses a header that it does not know, with the columns found and those needed', async () => {
+    const { error } = await readFile('name,writer,year\nT,A,5\n', 'csv')
+    assert.equal(
+      error,
+      'the columns found are "name", "writer", "year"; needed are title, author, year (this service); or Title, ' +
+        'Author, Original Publication Year or Year Published (Goodreads); or Title, Primary Author, Date ' +
+        '(LibraryThing); or title, authors, pubdate (Calibre)',
+    )
+  })
+
+  it('refuses an empty file, and a quote that is never closed before it has read all of a large one', async () => {
+    assert.match((await readFile('', 'csv')).error ?? '', /^the file is empty/)
+    const { error } = await readFile(`title,author,year\nT,A,1\n"${'x'.repeat(6_000_000)}`, 'csv')
+    assert.equal(error, 'line 3: the row is too long; is a quote not closed?')
+  })
+
+  for (const [what, text, book] of [
+    ['a quote within a field', '6" nails,"A ""B""",1', { title: '6" nails', author: 'A "B"', year: 1 }],
+    ['white space after a closing quote', '"T" ,"A"\r,"1"\t', { title: 'T', author: 'A', year: 1 }],
+    ['a line of an empty field in quotes', '""\nT,A,1', { title: 'T', author: 'A', year: 1 }],
+  ] as const) {
+    it(`is read with ${what}`, async () => {
+      for (const length of [1, 2, 3, 1000]) {
+        const { error, books } = await readFile(`title,author,year\n${text}\n`, 'csv', length)
+        assert.deepEqual([error, books], [undefined, [book]])
+      }
+    })
+  }
+
+  it('with tabs, has quotes around a field only if all those within are doubled', async () => {
+    const many = '""'.repeat(20_000)
+    const rows = ['"a""b"', '"a"b"', '"a"""b"', `"${many}"`, `"${many}x"${many}"`]
+    const { books } = await readFile(`title\tauthor\tyear\n${rows.join('\tA\t1\n')}\tA\t1\n`, 'csv')
+    const titles = ['a"b', '"a"b"', '"a"""b"', '"'.repeat(20_000), `"${many}x"${many}"`]
+    assert.deepEqual(
+      books.map(({ title }) => title),
+      titles,
+    )
+  })
+
+  it('counts the lines of every row, also of a bad one', async () => {
+    const rows = ['"a\n\r\nb",A,x', 'lone\nbreak,A,x', '', '"c"d\r\n",A,x', 'T,A,x']
+    const text = `title,author,year\r\n${rows.join('\r\n')}\r\n`
+    for (const length of [1, 2, 3, 1000]) {
+      const { report } = await readFile(text, 'csv', length)
+      assert.deepEqual(
+        report.faults.map(({ line }) => line),
+        [2, 5, 8, 10],
+      )
+    }
+  })
+
+  it('refuses a row of more fields than any program exports, and a first line that does not end', async () => {
+    const { error } = await readFile(`title,author,year\nT,A,1\n${','.repeat(1_000_000)}`, 'csv')
+    assert.equal(error, 'line 3: the row has more than 1000 fields')
+    assert.equal((await readFile('x'.repeat(3_000_000), 'csv')).error, 'line 1: the row is too long')
+  })
+
+  it('has the examples', async () => {
+    const { books, error } = await readFile(readFileSync(EXAMPLES), 'csv')
+    assert.equal(error, undefined)
+    assert.ok(books.length > 100 && books.some(({ year }) => year < 0))
+    assert.equal(await write(books, 'csv'), readFileSync(EXAMPLES, 'utf8'))
+  })
+})
+
+describe('NDJSON', () => {
+  for (const [line, reason] of Object.entries({
+    '{"title":': 'is no JSON',
+    '{"title":1}{': 'is no JSON',
+    x: 'is no JSON object',
+    '[]': 'is no JSON object',
+    null: 'is no JSON object',
+    '{"author":"A","year":1}': 'title: is missing',
+    '{"title":1,"author":"A","year":1}': 'title: is no text',
+    '{"title":"\\ud800","author":"A","year":1}': 'title: is no well-formed Unicode',
+    '{"title":"T","author":null,"year":1}': 'author: is no text',
+    '{"title":"T","author":"A","year":"1"}': 'year: is no whole number within ±9007199254740991',
+  })) {
+    it(`refuses ${line}: ${reason}`, async () => {
+      const { error } = await readFile(`\n${line}\n`, 'ndjson')
+      assert.equal(error, `1 of 1 rows cannot be stored; line 2: ${reason}`)
+    })
+  }
+})
+
+it('NDJSON is refused if a line has much beside its texts, or is longer than a book may be', async () => {
+  const text = JSON.stringify({ title: '\\"[', author: '[],"'.repeat(100_000), year: 1 })
+  assert.equal((await readFile(text, 'ndjson')).error, undefined)
+  const values = `{"title":"T","author":"A","year":1,"x":[${'[],'.repeat(100_000)}1]}`
+  assert.match(
+    (await readFile(values, 'ndjson')).error ?? '',
+    /line 1: has more than 16384 characters outside/,
+  )
+  const { error } = await readFile(`\n{"title":"${'x'.repeat(2_000_000)}`, 'ndjson')
+  assert.equal(error, 'line 2: is too long')
+})
+
+describe('exports of other programs', () => {
+  const read = async (name: string) =>
+    readFile(readFileSync(join(import.meta.dirname, 'exports', name)), 'csv', 7)
+
+  it('are read: Goodreads', async () => {
+    const { books, report, error } = await read('goodreads.csv')
+    assert.equal(error, undefined)
+    assert.equal(report.source, 'Goodreads')
+    assert.equal(report.withoutYear, 1)
+    assert.deepEqual(books, [
+      {
+        title: 'Good Omens: The Nice and Accurate Prophecies of Agnes Nutter, Witch',
+        author: 'Terry Pratchett, Neil Gaiman',
+        year: 1990,
+      },
+      { title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 },
+      { title: 'The Iliad', author: 'Homer, Robert Fagles, Bernard Knox', year: -750 },
+      { title: 'Without a Year', author: 'Somebody', year: 0 },
+      { title: 'Of the Edition', author: 'Somebody', year: 1987 },
+    ])
+  })
+
+  it('are read: LibraryThing', async () => {
+    const { books, report, error } = await read('librarything.tsv')
+    assert.equal(error, undefined)
+    assert.equal(report.source, 'LibraryThing')
+    assert.deepEqual(books, [
+      { title: '"Repent, Harlequin!" Said the Ticktockman', author: 'Harlan Ellison', year: 1965 },
+      { title: 'Cien años de soledad', author: 'Gabriel García Márquez', year: 1967 },
+      { title: 'Good Omens', author: 'Terry Pratchett, Neil Gaiman, S. Somebody', year: 1990 },
+      { title: 'Homer', author: 'Homer', year: 0 },
+    ])
+  })
+
+  it('are read: Calibre', async () => {
+    const { books, report, error } = await read('calibre.csv')
+    assert.equal(error, undefined)
+    assert.equal(report.source, 'Calibre')
+    assert.deepEqual(books, [
+      { title: 'Good Omens', author: 'Terry Pratchett, Neil Gaiman', year: 1990 },
+      { title: 'The Iliad', author: 'Homer', year: 0 },
+    ])
+  })
+})
+
+describe('the fields of a row', () => {
+  it('are accepted exactly where POST /book accepts them', () => {
+    const matchesSchema = new Ajv().compile(NewBook)
+    const value = fc.oneof(
+      fc.string({ unit: fc.integer({ max: 0xffff }).map((n) => String.fromCharCode(n)) }),
+      fc.double(),
+      fc.maxSafeInteger(),
+      fc.constantFrom(undefined, null, true, 2 ** 53, -(2 ** 53), [], {}, '\0', '\ud800'),
+    ) // prettier-ignore
+    fc.assert(
+      fc.property(value, value, fc.oneof(value, fc.maxSafeInteger()), (title, author, year) => {
+        const fields = { title, author, year }
+        assert.equal(!isFault(bookOf(fields)), matchesSchema(fields))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('the format of a file', () => {
+  it('is told by its name', () => {
+    for (const name of ['a.csv', 'B.CSV', 'x.tsv', 'x.txt']) assert.equal(formatOfName(name), 'csv')
+    for (const name of ['a.ndjson', 'a.jsonl']) assert.equal(formatOfName(name), 'ndjson')
+    for (const name of ['a', 'csv', 'a.json', 'a.csv.gz']) assert.equal(formatOfName(name), undefined)
+  })
+})

@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import type { NewBook } from '../../src/catalogue/book.ts'
+
+/** Parts of texts that formats, spreadsheets and databases have taken for something else. */
+const HOSTILE = [
+  '"',
+  '""',
+  ',',
+  ';',
+  '\t',
+  '\r',
+  '\n',
+  '\r\n',
+  '=1+1',
+  '="0123"',
+  '@SUM(A1)',
+  '+1',
+  '-1',
+  "'",
+  '\\',
+  '\\n',
+  '\\N',
+  '\\.',
+  '},{"id":',
+  '{"id":1}',
+  '\u2028',
+  '\ufeff',
+  '\u0001',
+  '\u007f',
+  '\u0085',
+  ' ',
+  '  ',
+  '\u00a0',
+  'NULL',
+  'null',
+  'e\u0301',
+  'é',
+  '🂡',
+  '𐍈',
+  'שלום',
+  '文字',
+  '%s',
+  '$1',
+  ':a',
+  '?',
+  '0x',
+  'true',
+  '1e3',
+] // prettier-ignore
+
+const text = fc.oneof(
+  fc.array(fc.constantFrom(...HOSTILE), { maxLength: 6 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', maxLength: 30 }).map((text) => text.replaceAll('\0', '')),
+)
+
+const year = fc.oneof(
+  fc.integer({ min: -3000, max: 3000 }),
+  fc.constantFrom(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 0),
+)
+
+/** Books with any text that may be in one. */
+export const hostileBooks: fc.Arbitrary<NewBook[]> = fc.array(
+  fc.record({ title: text, author: text, year }, { noNullPrototype: true }),
+  { maxLength: 30 },
+)

@@ -1,0 +1,27 @@
+import type { NewBook } from '../../src/catalogue/book.ts'
+import type { Format } from '../../src/files/formats.ts'
+import { ImportReport } from '../../src/files/import-report.ts'
+import { readBooks } from '../../src/files/read-books.ts'
+
+/** Reads a file that arrives in parts of so many bytes. */
+export async function readFile(
+  content: string | Uint8Array,
+  format: Format,
+  partLength = 64 * 1024,
+): Promise<{ books: NewBook[]; report: ImportReport; error: string | undefined }> {
+  const report = new ImportReport()
+  const books: NewBook[] = []
+  try {
+    for await (const group of readBooks(parts(Buffer.from(content), partLength), format, report)) {
+      books.push(...group)
+    }
+    return { books, report, error: undefined }
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ImportRefused') throw error
+    return { books, report, error: error.message }
+  }
+}
+
+async function* parts(bytes: Buffer, length: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += length) yield bytes.subarray(start, start + length)
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Book } from '../../src/catalogue/book.ts'
+import { entityTag, hasConditions, ifMatch, ifNoneMatch } from '../../src/http/conditional-requests.ts'
+
+const BOOK: Book = { id: 1, title: 'Dune', author: 'Frank Herbert', year: 1965 }
+const TAG = entityTag(BOOK)
+
+/** Lists that name the tag, and whether by strong comparison too. */
+const NAMING: readonly (readonly [list: string, strongly: boolean])[] = [
+  [TAG, true],
+  ['*', true],
+  [`W/${TAG}`, false],
+  [`"other", ${TAG}`, true],
+  [`${TAG}, "other"`, true],
+  [`${TAG},${TAG}`, true],
+  [`W/${TAG}, ${TAG}`, true],
+  [`${TAG}, W/${TAG}`, true],
+  [`W/"other", W/${TAG}`, false],
+  [`"a,b" , "" ,\t${TAG}\t`, true],
+  [`"*", ${TAG}`, true],
+  // RFC 9110 §5.6.1.2: empty members of a list are ignored.
+  [`, ,${TAG},,`, true],
+  [`\t ${TAG} `, true],
+  // obs-text, and every other character that a tag may have.
+  [`"!#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~\u0080\u00ff", ${TAG}`, true],
+  [`"\\", ${TAG}`, true],
+]
+
+const NOT_NAMING: readonly string[] = [
+  '',
+  ',',
+  ' ',
+  '""',
+  'W/""',
+  '"other"',
+  `"${TAG.slice(1, -1).toLowerCase()}x"`,
+  TAG.toLowerCase(),
+  `"${TAG.slice(1, -2)}"`,
+  '"a", "b", W/"c"',
+  `"${TAG.slice(1, -1)} "`,
+]
+
+/** What is no list of entity tags as a whole includes nothing, whatever a part of it may look like. */
+const MALFORMED: readonly string[] = [
+  TAG.slice(1, -1),
+  TAG.slice(1),
+  TAG.slice(0, -1),
+  `'${TAG.slice(1, -1)}'`,
+  `w/${TAG}`,
+  `W /${TAG}`,
+  `W/ ${TAG}`,
+  `W${TAG}`,
+  `${TAG} ${TAG}`,
+  `${TAG}${TAG}`,
+  `${TAG};`,
+  `${TAG}x`,
+  `x${TAG}`,
+  `*, ${TAG}`,
+  `${TAG}, *`,
+  '*, *',
+  '**',
+  '*x',
+  `${TAG}, x`,
+  `x, ${TAG}`,
+  `${TAG}, "open`,
+  `"open, ${TAG}`,
+  `"a b", ${TAG}`,
+  `"a\u007f", ${TAG}`,
+  `${TAG}, W/`,
+  `\u00a0${TAG}`,
+]
+
+const match = (list: string) => ifMatch({ 'if-match': list }, TAG)
+const noneMatch = (list: string) => ifNoneMatch({ 'if-none-match': list }, TAG)
+
+describe('the entity tag of a book (RFC 9110 §8.8.3)', () => {
+  it('is strong, and of characters that are safe in a shell and in a URL, 128 bits of them or more', () => {
+    assert.match(TAG, /^"[\w-]{22,43}"$/)
+  })
+
+  it('is the same for the same fields, whatever the id and whichever the prototype', () => {
+    assert.equal(entityTag({ ...BOOK, id: 2 }), TAG)
+    assert.equal(entityTag(Object.assign(Object.create(null), BOOK)), TAG)
+    assert.equal(entityTag({ ...BOOK, year: 0 }), entityTag({ ...BOOK, year: -0 }))
+  })
+
+  it('stays as it is from one version to the next, so that clients may keep it', () => {
+    assert.equal(TAG, '"DAyCssSu4_jT0DLi8Xk6hrRoTB8qCL792sKQXGK23Kw"')
+  })
+
+  it('is another one when a character of a field is, or when text moves from one field to another', () => {
+    const fields = fc.record({
+      title: fc.constantFrom('', '1', '11', 'a', 'A', 'a ', 'á', 'a\u0301', '📚'),
+      author: fc.constantFrom('', '1', '11', 'a', 'A', 'a ', 'á', 'a\u0301', '📚'),
+      year: fc.constantFrom(0, 1, -1, 11, 111, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1),
+    })
+    fc.assert(
+      fc.property(fields, fields, (a, b) => {
+        const isSame = a.title === b.title && a.author === b.author && a.year === b.year
+        assert.equal(entityTag({ id: 1, ...a }) === entityTag({ id: 1, ...b }), isSame)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('If-Match and If-None-Match', () => {
+  it('let everything pass when they are not there', () => {
+    assert.equal(ifMatch({}, TAG), true)
+    assert.equal(ifNoneMatch({}, TAG), true)
+  })
+
+  for (const [list, strongly] of NAMING) {
+    it(`find the tag in ${JSON.stringify(list)}, If-Match ${strongly ? 'too' : 'not, for it is weak there'}`, () => {
+      assert.equal(match(list), strongly)
+      assert.equal(noneMatch(list), false)
+    })
+  }
+
+  for (const list of NOT_NAMING) {
+    it(`do not find the tag in ${JSON.stringify(list)}`, () => {
+      assert.equal(match(list), false)
+      assert.equal(noneMatch(list), true)
+    })
+  }
+
+  for (const list of MALFORMED) {
+    it(`find nothing in ${JSON.stringify(list)}, which is malformed`, () => {
+      assert.equal(match(list), false)
+      assert.equal(noneMatch(list), true)
+    })
+  }
+
+  it('find a tag in any list that is well-formed, wherever it stands', () => {
+    const tag = fc.tuple(fc.boolean(), fc.stringMatching(/^[\x21\x23-\x7e\x80-\xff]{0,5}$/))
+    const comma = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , , ')
+    fc.assert(
+      fc.property(fc.array(tag), fc.array(tag), fc.boolean(), comma, (before, after, isThere, comma) => {
+        const write = ([isWeak, opaque]: [boolean, string]) => `${isWeak ? 'W/' : ''}"${opaque}"`
+        const members = [...before.map(write), ...(isThere ? [TAG] : []), ...after.map(write)]
+        assert.equal(match(members.join(comma)), isThere)
+        assert.equal(noneMatch(members.join(comma)), !isThere)
+      }),
+    )
+  })
+
+  it('take no longer for what is as long as headers may be and made to take long', () => {
+    const begin = performance.now()
+    for (const part of [' ', '\t', ',', ' ,', '"', '""', '"",', 'W/', '"a"', '"a" ', '*', ', "', 'W/"']) {
+      for (const end of ['', '"', 'x', ',']) match(part.repeat(16_384 / part.length) + end)
+    }
+    assert.ok(performance.now() - begin < 1000, `${performance.now() - begin} ms`)
+  })
+})
+
+describe('a request has conditions to check', () => {
+  for (const [conditions, expected] of [
+    [{}, false],
+    [{ 'if-match': TAG }, true],
+    [{ 'if-match': '' }, true],
+    [{ 'if-match': '*, *' }, true],
+    [{ 'if-none-match': '*' }, true],
+    [{ 'if-none-match': '' }, true],
+    [{ 'if-match': '*', 'if-none-match': TAG }, true],
+    // A book that is there has what this asks for.
+    [{ 'if-match': '*' }, false],
+  ] as const) {
+    it(`${expected ? 'with' : 'not with'} ${JSON.stringify(conditions)}`, () =>
+      assert.equal(hasConditions(conditions), expected))
+  }
+})

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { logIn } from '../support/client.ts'
+import { ACCOUNT, type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, logInOn, openPage, screenshot } from '../web/page.ts'
+
+describe('/docs in a browser', { skip: browserMissing }, () => {
+  const directory = temporaryDirectory()
+  let service: Service
+  let browser: Browser
+  let page: Page
+  const requested = new Set<string>()
+  const errors: string[] = []
+
+  before(async () => {
+    service = await startService(directory.path)
+    browser = await launchBrowser()
+    page = await browser.newPage({ viewport: { width: 1200, height: 1000 } })
+    page.on('request', (request) => requested.add(new URL(request.url()).origin))
+    // Also what the policy of the page forbids.
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) errors.push(message.text())
+    })
+    page.on('pageerror', (error) => errors.push(error.message))
+    await page.goto(`${service.url}/docs`)
+  })
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+    directory.remove()
+  })
+
+  /** Opens the endpoint, sends what it shows or the body given, and answers the status and body that it shows. */
+  async function tryOut(
+    id: string,
+    body?: object,
+    bookId?: string,
+  ): Promise<{ status: string; answer: string }> {
+    const block = page.locator(`[id$="-${id}"]`)
+    await block.locator('.opblock-summary-control').click()
+    if (body !== undefined) await block.locator('textarea').fill(JSON.stringify(body))
+    if (bookId !== undefined) await block.locator('input').first().fill(bookId)
+    await block.locator('button.execute').click()
+    const live = block.locator('.live-responses-table')
+    await live.waitFor()
+    return {
+      status: (await live.locator('.response-col_status').last().textContent()) ?? '',
+      answer: (await live.locator('pre.microlight').first().textContent()) ?? '',
+    }
+  }
+
+  it('lists all endpoints', async () => {
+    await page.locator('.opblock').first().waitFor()
+    assert.equal(await page.locator('.opblock').count(), 8)
+  })
+
+  it('shows that a call without a token is refused', async () => {
+    const { status, answer } = await tryOut('listBooks')
+    assert.match(status, /401/)
+    assert.match(answer, /Authorization token required/)
+  })
+
+  it('lets a person log in, and sends the token with the next call', async () => {
+    assert.match((await tryOut('logIn', ACCOUNT)).status, /200/)
+    const { status, answer } = await tryOut('createBook', { title: '<b>bold</b>', author: 'A', year: 1 })
+    assert.match(status, /201/)
+    assert.match(answer, /<b>bold<\/b>/)
+  })
+
+  it('shows HTML that is stored in a book as text', async () => {
+    const title = '<img src=x onerror="document.title=`stolen`"><script>document.title=`stolen`</script>'
+    const headers = { authorization: await logIn(service.url) }
+    const body = JSON.stringify({ title, author: title, year: 1 })
+    assert.equal((await fetch(`${service.url}/book`, { method: 'POST', headers, body })).status, 201)
+    const { answer } = await tryOut('readBook', undefined, '2')
+    assert.ok(answer.includes('<script>'), answer)
+    assert.equal(await page.locator('.live-responses-table img, .live-responses-table script').count(), 0)
+    assert.notEqual(await page.title(), 'stolen')
+  })
+
+  it('may not be put into a frame', async () => {
+    const framing = await browser.newPage()
+    await framing.setContent(`<iframe src="${service.url}/docs"></iframe>`)
+    await framing.waitForTimeout(500)
+    const frame = framing.frames()[1]
+    assert.equal(
+      await frame
+        ?.locator('.opblock, #swagger-ui')
+        .count()
+        .catch(() => 0),
+      0,
+    )
+    await framing.close()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has the colours of the catalogue and leads back to it, in ${colorScheme}`, async () => {
+      const other = await openPage(browser, service.url, { colorScheme })
+      const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
+      const catalogue = await background('document.documentElement')
+      await logInOn(other)
+      await other.getByRole('link', { name: 'API' }).click()
+      await other.locator('.opblock').first().waitFor()
+      await other.locator('[id$="-createBook"] .opblock-summary-control').click()
+      await other.locator('[id$="-createBook"] .execute').click()
+      await other.locator('.live-responses-table').waitFor()
+      assert.equal(await background('document.body'), catalogue)
+      // The structure is the library's.
+      await assertAccessible(other, ['color-contrast', 'document-title', 'html-has-lang', 'button-name'])
+      await screenshot(other, `docs-${colorScheme}`)
+      await other.getByRole('link', { name: 'Book Catalogue' }).click()
+      await other.getByLabel('Username').waitFor()
+      await other.context().close()
+    })
+  }
+
+  it('asks nothing of any other server, and meets no error', () => {
+    assert.deepEqual([...requested], [service.url])
+    assert.deepEqual(errors, [])
+  })
+})
+
+describe('the pages of /docs', () => {
+  const service = useService()
+
+  for (const path of [
+    '/docs',
+    '/docs/',
+    '/docs/static/index.html',
+    '/docs/static/swagger-ui.css',
+    '/docs/static/nothing',
+    '/docs/json',
+  ]) {
+    it(`${path} has a strict policy, and is what it says it is`, async () => {
+      const { headers } = await fetch(service.url + path, { redirect: 'manual' })
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      if (!headers.get('content-type')?.startsWith('text/html')) return
+      const policy = headers.get('content-security-policy') ?? ''
+      assert.match(policy, /default-src 'none'/)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.doesNotMatch(policy, /unsafe|\*|https?:/)
+    })
+  }
+})

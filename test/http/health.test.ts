@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { openFile } from '../store/sqlite/file.ts'
+import { logIn } from '../support/client.ts'
+import { fill } from '../support/damage.ts'
+import { freePort } from '../support/free-port.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
+import { ACCOUNT, SECRET, spawnService, startService, temporaryDirectory } from '../support/service.ts'
+import { connectUntilRefused } from '../support/slow-request.ts'
+import { expiringAt, NOW } from '../support/tokens.ts'
+import { useService } from '../support/use-service.ts'
+
+const ALIVE = '{"status":200,"message":"Alive","data":null}'
+const READY = '{"status":200,"message":"Ready","data":null}'
+const UNAVAILABLE = '{"status":503,"message":"Service unavailable","data":null}'
+
+async function get(url: string, options: RequestInit = {}) {
+  const response = await fetch(url, options)
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+async function assertUnavailable(url: string, options: RequestInit = {}): Promise<void> {
+  const answer = await get(url, options)
+  assert.equal(answer.text, UNAVAILABLE, url)
+  assert.equal(answer.status, 503)
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+}
+
+describe('while all is well', () => {
+  const service = useService()
+
+  for (const [path, text] of [
+    ['/healthz', ALIVE],
+    ['/readyz', READY],
+  ] as const) {
+    it(`GET ${path} is 200 in the envelope, without a token and with a bad one`, async () => {
+      for (const headers of [{}, { authorization: 'x' }]) {
+        const answer = await get(service.url + path, { headers })
+        assert.equal(answer.text, text)
+        assert.equal(answer.status, 200)
+        assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+      }
+    })
+
+    it(`HEAD ${path} is the same without the body`, async () => {
+      const answer = await get(service.url + path, { method: 'HEAD' })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-length'), String(text.length))
+    })
+
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      it(`${method} ${path} is 405 with Allow`, async () => {
+        const answer = await get(service.url + path, { method })
+        assert.equal(answer.text, '{"status":405,"message":"Method not allowed","data":null}')
+        assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+      })
+    }
+  }
+
+  it('neither is in /openapi.json', async () => {
+    const { text } = await get(`${service.url}/openapi.json`)
+    assert.deepEqual(Object.keys(JSON.parse(text).paths).sort(), [
+      '/book',
+      '/book/{id}',
+      '/books',
+      '/books/import',
+      '/books/statistics',
+      '/token',
+    ])
+  })
+})
+
+describe('while the service waits for its database', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  it('it is alive and not ready, needs no store to log in, and ends at once on SIGTERM', async () => {
+    const [port, nobody] = [await freePort(), await freePort()]
+    const { child, output, ended } = spawnService(directory.path, {
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      DB_URL: `postgres://user:hunter2@127.0.0.1:${nobody}/books`,
+      USERNAME: ACCOUNT.username,
+      PASSWORD: ACCOUNT.password,
+      SECRET_TOKEN: SECRET,
+    })
+    const url = `http://127.0.0.1:${port}`
+    while (child.exitCode === null && !(await fetch(url).catch(() => undefined))) await setTimeout(20)
+    assert.equal((await get(`${url}/healthz`)).text, ALIVE)
+    await assertUnavailable(`${url}/readyz`)
+    const headers = { authorization: await logIn(url) }
+    await assertUnavailable(`${url}/books`, { headers })
+    await assertUnavailable(`${url}/book/1`, { headers })
+    await assertUnavailable(`${url}/book/1`, { method: 'DELETE', headers })
+    const body = '{"title":"T","author":"A","year":1}'
+    await assertUnavailable(`${url}/book`, { method: 'POST', headers, body })
+    await assertUnavailable(`${url}/book/1`, { method: 'PUT', headers, body })
+    assert.equal(
+      (await get(`${url}/book/1`, { headers: { authorization: expiringAt(NOW - 1e9) } })).status,
+      401,
+    )
+    const signalled = Date.now()
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, { code: 0, signal: null }, output())
+    assert.ok(Date.now() - signalled < 5000, 'it has waited')
+    assert.match(output(), /^DB_URL: waiting up to 30 seconds for [^\n]*ECONNREFUSED[^\n]*$/m)
+    assert.doesNotMatch(output(), /hunter2|"msg":"listening"/)
+  })
+})
+
+describe('while the database cannot be read', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const path = join(directory.path, 'books.db')
+
+  it('the service is alive and not ready, its cause in the log, and ready when it can again', async () => {
+    const store = await openFile(path)
+    await fill(store)
+    // The index is complete then, and the service finds nothing to write.
+    await store.count({ year: 1 })
+    await store.close()
+    const whole = readFileSync(path)
+    const running = await startService(directory.path)
+    assert.equal((await get(`${running.url}/readyz`)).text, READY)
+    truncateSync(path, 4096)
+    await assertUnavailable(`${running.url}/readyz`)
+    assert.equal((await get(`${running.url}/healthz`)).text, ALIVE)
+    writeFileSync(path, whole)
+    assert.equal((await get(`${running.url}/readyz`)).text, READY)
+    assert.match(running.output(), /"level":50.*"reqId":"[^"]+".*"the store does not answer/)
+    await running.stop()
+  })
+})
+
+/** The beginning of the head of a request. */
+const begun = (path: string) => head(`GET ${path}`).slice(0, 20)
+
+describe('during shutdown', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+
+  it('the service is alive and not ready, and every answer is the last of its connection', async () => {
+    const service = await startService(directory.path)
+    const paths = ['/healthz', '/readyz', '/nowhere']
+    const connections = await Promise.all(paths.map(() => RawConnection.open(service.url)))
+    // The service has begun to read a request on each.
+    for (const [i, connection] of connections.entries()) await connection.send(begun(`${paths[i]}`))
+    await get(`${service.url}/healthz`)
+    const ended = service.stop()
+    await assert.rejects(connectUntilRefused(service.url))
+    const answers = []
+    for (const [i, connection] of connections.entries()) {
+      await connection.send(head(`GET ${paths[i]}`).slice(begun(`${paths[i]}`).length))
+      const answer = await connection.answer()
+      assert.equal(answer.headers.get('connection'), 'close')
+      assert.equal(await connection.rest(), '')
+      answers.push(answer)
+    }
+    assert.deepEqual(
+      answers.map(({ body }) => body),
+      [ALIVE, UNAVAILABLE, '{"status":404,"message":"Not found","data":null}'],
+    )
+    assert.match(answers[1]?.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+    assert.deepEqual(await ended, { code: 0, signal: null })
+  })
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { type ClientRequest, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { useService } from '../support/use-service.ts'
+
+/** A client that sends so much in this time sends enough; in milliseconds. It is longer than other requests may take. */
+const LONG = 34_000
+
+/** Rows of 6 bytes: 1 KiB for each second until the next are sent. */
+const ENOUGH = 3000
+
+const MIB = 1024 * 1024
+
+describe('POST /books/import', { concurrency: true }, () => {
+  const slow = useService()
+  const small = useService(undefined, { IMPORT_LIMIT: '1' })
+  const dripped = useService()
+  const brief = useService()
+
+  function begin(
+    service: typeof slow,
+    headers: Record<string, string> = {},
+  ): { sending: ClientRequest; answer: Promise<unknown> } {
+    const answer = Promise.withResolvers<unknown>()
+    const options = {
+      method: 'POST',
+      headers: { authorization: service.token, 'content-type': 'text/csv', ...headers },
+    }
+    const sending = request(`${service.url}/books/import`, options, (response) => {
+      json(response).then(answer.resolve, answer.reject)
+    })
+    sending.on('error', answer.reject)
+    sending.write('title,author,year\n')
+    return { sending, answer: answer.promise }
+  }
+
+  it('takes as long as its client takes, and keeps a second one waiting', async () => {
+    const { sending, answer } = begin(slow)
+    await setTimeout(500)
+    const second = begin(slow)
+    assert.deepEqual(await second.answer, { status: 503, message: 'Service unavailable', data: null })
+    second.sending.destroy()
+    for (let sent = 0; sent < 2; sent++) {
+      await setTimeout(LONG / 2)
+      sending.write('T,A,1\n'.repeat(ENOUGH))
+    }
+    sending.end()
+    const { data } = (await answer) as { data: { added: number } }
+    assert.equal(data.added, 2 * ENOUGH)
+  })
+
+  it('answers a client that sends next to nothing with 408, and closes its connection; then others can import', async () => {
+    using connection = await RawConnection.open(dripped.url)
+    const fields = [`Authorization: ${dripped.token}`, 'Content-Type: text/csv', 'Content-Length: 1000']
+    await connection.send(`${head('POST /books/import', ...fields)}title,author,year\n`)
+    const drip = setInterval(() => connection.send(','), 1000)
+    const answer = await connection.answer()
+    assertFailure(answer, 408, 'Request timeout')
+    assert.equal(answer.headers.get('connection'), 'close')
+    assert.equal(await connection.rest(), '')
+    clearInterval(drip)
+    const good = begin(dripped)
+    good.sending.end('T,A,1\n')
+    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
+    assert.doesNotMatch(dripped.output(), /"level":[456]0/)
+  })
+
+  it('answers a dry run that it does not read to the end, and reads the next request on the connection', async () => {
+    using connection = await RawConnection.open(brief.url)
+    const file = `title,author,year\n${'x\n'.repeat(500_000)}`
+    const fields = [
+      `Authorization: ${brief.token}`,
+      'Content-Type: text/csv',
+      `Content-Length: ${file.length}`,
+    ]
+    await connection.send(head('POST /books/import?dry_run=true', ...fields) + file)
+    assert.equal(JSON.parse((await connection.answer()).body).data.faulty, 10_000)
+    await connection.send(head('GET /healthz'))
+    assert.equal((await connection.answer()).status, 200)
+  })
+
+  it('refuses a file over the limit, said before or found out, and then takes another', async () => {
+    const tooLarge = { status: 413, message: 'Request body too large', data: null }
+    const said = begin(small, { 'content-length': String(MIB + 1) })
+    assert.deepEqual(await said.answer, tooLarge)
+    said.sending.destroy()
+    const found = begin(small)
+    found.sending.write('T,A,1\n'.repeat(MIB / 6))
+    found.sending.end('T,A,1\n')
+    assert.deepEqual(await found.answer, tooLarge)
+    const good = begin(small)
+    good.sending.end('T,A,1\n')
+    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
+  })
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { atLeast } from '../../src/http/protocol/least-rate.ts'
+
+const late = new Error('late')
+const RATE = { rate: 1000, patience: 300 }
+
+/** Passes on so many bytes after each time in milliseconds. @returns how many chunks came, and the error. */
+async function receive(
+  chunks: readonly (readonly [wait: number, bytes: number])[],
+  work = 0,
+): Promise<{ received: number; error: unknown }> {
+  async function* arriving() {
+    for (const [wait, bytes] of chunks) {
+      await setTimeout(wait)
+      yield new Uint8Array(bytes)
+    }
+  }
+  let received = 0
+  try {
+    for await (const _chunk of atLeast(arriving(), RATE, () => late)) {
+      received++
+      await setTimeout(work)
+    }
+    return { received, error: undefined }
+  } catch (error) {
+    return { received, error }
+  }
+}
+
+describe('the least rate', () => {
+  it('lets pass what arrives as fast, in chunks or in bursts', async () => {
+    assert.deepEqual(await receive(Array(8).fill([60, 100])), { received: 8, error: undefined })
+    assert.deepEqual(await receive([...Array(5).fill([0, 10_000]), [150, 1]]), {
+      received: 6,
+      error: undefined,
+    })
+    assert.deepEqual(await receive([]), { received: 0, error: undefined })
+  })
+
+  it('ends what arrives in drops, or not at all', async () => {
+    const { received, error } = await receive(Array(20).fill([50, 1]))
+    assert.equal(error, late)
+    assert.ok(received > 0 && received < 8, `${received}`)
+    assert.deepEqual(await receive([[600, 1_000_000]]), { received: 0, error: late })
+  })
+
+  it('does not save up for later what arrives faster', async () => {
+    assert.deepEqual(
+      await receive([
+        [0, 1_000_000],
+        [600, 1],
+      ]),
+      { received: 1, error: late },
+    )
+  })
+
+  it('does not count the time that the receiver takes', async () => {
+    assert.deepEqual(await receive(Array(8).fill([0, 1]), 100), { received: 8, error: undefined })
+  })
+
+  it('ends the sender when no more is wanted', async () => {
+    let isEnded = false
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) yield new Uint8Array(1)
+      } finally {
+        isEnded = true
+      }
+    }
+    for await (const _chunk of atLeast(endless(), RATE, () => late)) break
+    assert.ok(isEnded)
+  })
+
+  it('passes on an error of the sender', async () => {
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array(1)
+      throw new Error('gone')
+    }
+    await assert.rejects(async () => {
+      for await (const _chunk of atLeast(failing(), RATE, () => late));
+    }, /gone/)
+  })
+})

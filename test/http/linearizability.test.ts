@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { logIn } from '../support/client.ts'
+import { type Operation, violations } from '../support/linearizability.ts'
+import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+
+const BOOKS = 4
+const CLIENTS = 12
+const OPERATIONS_PER_CLIENT = 400
+const BRUTE_FORCE_RUNS = 3000
+
+describe('the check of a history', () => {
+  const write = (value: number, start: number, end: number): Operation<number> => ({
+    kind: 'write',
+    value,
+    start,
+    end,
+  })
+  const read = (value: number, start: number, end: number): Operation<number> => ({
+    ...write(value, start, end),
+    kind: 'read',
+  })
+  const first = write(0, 0, 1)
+
+  for (const [what, history] of [
+    ['nothing', []],
+    ['one after the other', [first, read(0, 2, 3), write(1, 4, 5), read(1, 6, 7)]],
+    ['a read of the old value while another is written', [first, write(1, 2, 9), read(0, 3, 4)]],
+    ['a read of the new value while it is written', [first, write(1, 2, 9), read(1, 3, 4)]],
+    [
+      'the old value, then the new one, during a write',
+      [first, write(1, 2, 9), read(0, 3, 4), read(1, 5, 6)],
+    ],
+    ['reads at one time that differ', [first, write(1, 2, 9), read(1, 3, 6), read(0, 4, 5)]],
+    [
+      'two writes at one time, seen in one order',
+      [first, write(1, 2, 9), write(2, 2, 9), read(2, 3, 4), read(1, 5, 6)],
+    ],
+    ['a value that nobody saw', [first, write(1, 2, 3), write(2, 4, 5), read(2, 6, 7)]],
+    ['a read that begins in the instant in which a write ends', [first, write(1, 2, 3), read(0, 3, 4)]],
+  ] as const) {
+    it(`passes ${what}`, () => assert.deepEqual(violations(history), []))
+  }
+
+  for (const [what, history, fault] of [
+    ['a stale read', [first, write(1, 2, 3), read(0, 4, 5)], /while another had to be/],
+    ['a lost update', [first, write(1, 2, 3), write(2, 4, 5), read(1, 6, 7)], /while another had to be/],
+    [
+      'the new value, then the old one',
+      [first, write(1, 2, 9), read(1, 3, 4), read(0, 5, 6)],
+      /while another had to be/,
+    ],
+    [
+      'two writes at one time, seen in both orders',
+      [first, write(1, 2, 9), write(2, 2, 9), read(1, 3, 4), read(2, 5, 6), read(1, 7, 8)],
+      /while another had to be/,
+    ],
+    [
+      'two values that replace each other again and again',
+      [
+        first,
+        write(1, 2, 20),
+        write(2, 2, 20),
+        ...[3, 5, 7, 9].map((start, i) => read(1 + (i % 2), start, start + 1)),
+      ],
+      /at one time/,
+    ],
+    ['a read from the future', [first, read(1, 2, 3), write(1, 4, 5)], /before it was written/],
+    ['a value out of thin air', [first, read(7, 2, 3)], /nobody wrote/],
+  ] as const) {
+    it(`finds ${what}`, () => assert.match(violations(history).join('\n'), fault))
+  }
+
+  it(`agrees with the search of every order of small histories (${BRUTE_FORCE_RUNS} runs)`, () => {
+    const seen = { linearizable: 0, not: 0 }
+    fc.assert(
+      fc.property(smallHistories(), (history) => {
+        const expected = hasLinearOrder(history)
+        seen[expected ? 'linearizable' : 'not']++
+        assert.equal(violations(history).length === 0, expected)
+      }),
+      { numRuns: BRUTE_FORCE_RUNS },
+    )
+    assert.ok(Math.min(seen.linearizable, seen.not) > BRUTE_FORCE_RUNS / 10, JSON.stringify(seen))
+  })
+})
+
+/** Up to three writes and four reads at times that often coincide; value 9 is never written. */
+function smallHistories(): fc.Arbitrary<Operation<number>[]> {
+  const time = fc
+    .tuple(fc.nat(9), fc.nat(9))
+    .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }))
+  const values = fc.oneof({ weight: 20, arbitrary: fc.nat(2) }, fc.constant(9))
+  return fc
+    .tuple(fc.array(time, { maxLength: 3 }), fc.array(fc.tuple(time, values), { maxLength: 4 }))
+    .map(([writes, reads]) => [
+      ...writes.map((write, value): Operation<number> => ({ kind: 'write', value, ...write })),
+      ...reads.map(([read, value]): Operation<number> => ({ kind: 'read', value, ...read })),
+    ])
+}
+
+/** Searches every order that respects time for one in which each read has the value written last. */
+function hasLinearOrder(rest: readonly Operation<number>[], value?: number): boolean {
+  if (rest.length === 0) return true
+  return rest.some((next) => {
+    if (rest.some(({ end }) => end < next.start)) return false
+    if (next.kind === 'read' && next.value !== value) return false
+    return hasLinearOrder(
+      rest.filter((operation) => operation !== next),
+      next.value,
+    )
+  })
+}
+
+/** The value that a DELETE writes, and that is read where there is no book. */
+const GONE = 'gone'
+
+type BookOperation = Operation<number | typeof GONE>
+
+describe('books that many clients read and write at once', () => {
+  const directory = temporaryDirectory()
+  const histories = new Map<number, BookOperation[]>()
+  let service: Service
+  let headers: { authorization: string }
+  let lastYear = 0
+
+  before(async () => {
+    service = await startService(directory.path)
+    headers = { authorization: await logIn(service.url) }
+    for (let i = 0; i < BOOKS; i++) await create()
+  })
+  after(async () => {
+    await service.stop()
+    directory.remove()
+  })
+
+  async function call(method: string, path: string, year?: number) {
+    const body = year === undefined ? {} : { body: JSON.stringify({ title: 'T', author: 'A', year }) }
+    const start = performance.now()
+    const response = await fetch(service.url + path, { method, headers, ...body })
+    const { data } = (await response.json()) as { data: { id: number; year: number } | null }
+    const end = performance.now()
+    if (response.status !== 404) assert.ok(response.ok, `${method} ${path}: ${response.status}`)
+    return { data, status: response.status, start, end }
+  }
+
+  async function create(): Promise<void> {
+    const value = ++lastYear
+    const { data, start, end } = await call('POST', '/book', value)
+    assert.ok(data)
+    histories.set(data.id, [{ kind: 'write', value, start, end }])
+  }
+
+  async function read(id: number): Promise<void> {
+    const { data, start, end } = await call('GET', `/book/${id}`)
+    histories.get(id)?.push({ kind: 'read', value: data?.year ?? GONE, start, end })
+  }
+
+  async function write(id: number): Promise<void> {
+    const value = ++lastYear
+    const { data, start, end } = await call('PUT', `/book/${id}`, value)
+    // A PUT that finds no book has only read.
+    if (data === null) histories.get(id)?.push({ kind: 'read', value: GONE, start, end })
+    else histories.get(id)?.push({ kind: 'write', value, start, end })
+    if (data !== null) assert.equal(data.year, value)
+  }
+
+  /** Goes from book to book, reading and now and then writing. */
+  async function use(client: number, operations: number, writeEvery: number): Promise<void> {
+    const ids = [...histories.keys()]
+    for (let i = 0; i < operations; i++) {
+      const id = ids[(client + i * 7 + (i >> 3)) % ids.length] ?? 0
+      await ((client + i) % writeEvery === 0 ? write(id) : read(id))
+    }
+  }
+
+  function assertLinearizable(): void {
+    for (const [id, history] of histories) assert.deepEqual(violations(history).slice(0, 3), [], `book ${id}`)
+  }
+
+  it(`are as linearizable as registers (${CLIENTS} clients, ${OPERATIONS_PER_CLIENT} operations each)`, async () => {
+    await Promise.all(
+      Array.from({ length: CLIENTS }, (_, client) => use(client, OPERATIONS_PER_CLIENT, 2 + (client % 3))),
+    )
+    assertLinearizable()
+  })
+
+  it('are also when they are deleted at last, and then stay so', async () => {
+    const clients = Array.from({ length: CLIENTS }, (_, client) => use(client, 60, 3))
+    const deletions = [...histories.keys()].map(async (id, i) => {
+      await use(CLIENTS + i, 5 + 5 * i, 4)
+      const { status, start, end } = await call('DELETE', `/book/${id}`)
+      assert.equal(status, 200)
+      histories.get(id)?.push({ kind: 'write', value: GONE, start, end })
+      return { id, end }
+    })
+    const deleted = await Promise.all(deletions)
+    await Promise.all(clients)
+    assertLinearizable()
+    for (const { id, end } of deleted) {
+      const later = (histories.get(id) ?? []).filter(({ start }) => start > end)
+      assert.ok(later.length > 0)
+      assert.deepEqual(
+        later.filter(({ value }) => value !== GONE),
+        [],
+        `book ${id} after its deletion`,
+      )
+    }
+  })
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
+import { useService } from '../support/use-service.ts'
+
+/** Books that are there from beginning to end: more than the service reads at once for a list without a limit. */
+const STAYING = 2500
+const WRITERS = 4
+/** Books that each writer creates, and then deletes, at the same time. */
+const BATCH = 12
+const LIMIT = 100
+
+/** One of each kind: by one field, two in the same direction, two in different ones, and three. */
+const ORDERS = ['title', '-title', 'author,year', 'author,-year', '-year,title', '-author,year,-title']
+
+const book = (i: number) => ({
+  title: `T${(i * 7919) % 3000}`,
+  author: `A${(i * 31) % 900}`,
+  year: (i * 17) % 2000,
+})
+
+for (const engine of ENGINES) {
+  describe(`sorted lists beside writers on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
+    let url: string | undefined
+    const service = useService(fill, async () => {
+      url = await (await databases?.())?.createDatabase()
+      return url === undefined ? {} : { DB_URL: url }
+    })
+    after(async () => {
+      if (url !== undefined) await (await databases?.())?.dropDatabase(url)
+    })
+    let staying: readonly number[] = []
+
+    async function fill() {
+      const books = Array.from({ length: STAYING }, (_, i) => `${JSON.stringify(book(i))}\n`)
+      const imported = await call('POST', '/books/import', books.join(''), 'application/x-ndjson')
+      assert.equal(imported.status, 200)
+      const list = (await (await call('GET', '/books')).json()) as { data: { id: number }[] }
+      staying = list.data.map(({ id }) => id)
+      assert.equal(staying.length, STAYING)
+    }
+
+    function call(
+      method: string,
+      path: string,
+      body: string | null = null,
+      contentType = 'application/json',
+    ) {
+      const headers = { authorization: service.token, 'content-type': contentType }
+      return fetch(service.url + path, { method, body, headers })
+    }
+
+    async function create(i: number): Promise<number> {
+      const response = await call('POST', '/book', JSON.stringify(book(i)))
+      return ((await response.json()) as { data: { id: number } }).data.id
+    }
+
+    async function remove(id: number): Promise<void> {
+      assert.equal((await call('DELETE', `/book/${id}`)).status, 200)
+    }
+
+    /** Creates and deletes books of its own until it is told to stop. */
+    async function write(seed: number, signal: AbortSignal): Promise<void> {
+      for (let i = seed; !signal.aborted; i += 7 * BATCH) {
+        const created = await Promise.all(Array.from({ length: BATCH }, (_, k) => create(i + 7 * k)))
+        await Promise.all(created.map(remove))
+      }
+    }
+
+    const FORMS: Record<string, (sort: string) => Promise<number[]>> = {
+      'by pages': async (sort) => {
+        const ids: number[] = []
+        for (let path: string | undefined = `/books?sort=${sort}&limit=${LIMIT}`; path !== undefined; ) {
+          const response = await call('GET', path)
+          const { data } = (await response.json()) as { data: { id: number }[] }
+          ids.push(...data.map(({ id }) => id))
+          path = /^<([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1]
+        }
+        return ids
+      },
+      whole: async (sort) => {
+        const { data } = (await (await call('GET', `/books?sort=${sort}`)).json()) as {
+          data: { id: number }[]
+        }
+        return data.map(({ id }) => id)
+      },
+      'as CSV': async (sort) => {
+        const headers = { authorization: service.token, accept: 'text/csv' }
+        const text = await (await fetch(`${service.url}/books?sort=${sort}`, { headers })).text()
+        return text.split('\r\n').slice(1, -1).map(Number.parseFloat)
+      },
+    }
+
+    for (const [form, walk] of Object.entries(FORMS)) {
+      it(`${form}: no book that stays is missing or comes twice, in any order`, async () => {
+        const stop = new AbortController()
+        const writers = Array.from({ length: WRITERS }, (_, i) => write(STAYING + i * 311, stop.signal))
+        const faults: string[] = []
+        try {
+          for (const sort of ORDERS) {
+            const ids = await walk(sort)
+            const found = new Set(ids)
+            const missing = staying.filter((id) => !found.has(id)).length
+            if (missing > 0) faults.push(`sort=${sort}: ${missing} missing`)
+            if (found.size < ids.length) faults.push(`sort=${sort}: ${ids.length - found.size} come twice`)
+          }
+        } finally {
+          stop.abort()
+          await Promise.all(writers)
+        }
+        assert.deepEqual(faults, [])
+      })
+    }
+  })
+}

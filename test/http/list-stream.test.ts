@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { Book } from '../../src/catalogue/book.ts'
+import { envelope, success } from '../../src/http/envelope.ts'
+import { listing } from '../../src/http/routes/list-stream.ts'
+
+/** Time enough to read thousands of pages, in milliseconds. */
+const A_WHILE = 100
+
+/** How many pages may be read ahead of a client that takes none. */
+const FEW = 6
+
+/** Pages of two books each, and what was asked of them. */
+function source(count: number, { failAt = Number.POSITIVE_INFINITY, error = new Error('no page') } = {}) {
+  const asked = { pages: 0, returned: 0 }
+  const page = (i: number): Book[] =>
+    [2 * i + 1, 2 * i + 2].map((id) => ({ id, title: `"T\\${id}\r\n`, author: ']}📚\u2028', year: -id }))
+  const iterator: AsyncIterator<string> = {
+    next: async () => {
+      const i = asked.pages++
+      if (i === failAt) throw error
+      return i < count
+        ? { done: false, value: JSON.stringify(page(i)).slice(1, -1) }
+        : { done: true, value: undefined }
+    },
+    return: async () => {
+      asked.returned++
+      return { done: true, value: undefined }
+    },
+  }
+  const books = Array.from({ length: Math.min(count, 1000) }, (_, i) => page(i)).flat()
+  return { pages: { [Symbol.asyncIterator]: () => iterator }, books, asked }
+}
+
+async function stream(pages: AsyncIterable<string>): Promise<Readable> {
+  const body = await listing(pages)
+  assert.ok(body instanceof Readable)
+  return body
+}
+
+describe('the text of GET /books', () => {
+  it('has an empty array as data when there is no book', async () => {
+    const body = await listing(source(0).pages)
+    assert.equal(body, '{"status":200,"message":"Books retrieved successfully","data":[]}')
+  })
+
+  it('is a string when there is one page', async () => {
+    const { pages, books } = source(1)
+    assert.equal(await listing(pages), JSON.stringify(envelope(success.booksRetrieved, books)))
+  })
+
+  for (const count of [2, 3, 50]) {
+    it(`is a stream of the same text when there are ${count} pages`, async () => {
+      const { pages, books } = source(count)
+      const body = await stream(pages)
+      assert.equal(await text(body), JSON.stringify(envelope(success.booksRetrieved, books)))
+    })
+  }
+})
+
+describe('the stream of GET /books', () => {
+  it('reads few pages ahead of a client that takes none', async () => {
+    const { pages, asked } = source(100_000)
+    const body = await stream(pages)
+    await setTimeout(A_WHILE)
+    assert.ok(asked.pages <= FEW, `${asked.pages} pages`)
+    body.destroy()
+  })
+
+  it('reads few pages ahead of a client that takes some and then none', async () => {
+    const { pages, asked } = source(100_000)
+    const body = await stream(pages)
+    let taken = 0
+    const stuck = new Writable({
+      highWaterMark: 1,
+      write: (_chunk, _encoding, callback) => {
+        if (++taken < 20) callback()
+      },
+    })
+    body.pipe(stuck)
+    while (taken < 20) await setTimeout(1)
+    await setTimeout(A_WHILE)
+    assert.ok(asked.pages <= 20 + FEW, `${asked.pages} pages`)
+    stuck.destroy()
+    body.destroy()
+  })
+
+  it('lets others have their turn while a client takes every page at once', async () => {
+    const { pages, asked } = source(1000)
+    const body = await stream(pages)
+    const all = text(body)
+    await setTimeout(0)
+    assert.ok(asked.pages < 1000)
+    await all
+    assert.equal(asked.pages, 1001)
+  })
+
+  for (const taken of [0, 1, 3]) {
+    it(`ends the list when it is destroyed after ${taken} pages`, async () => {
+      const { pages, asked } = source(100_000)
+      const body = await stream(pages)
+      const chunks = body[Symbol.asyncIterator]()
+      for (let i = 0; i < taken; i++) assert.equal((await chunks.next()).done, false)
+      body.destroy()
+      await once(body, 'close')
+      await setTimeout(0)
+      assert.equal(asked.returned, 1)
+    })
+  }
+})
+
+describe('a page that cannot be read', () => {
+  for (const failAt of [0, 1]) {
+    it(`rejects when it is page ${failAt + 1}, before anything was sent`, async () => {
+      const error = new Error('gone')
+      await assert.rejects(() => listing(source(9, { failAt, error }).pages), error)
+    })
+  }
+
+  for (const failAt of [2, 5]) {
+    it(`destroys the stream with its error when it is page ${failAt + 1}`, async () => {
+      const error = new Error('gone')
+      const body = await stream(source(9, { failAt, error }).pages)
+      let sent = ''
+      await assert.rejects(
+        async () => {
+          for await (const chunk of body) sent += chunk
+        },
+        (thrown) => thrown === error,
+      )
+      assert.equal(body.destroyed, true)
+      assert.equal(body.errored, error)
+      assert.match(sent, /^\{"status":200,/)
+      assert.throws(() => JSON.parse(sent), 'the text is not complete')
+    })
+  }
+})

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { resolve } from 'node:path'
+import { describe, it } from 'node:test'
+import { SECRET, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
+
+const RESETS = 1000
+
+describe('a client that resets its connection', () => {
+  const service = useService()
+
+  for (const method of ['CONNECT a:1', 'GET /books', 'BREW /coffee']) {
+    it(`after ${method}, ${RESETS} times, harms nobody`, async () => {
+      const { hostname, port } = new URL(service.url)
+      for (let i = 0; i < RESETS; i++) {
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => {})
+        await once(socket, 'connect')
+        await new Promise((sent) => socket.write(`${method} HTTP/1.1\r\nHost: a\r\n\r\n`, sent))
+        socket.resetAndDestroy()
+      }
+      const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
+      assert.equal(response.status, 200)
+    })
+  }
+})
+
+describe('a log that cannot be written', {
+  skip: existsSync('/dev/full') ? false : 'needs /dev/full',
+}, () => {
+  it('keeps the service neither from answering nor from ending', async (t) => {
+    const directory = temporaryDirectory()
+    t.after(directory.remove)
+    const port = await freePort()
+    const child = spawn(process.execPath, [resolve(import.meta.dirname, '../../src/main.ts')], {
+      cwd: directory.path,
+      env: { PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'trace', SECRET_TOKEN: SECRET },
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'ignore'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    const ended = once(child, 'exit')
+    const status = async (): Promise<number> => {
+      for (let i = 0; i < 200 && child.exitCode === null; i++) {
+        try {
+          return (await fetch(`http://127.0.0.1:${port}/books`, { signal: AbortSignal.timeout(5000) })).status
+        } catch {
+          await new Promise((next) => setTimeout(next, 50))
+        }
+      }
+      throw new Error('no answer')
+    }
+    assert.equal(await status(), 401)
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  assert.ok(address !== null && typeof address === 'object')
+  return address.port
+}

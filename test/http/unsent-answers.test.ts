@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
+import { UnsentAnswers } from '../../src/http/protocol/unsent-answers.ts'
+
+const MIB = 1024 * 1024
+
+/** More than what the system takes for a client that reads nothing: at times it takes some 40 MB. */
+const SIZE = 64 * MIB
+
+const BODY = Buffer.alloc(SIZE)
+
+const LIMITS = { budget: 4 * SIZE, rate: { bytes: MIB, time: 1000 }, patience: 100, interval: 20 }
+
+/** … without a rate that counts within the time of a test. */
+const NO_RATE = { ...LIMITS, rate: { ...LIMITS.rate, time: 60_000 } }
+
+let server: Server
+let unsent: UnsentAnswers
+const begun: ServerResponse[] = []
+const clients: Socket[] = []
+before(async () => {
+  server = createServer((_request, response) => begun.push(response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+beforeEach(() => {
+  unsent = new UnsentAnswers(LIMITS)
+  begun.length = 0
+})
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy()
+})
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const replyOf = (raw: ServerResponse) =>
+  ({ raw, log: { debug: () => {} }, request: { ip: '' } }) as unknown as FastifyReply
+
+/** A client that has sent a request, and reads nothing until it is told to. */
+async function request() {
+  const count = begun.length
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  clients.push(client)
+  client.on('error', () => {}).pause()
+  client.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n')
+  while (begun.length === count) await setTimeout(1)
+  const response = begun[count] as ServerResponse
+  return { client, response, connection: response.socket }
+}
+
+/** … and gets an answer, unless there is no room for it. */
+async function answered() {
+  const { client, response, connection } = await request()
+  const hasRoom = unsent.hold(replyOf(response), SIZE)
+  if (hasRoom) response.end(BODY)
+  return { client, response, connection, hasRoom }
+}
+
+const isCut = ({ connection }: { connection: Socket | null }) => connection?.destroyed
+
+describe('the memory of answers that are not taken', () => {
+  it('is bounded: with the budget in use a new answer is refused, and none is cut that has just begun', async () => {
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
+    const answers = []
+    for (let i = 0; i < 6; i++) answers.push(await answered())
+    assert.deepEqual(
+      answers.map(({ hasRoom }) => hasRoom),
+      [true, true, true, true, false, false],
+    )
+    assert.ok(!answers.some(isCut))
+  })
+
+  it('is free again when an answer is taken, or its client is gone', async () => {
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
+    const answers = []
+    for (let i = 0; i < 4; i++) answers.push(await answered())
+    const [first, second] = answers
+    first?.client.destroy()
+    second?.client.resume()
+    while (!first?.response.closed || !second?.response.closed) await setTimeout(1)
+    assert.equal(second.response.writableFinished, true)
+    assert.ok((await answered()).hasRoom)
+    assert.ok((await answered()).hasRoom)
+    assert.ok(!(await answered()).hasRoom)
+  })
+
+  it('is taken from who has waited longest, once that is long', async () => {
+    unsent = new UnsentAnswers(NO_RATE)
+    const answers = []
+    for (let i = 0; i < 4; i++) answers.push(await answered())
+    await setTimeout(2 * LIMITS.patience)
+    assert.ok((await answered()).hasRoom)
+    assert.deepEqual(answers.map(isCut), [true, false, false, false])
+  })
+
+  it('is not taken from who reads', async () => {
+    unsent = new UnsentAnswers(NO_RATE)
+    const [reader, ...others] = [await answered(), await answered(), await answered(), await answered()]
+    await setTimeout(2 * LIMITS.patience)
+    // Enough for the system to take more.
+    let read = 0
+    reader.client.on('data', (bytes) => {
+      read += bytes.length
+      if (read > SIZE / 2) reader.client.pause()
+    })
+    reader.client.resume()
+    while (read <= SIZE / 2) await setTimeout(1)
+    assert.ok((await answered()).hasRoom)
+    assert.ok(!isCut(reader))
+    assert.deepEqual(others.map(isCut), [true, false, false])
+  })
+
+  it('may grow to twice the budget with answers that have begun, then they are cut', async () => {
+    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
+    const answers = []
+    for (let i = 0; i < 4; i++) answers.push(await answered())
+    const [first, second] = answers as [Awaited<ReturnType<typeof answered>>, (typeof answers)[number]]
+    unsent.hold(replyOf(first.response), 5 * SIZE)
+    assert.ok(!answers.some(isCut))
+    unsent.hold(replyOf(second.response), 2 * SIZE)
+    assert.deepEqual(answers.map(isCut), [false, true, false, false])
+  })
+})
+
+describe('the least rate', () => {
+  it('cuts who takes less, if more than half of the budget is in use', async () => {
+    const answers = [await answered(), await answered(), await answered()]
+    while (!answers.some(isCut)) await setTimeout(5)
+    await setTimeout(LIMITS.rate.time)
+    assert.equal(answers.filter(isCut).length, 1, 'then there is no need to cut the others')
+  })
+
+  it('lets who takes as much have the whole answer', async () => {
+    const slow = await answered()
+    const others = [await answered(), await answered(), await answered()]
+    const step = SIZE / 8
+    let read = 0
+    slow.client.on('data', async (bytes) => {
+      const before = read
+      read += bytes.length
+      if (Math.floor(read / step) === Math.floor(before / step)) return
+      slow.client.pause()
+      await setTimeout(0.3 * LIMITS.rate.time)
+      slow.client.resume()
+    })
+    slow.client.resume()
+    while (!slow.response.closed || !others.some(isCut)) await setTimeout(5)
+    assert.ok(slow.response.writableFinished)
+  })
+
+  it('does not count while there is nothing to take', async () => {
+    const { response, client } = await request()
+    client.resume()
+    assert.ok(unsent.hold(replyOf(response), LIMITS.budget))
+    response.write('a page, and the next one takes long')
+    await setTimeout(1.5 * LIMITS.rate.time)
+    assert.ok(!response.destroyed)
+    response.end()
+  })
+})

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { METHODS } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import packageJson from '../../package.json' with { type: 'json' }
+import { logIn } from '../support/client.ts'
+import { parseExposition, type Sample, total } from '../support/exposition.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
+import { type Service, spawnService, startService, temporaryDirectory } from '../support/service.ts'
+
+const BOOK = '{"title":"T","author":"A","year":1}'
+
+/** The routes there are, and what stands for every other path. */
+const ROUTES = /^(\/token|\/books?|\/book\/:id|\/healthz|\/readyz|\/openapi\.json|\/docs.*|\*|none)$/
+
+const directory = temporaryDirectory()
+after(directory.remove)
+
+let service: Service
+let metricsUrl: string
+let authorization: string
+before(async () => {
+  service = await startService(directory.path, { METRICS_PORT: '0' })
+  metricsUrl = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
+  authorization = await logIn(service.url)
+})
+after(() => service.stop())
+
+async function samples(): Promise<Sample[]> {
+  const response = await fetch(metricsUrl)
+  assert.equal(response.status, 200)
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4; charset=utf-8$/)
+  return parseExposition(await response.text())
+}
+
+async function call(line: string, body?: string, conditions = {}): Promise<number> {
+  const [method = '', path] = line.split(' ')
+  const headers = { authorization, ...conditions }
+  const response = await fetch(service.url + path, { method, headers, ...(body !== undefined && { body }) })
+  await response.arrayBuffer()
+  return response.status
+}
+
+describe('the metrics', () => {
+  it('count the answers by route, method and status, and time them', async () => {
+    const calls = [
+      ['POST /book', 'POST', '/book', 201, BOOK],
+      ['POST /book', 'POST', '/book', 400, '{'],
+      ['GET /book/1', 'GET', '/book/:id', 200],
+      ['HEAD /book/1', 'HEAD', '/book/:id', 200],
+      ['GET /book/999', 'GET', '/book/:id', 404],
+      ['GET /book/abc?x=y', 'GET', '/book/:id', 404],
+      ['PUT /book/1', 'PUT', '/book/:id', 200, '{"year":2}'],
+      ['DELETE /book/1', 'DELETE', '/book/:id', 200],
+      ['GET /books', 'GET', '/books', 200],
+      ['PATCH /books', 'PATCH', '/books', 405],
+      ['GET /nowhere', 'GET', 'none', 404],
+    ] as const
+    const earlier = await samples()
+    for (const [line, , , status, body] of calls) assert.equal(await call(line, body), status, line)
+    const later = await samples()
+    const rise = (name: string, labels: Record<string, string>) =>
+      total(later, name, labels) - total(earlier, name, labels)
+    for (const [line, method, route, status] of calls) {
+      const alike = calls.filter((other) => other[1] === method && other[2] === route)
+      const same = alike.filter((other) => other[3] === status)
+      assert.equal(rise('http_requests_total', { method, route, status: String(status) }), same.length, line)
+      assert.equal(rise('http_request_duration_seconds_count', { method, route }), alike.length, line)
+      const sum = rise('http_request_duration_seconds_sum', { method, route })
+      assert.ok(sum > 0 && sum < 10, `${line}: ${sum} seconds`)
+    }
+    assert.equal(rise('http_requests_total', {}), calls.length)
+  })
+
+  it('change nothing of the writes that they time: of many with one If-Match, one is done', async () => {
+    for (let deletion = 0; deletion < 20; deletion++) {
+      const init = { method: 'POST', body: BOOK, headers: { authorization } }
+      const created = await fetch(`${service.url}/book`, init)
+      const { data } = (await created.json()) as { data: { id: number } }
+      const conditions = { 'if-match': created.headers.get('etag') ?? '' }
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          call(`${i === deletion ? 'DELETE' : 'PUT'} /book/${data.id}`, `{"year":${2 + i}}`, conditions),
+        ),
+      )
+      assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses))
+    }
+  })
+
+  it('time the operations of the store, and say what it has in use and how large its commits are', async () => {
+    const earlier = await samples()
+    for (const [line, body] of [
+      ['POST /book', BOOK],
+      ['POST /book', BOOK],
+      ['GET /book/2'],
+      ['PUT /book/2', '{"year":3}'],
+      ['DELETE /book/2'],
+      ['DELETE /book/2'],
+    ] as const)
+      await call(line, body)
+    const later = await samples()
+    const rise = (name: string, labels: Record<string, string> = {}) =>
+      total(later, name, labels) - total(earlier, name, labels)
+    for (const [operation, count] of [
+      ['create', 2],
+      ['find', 1],
+      ['update', 1],
+      ['delete', 2],
+    ] as const)
+      assert.equal(rise('store_operation_duration_seconds_count', { operation, outcome: 'done' }), count)
+    assert.equal(rise('store_group_commit_writes_sum'), 5)
+    assert.ok(rise('store_group_commit_writes_count') <= 5)
+    const parts = later.filter(({ name }) => name === 'store_load').map(({ labels }) => labels.part)
+    assert.deepEqual(parts, ['writes_waiting', 'writes_committing', 'queries_waiting'])
+  })
+
+  it('tell of the process: the delay of its event loop, its memory and files, and what it is', async () => {
+    const now = await samples()
+    for (const name of [
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_resident_memory_bytes',
+      'process_cpu_seconds_total',
+      ...(existsSync('/proc/self/fd') ? ['process_open_fds'] : []),
+    ])
+      assert.ok(total(now, name) > 0, name)
+    const info = now.find(({ name }) => name === 'build_info')
+    const labels = { version: packageJson.version, node: process.version, engine: 'sqlite' }
+    assert.deepEqual(info, { name: 'build_info', labels, value: 1 })
+  })
+
+  it('have no more series for paths, ids and methods that a client makes up', async () => {
+    const attempt = async (round: number) => {
+      using connection = await RawConnection.open(service.url)
+      for (const method of METHODS.filter((method) => method !== 'CONNECT' && method !== 'HEAD')) {
+        for (const path of [`/book/${round}`, `/nowhere/${round}`, '/books', `/book/${round}/x`, '/book/']) {
+          const line = `${method} ${path}`
+          await connection.send(head(line, `Authorization: ${authorization}`, 'Content-Length: 0'))
+          await connection.answer()
+        }
+      }
+    }
+    await attempt(0)
+    for (const path of ['/book/1', '/nowhere', '/books', '/book/1/x', '/book/']) await call(`HEAD ${path}`)
+    const first = await samples()
+    for (let round = 1; round <= 20; round++) {
+      await attempt(round)
+      await call(`GET /"}\n${round}%22%7D{${'x'.repeat(1000)}`)
+      await call(`GET /book/${2 ** 53 + round}`)
+      await call(`OPTIONS /${round}`)
+      await call(`GET /docs/${round}`)
+    }
+    const last = await samples()
+    const known = new Set(
+      first.map(({ name, labels }) => JSON.stringify([name, labels.route, labels.method])),
+    )
+    const unknown = last
+      .filter(({ labels }) => labels.route !== undefined && !ROUTES.test(labels.route))
+      .map(({ labels }) => labels)
+    assert.deepEqual(unknown, [])
+    const methods = new Set(last.flatMap(({ labels }) => labels.method ?? []))
+    assert.ok(methods.has('other') && methods.size <= 8, [...methods].join(' '))
+    assert.ok(last.length < first.length + 60, `${last.length - first.length} more series`)
+    assert.ok(known.size > 0)
+  })
+
+  it('are not on the port of the service, nor anything else on theirs', async () => {
+    assert.equal(await call('GET /metrics'), 404)
+    const root = metricsUrl.replace('/metrics', '')
+    for (const path of ['/', '/books', '/healthz', '/metrics/x', '/metrics?x'])
+      assert.equal((await fetch(root + path)).status, 404, path)
+    assert.equal((await fetch(metricsUrl, { method: 'POST' })).status, 404)
+    const answer = await fetch(metricsUrl, { method: 'HEAD' })
+    assert.equal(answer.status, 200)
+  })
+
+  it('do not keep the process from ending', async () => {
+    const other = await startService(directory.path, { METRICS_PORT: '0', DB_URL: 'sqlite:other.db' })
+    const url = /"url":"([^"]*\/metrics)"/.exec(other.output())?.[1] ?? ''
+    using idle = await RawConnection.open(url)
+    using begun = await RawConnection.open(url)
+    await begun.send('GET /metr')
+    await (await fetch(url)).text()
+    const signalled = Date.now()
+    assert.deepEqual(await other.stop(), { code: 0, signal: null })
+    assert.ok(Date.now() - signalled < 5000)
+    assert.equal(await idle.rest(), '')
+  })
+})
+
+describe('METRICS_PORT', () => {
+  it('in use: exit code 1 and one line that says so', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { output, ended } = spawnService(directory.path, {
+      PORT: '0',
+      HOST: '127.0.0.1',
+      METRICS_PORT: String(port),
+      DB_URL: 'sqlite:third.db',
+    })
+    assert.deepEqual(await ended, { code: 1, signal: null })
+    taken.close()
+    assert.match(output(), new RegExp(`^Cannot start: METRICS_PORT: ${port} is in use; [^\\n]+\\n$`))
+  })
+
+  it('not set: the service listens on one port only', { skip: !existsSync('/proc/net/tcp') }, async () => {
+    const plain = await startService(directory.path, { DB_URL: 'sqlite:plain.db' })
+    assert.equal(listeningSockets(plain), 1)
+    assert.equal(listeningSockets(service), 2)
+    await plain.stop()
+  })
+})
+
+/** How many sockets of the process listen. */
+function listeningSockets({ process }: Service): number {
+  const LISTEN = '0A'
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+  const listening = new Set(
+    lines.map((line) => line.trim().split(/\s+/)).flatMap((words) => (words[3] === LISTEN ? [words[9]] : [])),
+  )
+  const descriptors = `/proc/${process.pid}/fd`
+  return readdirSync(descriptors).filter((name) =>
+    listening.has(/^socket:\[(\d+)\]$/.exec(readlinkSync(`${descriptors}/${name}`))?.[1]),
+  ).length
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { beforeEach, mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { ConnectionPool, type Driver } from '../../../src/store/client-server/pool.ts'
+
+/** A connection to nothing. */
+export interface FakeConnection {
+  state: 'open' | 'lost' | 'destroyed' | 'ended'
+  cancelled: boolean
+  onLost: () => void
+}
+
+/** Connections that end when a test says so. What a test does not replace, happens at once. */
+export class FakeDriver implements Driver<FakeConnection> {
+  /** All that were ever made, in their order. */
+  readonly made: FakeConnection[] = []
+  /** The most that were open or being opened at one time. */
+  peak = 0
+  #connecting = 0
+  connecting: () => Promise<void> = async () => {}
+  ending: () => Promise<void> = async () => {}
+  cancelling: () => Promise<void> = async () => {}
+
+  /** Those that are open, or are being opened. */
+  get open(): number {
+    return this.#connecting + this.made.filter(({ state }) => state === 'open' || state === 'lost').length
+  }
+
+  async connect(): Promise<FakeConnection> {
+    this.#connecting++
+    this.peak = Math.max(this.peak, this.open)
+    try {
+      await this.connecting()
+      const connection: FakeConnection = { state: 'open', cancelled: false, onLost: () => {} }
+      this.made.push(connection)
+      return connection
+    } finally {
+      this.#connecting--
+    }
+  }
+
+  onLost(connection: FakeConnection, callback: () => void): void {
+    connection.onLost = callback
+  }
+
+  /** As when the server, or the network, ends a connection. */
+  lose(connection: FakeConnection): void {
+    if (connection.state !== 'open') return
+    connection.state = 'lost'
+    connection.onLost()
+  }
+
+  async cancel(connection: FakeConnection): Promise<void> {
+    connection.cancelled = true
+    await this.cancelling()
+  }
+
+  destroy(connection: FakeConnection): void {
+    assert.notEqual(connection.state, 'destroyed', 'destroyed twice')
+    connection.state = 'destroyed'
+    connection.onLost()
+  }
+
+  async end(connection: FakeConnection): Promise<void> {
+    await this.ending()
+    if (connection.state === 'destroyed') return
+    connection.state = 'ended'
+    connection.onLost()
+  }
+}
+
+/** How long a use may take, in milliseconds. */
+export const DEADLINE = 4000
+
+export let driver: FakeDriver
+
+/** To be called in a file: gives each of its tests a driver, and time that passes only when the test says so. */
+export function useDriver(): void {
+  beforeEach(() => {
+    mockTime()
+    driver = new FakeDriver()
+  })
+}
+
+export const newPool = (size: number) => new ConnectionPool<FakeConnection>(driver, size)
+
+/** Never. */
+export const forever = () => new Promise<never>(() => {})
+
+/** Waits until everything has happened that does not wait for a timer. */
+export const settle = () => setImmediate()
+
+/** From now on time passes only when a test says so. */
+export function mockTime(): void {
+  mock.timers.reset()
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+}
+
+/** Lets time pass, in steps, so that what a timer starts happens before the next. */
+export async function pass(time: number): Promise<void> {
+  for (let rest = time; rest > 0; rest -= 500) {
+    mock.timers.tick(Math.min(rest, 500))
+    await settle()
+  }
+}
+
+/** Work that gives back the connection that it got. */
+export const self = async (connection: FakeConnection) => connection
+
+/** A use whose work ends when the test says so. */
+export function begin(pool: ConnectionPool<FakeConnection>) {
+  const work = Promise.withResolvers<string>()
+  const got: { connection?: FakeConnection } = {}
+  const use = watch(
+    pool.use((connection) => {
+      got.connection = connection
+      return work.promise
+    }),
+  )
+  return { ...work, use, got }
+}
+
+/** A promise with how it stands. */
+export interface Watched<Result> {
+  readonly promise: Promise<Result>
+  state: 'pending' | 'fulfilled' | 'rejected'
+  value?: Result
+  error?: unknown
+}
+
+export function watch<Result>(promise: Promise<Result>): Watched<Result> {
+  const watched: Watched<Result> = { promise, state: 'pending' }
+  promise.then(
+    (value) => Object.assign(watched, { state: 'fulfilled', value }),
+    (error) => Object.assign(watched, { state: 'rejected', error }),
+  )
+  return watched
+}

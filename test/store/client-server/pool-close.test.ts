@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { beforeEach, describe, it, mock } from 'node:test'
+import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
+import { FakeDriver, forever, mockTime, self, settle, watch } from './fake-driver.ts'
+
+const SIZE = 3
+
+beforeEach(mockTime)
+
+describe('closing a pool of connections', () => {
+  it('ends those that are idle', async () => {
+    const driver = new FakeDriver()
+    const pool = new ConnectionPool(driver, SIZE)
+    await Promise.all([pool.use(self), pool.use(self)])
+    await pool.close()
+    assert.deepEqual(
+      driver.made.map(({ state }) => state),
+      ['ended', 'ended'],
+    )
+  })
+
+  it('does nothing where there are none', () => new ConnectionPool(new FakeDriver(), SIZE).close())
+
+  it('waits for what is being done, and for what waits to be done', async () => {
+    const driver = new FakeDriver()
+    const pool = new ConnectionPool(driver, 1)
+    const work = Promise.withResolvers<void>()
+    const uses = [watch(pool.use(() => work.promise)), watch(pool.use(self))]
+    await settle()
+    const closing = watch(pool.close())
+    await settle()
+    assert.equal(closing.state, 'pending')
+    assert.equal(driver.made[0]?.state, 'open')
+    work.resolve()
+    await closing.promise
+    assert.deepEqual(
+      uses.map(({ state }) => state),
+      ['fulfilled', 'fulfilled'],
+    )
+    assert.equal(driver.open, 0)
+  })
+
+  it('waits for a connection that is being made, and ends it', async () => {
+    const driver = new FakeDriver()
+    const late = Promise.withResolvers<void>()
+    driver.connecting = () => late.promise
+    const pool = new ConnectionPool(driver, 1)
+    const use = watch(pool.use(self))
+    mock.timers.tick(4000)
+    await settle()
+    assert.equal(use.state, 'rejected')
+    const closing = watch(pool.close())
+    await settle()
+    assert.equal(closing.state, 'pending')
+    late.resolve()
+    await closing.promise
+    assert.equal(driver.open, 0)
+  })
+
+  it('destroys what cannot be ended', async () => {
+    const driver = new FakeDriver()
+    driver.ending = () => Promise.reject(new Error('boom'))
+    const pool = new ConnectionPool(driver, SIZE)
+    await pool.use(self)
+    await pool.close()
+    assert.equal(driver.made[0]?.state, 'destroyed')
+  })
+
+  it('does not wait for a server that does not answer', async () => {
+    const driver = new FakeDriver()
+    driver.ending = forever
+    const pool = new ConnectionPool(driver, SIZE)
+    await pool.use(self)
+    const closing = watch(pool.close())
+    mock.timers.tick(4000)
+    await closing.promise
+    assert.equal(driver.made[0]?.state, 'destroyed')
+  })
+
+  it('leaves nothing behind that keeps the process from ending', () => {
+    const file = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+    const script = `
+      import { ConnectionPool } from ${file('../../../src/store/client-server/pool.ts')}
+      import { FakeDriver } from ${file('./fake-driver.ts')}
+      const pool = new ConnectionPool(new FakeDriver(), 2)
+      const uses = Array.from({ length: 20 }, (_, i) => pool.use(async () => { if (i % 3 === 0) throw i }))
+      uses.push(pool.use(() => new Promise(() => {}), { time: 1 }))
+      await Promise.allSettled(uses)
+      await pool.close()
+      console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length)`
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    })
+    assert.equal(stdout, '0\n', stderr)
+  })
+})

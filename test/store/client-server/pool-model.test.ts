@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
+import {
+  type FakeConnection,
+  FakeDriver,
+  mockTime,
+  pass,
+  settle,
+  type Watched,
+  watch,
+} from './fake-driver.ts'
+
+const SIZE = 3
+
+/** What may happen next; the numbers choose among what there is. */
+type Step = readonly ['use' | 'done' | 'fail' | 'lose' | 'connected' | 'refused' | 'pass', number]
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.tuple(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom('use', 'done', 'connected') },
+      { weight: 2, arbitrary: fc.constantFrom('fail', 'lose', 'refused', 'pass') },
+    ),
+    fc.nat(5000),
+  ),
+  { minLength: 100, maxLength: 200, size: 'max' },
+)
+
+describe('a pool of connections, whatever happens', () => {
+  it('keeps count: never too many, none shared, none dead, none left', async () => {
+    let operations = 0
+    await fc.assert(
+      fc.asyncProperty(steps, async (steps) => {
+        operations += steps.length
+        await run(steps)
+      }),
+      { numRuns: 100 },
+    )
+    assert.ok(operations >= 10_000, `${operations}`)
+  })
+})
+
+async function run(steps: readonly Step[]): Promise<void> {
+  mockTime()
+  const driver = new FakeDriver()
+  const attempts: PromiseWithResolvers<void>[] = []
+  driver.connecting = () => {
+    const attempt = Promise.withResolvers<void>()
+    attempts.push(attempt)
+    return attempt.promise
+  }
+  const pool = new ConnectionPool(driver, SIZE)
+  const uses: Watched<void>[] = []
+  const works: { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> }[] = []
+
+  const work = (connection: FakeConnection) => {
+    assert.equal(connection.state, 'open', 'a connection is handed out that is dead')
+    assert.ok(
+      works.every((other) => other.connection !== connection),
+      'a connection has two users',
+    )
+    const end = Promise.withResolvers<void>()
+    works.push({ connection, end })
+    return end.promise
+  }
+  const takeOne = <Item>(items: Item[], number: number) =>
+    items.splice(number % Math.max(items.length, 1), 1)[0]
+  const happen = {
+    use: () => uses.push(watch(pool.use(work))),
+    done: (number: number) => takeOne(works, number)?.end.resolve(),
+    fail: (number: number) => takeOne(works, number)?.end.reject(new Error('boom')),
+    lose: (number: number) => {
+      const open = driver.made.filter(({ state }) => state === 'open')
+      const lost = open[number % Math.max(open.length, 1)]
+      if (lost !== undefined) driver.lose(lost)
+    },
+    connected: (number: number) => takeOne(attempts, number)?.resolve(),
+    refused: (number: number) => takeOne(attempts, number)?.reject(new Error('refused')),
+    pass,
+  }
+
+  for (const [step, number] of steps) {
+    await happen[step](number)
+    await settle()
+    // Who was cut off by the deadline uses its connection no more.
+    for (const gone of works.filter(
+      ({ connection }) => connection.state === 'destroyed' || connection.cancelled,
+    )) {
+      works.splice(works.indexOf(gone), 1)
+    }
+    assert.ok(driver.peak <= SIZE, 'too many connections')
+  }
+  const closing = watch(pool.close())
+  for (let i = 0; closing.state === 'pending' && i < 100; i++) {
+    for (const { end } of works.splice(0)) end.resolve()
+    for (const attempt of attempts.splice(0)) attempt.resolve()
+    await happen.pass(500)
+  }
+  assert.equal(closing.state, 'fulfilled', 'it does not close')
+  assert.ok(
+    uses.every(({ state }) => state !== 'pending'),
+    'a use has no end',
+  )
+  assert.equal(driver.open, 0, 'a connection is left')
+}

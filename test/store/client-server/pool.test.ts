@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { describe, it, mock } from 'node:test'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import {
+  begin,
+  DEADLINE,
+  driver,
+  forever,
+  newPool,
+  pass,
+  self,
+  settle,
+  useDriver,
+  watch,
+} from './fake-driver.ts'
+
+useDriver()
+
+describe('a pool of connections', () => {
+  it('has at most as many as it may, and all uses get one', async () => {
+    const pool = newPool(3)
+    const uses = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        pool.use(async (connection) => {
+          await settle()
+          return connection
+        }),
+      ),
+    )
+    assert.equal(driver.peak, 3)
+    assert.equal(new Set(uses).size, 3)
+  })
+
+  it('makes no more than are needed, and uses again the one that was used last', async () => {
+    const pool = newPool(10)
+    const first = begin(pool)
+    const second = begin(pool)
+    await settle()
+    first.resolve('')
+    second.resolve('')
+    await settle()
+    for (let i = 0; i < 5; i++) assert.equal(await pool.use(self), second.got.connection)
+    assert.equal(driver.made.length, 2)
+  })
+
+  it('gives a connection to one use at a time, and to those that wait in their order', async () => {
+    const pool = newPool(1)
+    const order: number[] = []
+    let inUse = 0
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        pool.use(async () => {
+          assert.equal(++inUse, 1)
+          order.push(i)
+          await settle()
+          inUse--
+        }),
+      ),
+    )
+    assert.deepEqual(
+      order,
+      Array.from({ length: 20 }, (_, i) => i),
+    )
+  })
+
+  it('turns away at once what would be one too many to wait', async () => {
+    const pool = newPool(1)
+    const first = begin(pool)
+    const waiting = Array.from({ length: 5000 }, () => watch(pool.use(self)))
+    await assert.rejects(
+      pool.use(self),
+      (error) => error instanceof StoreUnavailable && /too many/.test(error.message),
+    )
+    first.resolve('')
+    await Promise.all(waiting.map(({ promise }) => promise))
+    assert.equal(driver.made.length, 1)
+    await pool.use(self)
+  })
+})
+
+describe('the deadline of a use', () => {
+  it('rejects it, cancels what it does and destroys its connection, whatever comes later', async () => {
+    const pool = newPool(1)
+    const late = begin(pool)
+    await settle()
+    await pass(DEADLINE - 1)
+    assert.equal(late.use.state, 'pending')
+    await pass(1)
+    assert.equal(late.use.state, 'rejected')
+    assert.ok(late.use.error instanceof StoreUnavailable)
+    assert.equal(late.got.connection?.cancelled, true)
+    assert.equal(late.got.connection?.state, 'destroyed')
+    late.resolve('too late')
+    await settle()
+    assert.notEqual(await pool.use(self), late.got.connection)
+    assert.equal(driver.open, 1)
+  })
+
+  it('bounds the waiting for a connection too, and who waited takes none away', async () => {
+    const pool = newPool(1)
+    const first = begin(pool)
+    await pass(1000)
+    const second = begin(pool)
+    const third = begin(pool)
+    await pass(2999)
+    first.resolve('')
+    await settle()
+    assert.equal(second.got.connection, first.got.connection)
+    await pass(1001)
+    for (const { use } of [second, third]) assert.ok(use.error instanceof StoreUnavailable)
+    assert.equal(third.got.connection, undefined)
+    assert.notEqual(await pool.use(self), first.got.connection)
+  })
+
+  it('makes room for others to wait', async () => {
+    const pool = newPool(1)
+    const first = begin(pool)
+    for (let i = 0; i < 5000; i++) watch(pool.use(self, { time: 1000 }))
+    await pass(1000)
+    const next = watch(pool.use(self))
+    first.resolve('')
+    await settle()
+    assert.equal(next.value, first.got.connection)
+  })
+
+  it('can be shorter', async () => {
+    const use = watch(newPool(1).use(forever, { time: 10 }))
+    await pass(9)
+    assert.equal(use.state, 'pending')
+    await pass(1)
+    assert.ok(use.error instanceof StoreUnavailable)
+  })
+
+  it('is told as it was: how long it was, whether there was a connection, and what the caller says of it', async () => {
+    const pool = newPool(1)
+    const messages = [
+      pool.use(forever, { time: 3456 }),
+      pool.use(forever, { time: 1000 }),
+      newPool(1).use(forever, { time: 24 * 60 * 60 * 1000, late: 'the import was not finished' }),
+    ].map((use) => use.catch(({ message }: Error) => message))
+    await pass(3456)
+    mock.timers.tick(24 * 60 * 60 * 1000)
+    assert.deepEqual(await Promise.all(messages), [
+      'the database server did not answer within 3.5 seconds',
+      'no connection to the database server was available within 1 seconds',
+      'the import was not finished',
+    ])
+  })
+
+  it('bounds connecting; a connection that comes later is for the next that waits', async () => {
+    const late = Promise.withResolvers<void>()
+    driver.connecting = () => late.promise
+    const pool = newPool(1)
+    const first = begin(pool)
+    await pass(DEADLINE - 1)
+    const second = begin(pool)
+    await pass(1)
+    assert.ok(first.use.error instanceof StoreUnavailable)
+    late.resolve()
+    await settle()
+    assert.equal(first.got.connection, undefined)
+    assert.equal(second.got.connection, driver.made[0])
+    assert.equal(driver.made.length, 1)
+  })
+
+  it('bounds connecting; a connection that comes later is kept if nobody waits', async () => {
+    const late = Promise.withResolvers<void>()
+    driver.connecting = () => late.promise
+    const pool = newPool(1)
+    const first = begin(pool)
+    await pass(DEADLINE)
+    late.resolve()
+    await settle()
+    assert.ok(first.use.error instanceof StoreUnavailable)
+    assert.equal(await pool.use(self), driver.made[0])
+    assert.equal(driver.made.length, 1)
+  })
+
+  it('is not extended by cancelling that takes its time', async () => {
+    driver.cancelling = forever
+    const pool = newPool(1)
+    const first = begin(pool)
+    await pass(3500)
+    const second = begin(pool)
+    await pass(500)
+    assert.ok(first.use.error instanceof StoreUnavailable)
+    assert.equal(first.got.connection?.state, 'open')
+    await pass(1000)
+    assert.equal(first.got.connection?.state, 'destroyed')
+    assert.equal(second.got.connection, driver.made[1])
+  })
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { BookFilter } from '../../../src/catalogue/query.ts'
+import { searchedWords } from '../../../src/catalogue/search-words.ts'
+import type { Store } from '../../../src/catalogue/store.ts'
+import { parseDbUrl } from '../../../src/store/db-url.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { openSession } from '../../faults/engine-servers.ts'
+import type { ServerEngine } from '../../support/database-server.ts'
+import { nameIn } from '../../support/database-url.ts'
+import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { earlierTable } from '../earlier-schemas.ts'
+import { booksOf } from '../pages.ts'
+import { give, restrict, TABLES } from './tables-of-others.ts'
+
+const PLENTY = { books: 1000, text: 1024 * 1024 }
+
+for (const engine of ['postgres', 'mysql'] as const) {
+  describe(`queries on a database that others wrote, on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const databases = useDatabases(engine)
+
+    /** A database, what the administrator does in it, and stores on it that are closed in the end. */
+    async function prepare(t: TestContext, statements: (name: string) => readonly string[]) {
+      const on = await databases()
+      const url = await on.createDatabase()
+      t.after(() => on.dropDatabase(url))
+      const run = async (...all: readonly string[]) => {
+        for (const sql of all) await on.query(sql, url)
+      }
+      await run(...statements(nameIn(url)))
+      const reports: string[] = []
+      const open = async () => {
+        const report = (message: string) => reports.push(message)
+        const store = await openStore(parseDbUrl(url), { connections: 4, report })
+        t.after(() => store.close())
+        return store
+      }
+      return { url, run, open, reports, query: (sql: string) => on.query(sql, url) }
+    }
+
+    it('a table of the earlier release is upgraded, by several instances at once', async (t) => {
+      const { open, reports, query } = await prepare(t, (name) => earlierTable(engine, name, 450))
+      const stores = await Promise.all(Array.from({ length: 4 }, open))
+      const counts = await Promise.all(stores.map((store) => count(store, { words: ['earlier', 'old'] })))
+      assert.deepEqual(counts, [450, 450, 450, 450])
+      for (const store of stores) {
+        assert.deepEqual(await titles(store, 'OLD 449'), ['Old 449'])
+        assert.equal(await count(store, { yearMin: 0, yearMax: 9 }), 10)
+      }
+      const { id } = await (stores[0] as Store).create({ title: 'New', author: 'A', year: 1 })
+      assert.deepEqual(await titles(stores[1] as Store, 'new'), ['New'])
+      assert.equal(id, 451)
+      assert.deepEqual(reports, [])
+      assert.deepEqual((await indexes(query, engine)).toSorted(), INDEXES)
+    })
+
+    it('books that another program writes are found by what they are then', async (t) => {
+      const { open, run } = await prepare(t, (name) => [gorm(engine), ...give(engine, name)])
+      const store = await open()
+      assert.deepEqual(await titles(store, 'dune'), [])
+      await run("INSERT INTO books (title, author) VALUES ('Dune', NULL), (NULL, 'Dune')")
+      assert.deepEqual(await titles(store, 'dune'), ['Dune', ''])
+      await run("UPDATE books SET title = 'Emma' WHERE id = 1")
+      assert.deepEqual(await titles(store, 'dune'), [''])
+      assert.deepEqual(await titles(store, 'emma'), ['Emma'])
+      await run('DELETE FROM books WHERE id = 1')
+      assert.deepEqual(await titles(store, 'emma'), [])
+      assert.equal(await count(store, { words: ['d'] }), 1)
+    })
+
+    it('a book that others change is where it was, if what it is sorted by has not changed', async (t) => {
+      const { open, url } = await prepare(t, () => [])
+      const store = await open()
+      const some = (i: number) => ({ title: `T${i}`, author: ['b', '', 'a'][i % 3] ?? '', year: i % 7 })
+      await Promise.all(Array.from({ length: 60 }, (_, i) => store.create(some(i))))
+      await store.count({ words: ['t'] })
+      await using session = await openSession(url)
+      let stopped = false
+      const changing = (async () => {
+        for (let n = 0; !stopped; n++)
+          await session.run(`UPDATE books SET search_words_of = '${n}' WHERE id = ${(n % 60) + 1}`)
+      })()
+      const order = [
+        { name: 'author', descending: false },
+        { name: 'year', descending: true },
+        { name: 'title', descending: true },
+        { name: 'id', descending: true },
+      ] as const
+      for (let walk = 0; walk < 150; walk++) {
+        let books = 0
+        let page = await store.page({ filter: {}, order }, undefined, { ...PLENTY, books: 7 })
+        books += booksOf(page.json).length
+        while (page.more) {
+          page = await store.page({ filter: {}, order }, page.last, { ...PLENTY, books: 7 })
+          books += booksOf(page.json).length
+        }
+        assert.equal(books, 60)
+      }
+      stopped = true
+      await changing
+    })
+
+    it('texts with as many and as long words as there may be are indexed', async (t) => {
+      const { open, run } = await prepare(t, () => [])
+      const store = await open()
+      const han = (first: number, length: number) =>
+        Array.from({ length }, (_, i) => String.fromCodePoint(first + i)).join('')
+      const [common, rare] = [han(0x4e00, 4000), han(0x20000, 2000)]
+      const { id } = await store.create({ title: common, author: han(0x6000, 4000), year: 1 })
+      await store.create({ title: rare, author: `${'𝒳'.repeat(40)} ${han(0x21000, 1950)}`, year: 2 })
+      const found = async (text: string) => count(store, { words: searchedWords(text) })
+      assert.equal(await found(common.slice(2000, 2010)), 1)
+      assert.equal(await found(rare.slice(2000, 2010)), 1)
+      await store.update(id, { title: rare })
+      await run(`UPDATE books SET author = '${common}' WHERE id <> ${id}`)
+      assert.equal(await found(common.slice(3960, 3970)), 1)
+      assert.equal(await found(rare.slice(2000, 2010)), 2)
+    })
+
+    it('an account that may not change the table is told once that queries are slow', async (t) => {
+      const { open, reports } = await prepare(t, (name) => [gorm(engine), ...restrict(engine, name)])
+      const store = await open()
+      await store.create({ title: 'Dune', author: 'A', year: 1 })
+      assert.deepEqual(await titles(store, 'dun'), ['Dune'])
+      assert.equal(reports.length, 1)
+      assert.match(reports[0] ?? '', /^[^\n]*slow[^\n]*(must be owner|denied)[^\n]*$/)
+    })
+  })
+}
+
+const gorm = (engine: ServerEngine) => TABLES[engine].suiting['as GORM makes it'] ?? ''
+
+const INDEXES = ['books_by_author', 'books_by_title', 'books_by_year', 'books_words_due']
+
+/** Those that both servers have. */
+async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]>, engine: ServerEngine) {
+  const rows = await query(
+    engine === 'postgres'
+      ? "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'books'"
+      : "SELECT DISTINCT index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'books'",
+  )
+  return rows.map(({ name }) => String(name)).filter((name) => INDEXES.includes(name))
+}
+
+async function titles(store: Store, searched: string): Promise<string[]> {
+  const filter = { words: searchedWords(searched) }
+  const page = await store.page({ filter, order: 'relevance' }, undefined, PLENTY)
+  return booksOf(page.json).map(({ title }) => title)
+}
+
+function count(store: Store, filter: BookFilter): Promise<number> {
+  return store.count(filter)
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { TlsMode } from '../../../src/store/client-server/tls.ts'
+import { type MysqlTarget, parseMysqlUrl } from '../../../src/store/mysql/url.ts'
+
+const NO_FILES = { authority: undefined, certificate: undefined, key: undefined }
+const FULL: MysqlTarget = {
+  user: 'u',
+  password: 'p',
+  host: 'h',
+  port: 3307,
+  socket: undefined,
+  database: 'd',
+  tls: { mode: 'prefer', ...NO_FILES },
+}
+
+function refuses(cases: readonly (readonly [string, RegExp])[]): void {
+  for (const [text, message] of cases) {
+    it(`${JSON.stringify(text)} is refused`, () => assert.throws(() => parseMysqlUrl(text), { message }))
+  }
+}
+
+describe('the URL of a MySQL database', () => {
+  for (const [text, given] of [
+    ['mysql://u:p@h:3307/d', {}],
+    ['mariadb://u:p@h:3307/d', {}],
+    ['mysql://u:p@h/d', { port: 3306 }],
+    ['mysql://u:p@h:/d', { port: 3306 }],
+    ['mysql://u@h:3307/d', { password: undefined }],
+    ['mysql://u:@h:3307/d', { password: undefined }],
+    ['mysql://h:3307/d', { user: undefined, password: undefined }],
+    ['mysql://u:p@:3307/d', { host: 'localhost' }],
+    ['mysql://u:p@[::1]:3307/d', { host: '::1' }],
+    [
+      'mysql://u%40x:p%3A%2F%3F%23%40%25@%68:3307/d%2Fe',
+      { user: 'u@x', password: 'p:/?#@%', database: 'd/e' },
+    ],
+    ['mysql://u@x:p@q@h:3307/d', { user: 'u@x', password: 'p@q' }],
+    ['mysql://u:p@q+@h:3307/d', { password: 'p@q+' }],
+    ['mysql://u:p@h:3307/d?charset=utf8mb4', {}],
+    ['mysql://u:p@h:3307/d?charset=UTF8MB4_unicode_ci', {}],
+    ['mysql://u:p@h:3307/d?reconnect=true&connect_timeout=10', {}],
+    [
+      'mysql://u:p@/d?socket=/run/mysqld/mysqld.sock',
+      { host: 'localhost', port: 3306, socket: '/run/mysqld/mysqld.sock' },
+    ],
+    ['mysql://u:p@h:3307/d?socketPath=%2Frun%2Fmy.sock', { socket: '/run/my.sock' }],
+    ['mysql://u:p@h:3307/d?unix_socket=/run/my.sock', { socket: '/run/my.sock' }],
+    [
+      'mysql://u:p@127.0.0.1:3307/d?socket=/s&ssl=true',
+      { host: '127.0.0.1', socket: '/s', tls: { mode: 'verify-full', ...NO_FILES } },
+    ],
+  ] as const) {
+    it(`${text} is read`, () => assert.deepEqual(parseMysqlUrl(text), { ...FULL, ...given }))
+  }
+
+  refuses([
+    ['mysql://u:p@h', /names no database/],
+    ['mysql://u:p@h/', /names no database/],
+    ['mysql:/d', /scheme:\/\/user:password@host/],
+    ['mysql:d', /scheme:\/\/user:password@host/],
+    ['mysql://u:p#q@h/d', /write special characters as %XX/],
+    ['mysql://u:p/q@h/d', /write special characters as %XX/],
+    ['mysql://u:p%@h/d', /% that does not begin a %XX/],
+    ['mysql://u:p%00@h/d', /%00/],
+    ['mysql://u:p@h:0/d', /port.* 1 to 65535/],
+    ['mysql://u:p@h:65536/d', /port.* 1 to 65535/],
+    ['mysql://u:p@h1,h2/d', /several hosts/],
+    ['mysql://u:p@h/d?charset=latin1', /charset other than utf8mb4/],
+    ['mysql://u:p@h/d?charset=utf8', /charset other than utf8mb4/],
+    ['mysql://u:p@h/d?parseTime=true', /the parameter "parseTime", which is not known/],
+    ['mysql://u:p@h/d?ssl-mod=REQUIRED', /the parameter "ssl-mod", which is not known/],
+    ['mysql://u:p@h/d?ssl', /parameter without a value/],
+  ])
+})
+
+describe('TLS in the URL of a MySQL database', () => {
+  const mode = (query: string) => parseMysqlUrl(`mysql://u:p@h/d?${query}`).tls.mode
+
+  for (const [query, expected] of [
+    ['ssl-mode=DISABLED', 'disable'],
+    ['ssl-mode=PREFERRED', 'prefer'],
+    ['ssl-mode=REQUIRED', 'require'],
+    ['ssl-mode=VERIFY_CA', 'verify-ca'],
+    ['ssl-mode=VERIFY_IDENTITY', 'verify-full'],
+    ['sslMode=verify_identity', 'verify-full'],
+    ['ssl_mode=verify-ca', 'verify-ca'],
+    ['sslmode=disable', 'disable'],
+    ['sslmode=allow', 'allow'],
+    ['sslmode=require', 'require'],
+    ['sslmode=verify-full', 'verify-full'],
+    ['tls=preferred', 'prefer'],
+    ['ssl=true', 'verify-full'],
+    ['ssl=false', 'disable'],
+    ['ssl={}', 'verify-full'],
+    ['ssl={"rejectUnauthorized":true}', 'verify-full'],
+    ['ssl=%7B%22rejectUnauthorized%22%3A%20true%7D', 'verify-full'],
+    ['ssl={"rejectUnauthorized":true,"minVersion":"TLSv1.2"}', 'verify-full'],
+    ['ssl={"rejectUnauthorized":false}', 'require'],
+    ['sslaccept=strict', 'verify-full'],
+    ['sslaccept=accept_invalid_certs', 'require'],
+    ['useSSL=true', 'require'],
+    ['useSSL=true&verifyServerCertificate=false', 'require'],
+    ['useSSL=true&verifyServerCertificate=true', 'verify-ca'],
+    ['useSSL=false', 'disable'],
+    ['ssl-ca=/ca.pem', 'verify-ca'],
+    ['ssl-ca=/ca.pem&ssl-mode=VERIFY_IDENTITY', 'verify-full'],
+    ['ssl-ca=', 'prefer'],
+  ] satisfies [string, TlsMode][]) {
+    it(`${query} means ${expected}`, () => assert.equal(mode(query), expected))
+  }
+
+  it('takes the files', () => {
+    const { tls } = parseMysqlUrl('mysql://u@h/d?ssl-ca=/a%20b/ca.pem&ssl_cert=c.pem&sslKey=k.pem')
+    assert.deepEqual(tls, { mode: 'verify-ca', authority: '/a b/ca.pem', certificate: 'c.pem', key: 'k.pem' })
+  })
+
+  refuses([
+    [
+      'mysql://h/d?ssl-mode=on',
+      /ssl-mode that is not known; ssl-mode is one of disable, allow, .*verify-full/,
+    ],
+    ['mysql://h/d?ssl-mode=', /ssl-mode that is not known/],
+    ['mysql://h/d?sslmode=constructor', /ssl-mode that is not known/],
+    ['mysql://h/d?ssl=', /ssl that is not known/],
+    ['mysql://h/d?ssl=Amazon%20RDS', /ssl that is not known/],
+    ['mysql://h/d?ssl={"rejectUnauthorized":true,"minVersion":"TLSv1.3"}', /ssl that is not known/],
+    ['mysql://h/d?sslaccept=no', /sslaccept that is not known/],
+    ['mysql://h/d?verifyServerCertificate=true', /useSSL or verifyServerCertificate that is not known/],
+    ['mysql://h/d?ssl-mode=preferred&ssl=true', /more than once how to use TLS/],
+    ['mysql://h/d?ssl=true&sslaccept=accept_invalid_certs', /more than once how to use TLS/],
+    ['mysql://h/d?sslcert=c.pem', /only one of the two files/],
+    ['mysql://h/d?sslkey=k.pem', /only one of the two files/],
+    ['mysql://127.0.0.1/d?ssl=true', /address as its host/],
+    ['mysql://[::1]/d?ssl-mode=VERIFY_IDENTITY', /address as its host/],
+    ['mysql://127.0.0.1/d?ssl-mode=VERIFY_CA', /address as its host/],
+    ['mysql://127.0.0.1/d?ssl-mode=REQUIRED&ssl-ca=system', /address as its host/],
+  ])
+
+  it('can be checked on an address when it is only asked who signed', () => {
+    for (const query of [
+      'ssl-mode=VERIFY_CA&ssl-ca=/ca.pem',
+      'ssl-mode=REQUIRED&ssl-ca=/ca.pem',
+      'ssl-mode=REQUIRED',
+    ]) {
+      assert.doesNotThrow(() => parseMysqlUrl(`mysql://127.0.0.1/d?${query}`))
+    }
+  })
+})

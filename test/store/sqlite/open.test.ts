@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
+import { newFile, openFile } from './file.ts'
+
+const BOOK = { title: 'T', author: 'A', year: 1 }
+
+describe('opening an SQLite file', () => {
+  it('makes the directories above it', async () => {
+    using file = newFile()
+    const path = join(file.directory, 'a/b/c/books.db')
+    const store = await openFile(path)
+    await store.create(BOOK)
+    await store.close()
+    assert.deepEqual(readdirSync(dirname(path)), ['books.db'])
+  })
+
+  for (const path of ['file::memory:', 'file:books.db#x', 'file:a%2fb']) {
+    it(`keeps its books in a file of that name, or refuses it: ${path}`, async (t) => {
+      using file = newFile()
+      const cwd = process.cwd()
+      t.after(() => process.chdir(cwd))
+      process.chdir(file.directory)
+      let store: Store
+      try {
+        store = await openFile(path)
+      } catch (error) {
+        assert.ok(isOneLine(error, Error))
+        return
+      }
+      await store.create(BOOK)
+      await store.close()
+      assert.deepEqual(readdirSync(file.directory), [path])
+    })
+  }
+
+  it('takes an empty file for a new one', async () => {
+    using file = newFile()
+    writeFileSync(file.path, '')
+    const store = await openFile(file.path)
+    assert.equal((await store.create(BOOK)).id, 1)
+    await store.close()
+  })
+
+  it('opens a file to which another process is writing for long', async () => {
+    using file = newFile()
+    const first = await openFile(file.path)
+    await first.create(BOOK)
+    await first.close()
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    const store = await openFile(file.path)
+    assert.deepEqual({ ...(await store.find(1)) }, { id: 1, ...BOOK })
+    other.exec('ROLLBACK')
+    assert.equal((await store.create(BOOK)).id, 2)
+    await store.close()
+  })
+
+  for (const journal of ['wal', 'delete']) {
+    it(`refuses a newer version's file (journal_mode ${journal}), names both versions, changes nothing`, async () => {
+      using file = newFile()
+      makeDatabase(file.path, journal, 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99')
+      const message = await refusal(file.path)
+      assert.match(message, /\b99\b/)
+      assert.match(message, /up to 2\b/)
+    })
+
+    for (const [what, sql] of Object.entries({
+      'table named books': 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)',
+      'table of another name': 'CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES (1)',
+      'version of its own': 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1',
+      'table of books like ours':
+        'CREATE TABLE books (id INTEGER PRIMARY KEY, title, author, year); PRAGMA user_version = 1',
+      'mark of its own': 'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
+    })) {
+      it(`refuses another program's database (${what}, journal_mode ${journal}), changes nothing`, async () => {
+        using file = newFile()
+        makeDatabase(file.path, journal, sql)
+        assert.match(await refusal(file.path), /another program/)
+      })
+    }
+  }
+
+  it('refuses a file that is no database, changes nothing', async () => {
+    using file = newFile()
+    writeFileSync(file.path, 'title,author,year\n'.repeat(1000))
+    assert.match(await refusal(file.path), /not a database/)
+  })
+
+  it('refuses a directory under a regular file', async () => {
+    using file = newFile()
+    writeFileSync(file.path, 'x')
+    const path = join(file.path, 'books.db')
+    await assert.rejects(
+      () => openFile(path),
+      (error) => isOneLine(error, StoreNotOpened) && error.message.includes(path),
+    )
+    assert.equal(readFileSync(file.path, 'utf8'), 'x')
+  })
+
+  it('refuses a directory in place of the file', async () => {
+    using file = newFile()
+    mkdirSync(file.path)
+    await assert.rejects(
+      () => openFile(file.path),
+      (error) => isOneLine(error, StoreNotOpened) && error.message.includes(file.path),
+    )
+  })
+})
+
+function makeDatabase(path: string, journal: string, sql: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(`PRAGMA journal_mode = ${journal}; ${sql}`)
+  database.close()
+}
+
+/** Opens a file that must be refused, and checks that it and its directory stay as they were. */
+async function refusal(path: string): Promise<string> {
+  const before = { files: readdirSync(dirname(path)), bytes: readFileSync(path) }
+  let message = ''
+  await assert.rejects(
+    () => openFile(path),
+    (error) => {
+      if (!isOneLine(error, StoreNotOpened)) return false
+      message = error.message
+      return true
+    },
+  )
+  assert.deepEqual(readdirSync(dirname(path)), before.files)
+  assert.ok(readFileSync(path).equals(before.bytes), 'the file was changed')
+  return message
+}
+
+function isOneLine<T extends Error>(error: unknown, kind: new (...args: never[]) => T): error is T {
+  return error instanceof kind && error.message !== '' && !error.message.includes('\n')
+}

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { NewBook } from '../../../src/catalogue/book.ts'
+import type { BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
+import { searchedWords } from '../../../src/catalogue/search-words.ts'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
+import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
+import { BookIndex } from '../../../src/store/sqlite/search-index.ts'
+import { booksOf, listAll } from '../pages.ts'
+import { newFile, openFile } from './file.ts'
+
+/** A file that the release with that version of the schema has written. */
+const earlierFile = (version: number) => join(import.meta.dirname, `earlier-schemas/sqlite-${version}.db`)
+
+const PLENTY = { books: 1000, text: 2 ** 20 }
+const ALL_BY_TITLE: BookQuery = {
+  filter: {},
+  order: [
+    { name: 'title', descending: false },
+    { name: 'id', descending: false },
+  ],
+}
+
+async function search(store: Store, text: string): Promise<number[]> {
+  const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
+  return booksOf((await store.page(query, undefined, PLENTY)).json).map(({ id }) => id)
+}
+
+const sorted = async (store: Store) =>
+  booksOf((await store.page(ALL_BY_TITLE, undefined, PLENTY)).json).map(({ title }) => title)
+
+const titleOf = (number: number) => `word${number}`
+
+async function* groups(books: number): AsyncGenerator<NewBook[]> {
+  for (let i = 0; i < books; i += 1000) {
+    yield Array.from({ length: 1000 }, (_, j) => ({ title: titleOf(i + j), author: 'A', year: j }))
+  }
+}
+
+/** The indexes of keys, with their statistics. */
+const indexesOf = (database: DatabaseSync) =>
+  database
+    .prepare(
+      `SELECT name, sql, stat FROM sqlite_schema JOIN sqlite_stat1 ON idx = name
+       WHERE type = 'index' AND tbl_name = 'book_keys' ORDER BY name`,
+    )
+    .all()
+
+/** Waits until the index has all books, without a query that would see to it. */
+async function untilIndexed(path: string): Promise<void> {
+  using database = new DatabaseSync(path, { readOnly: true, timeout: 2000 })
+  const behind = database.prepare('SELECT count(*) AS books FROM unindexed')
+  while (behind.get()?.books !== 0) await setTimeout(20)
+}
+
+describe('a file of schema version 1', () => {
+  it('is brought up to date at start, and its books are found', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(1), file.path)
+    const store = await openFile(file.path)
+    const books = await listAll(store)
+    assert.deepEqual(
+      books.map(({ id }) => id),
+      [1, 3, 4, 5],
+    )
+    assert.deepEqual(await search(store, 'garcia soledad'), [1])
+    assert.deepEqual(await search(store, '孤独'), [3])
+    assert.deepEqual(await search(store, 'ιλιας'), [4])
+    assert.deepEqual(await sorted(store), ['', 'Cien años de soledad', 'Ἰλιάς', '百年孤独'])
+    assert.equal((await store.create({ title: 'New', author: 'A', year: 1 })).id, 7, 'an id was given again')
+    await store.close()
+  })
+
+  it('is brought up to date by several instances that start at once', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(1), file.path)
+    const stores = await Promise.all(Array.from({ length: 8 }, () => openFile(file.path)))
+    for (const store of stores) assert.deepEqual(await search(store, 'marquez'), [1])
+    await Promise.all(stores.map((store) => store.close()))
+    using database = new DatabaseSync(file.path, { readOnly: true })
+    assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 2)
+  })
+})
+
+describe('the index of a SQLite file', () => {
+  it('follows the writes when there is time, and the file then has nothing noted', {
+    timeout: 20_000,
+  }, async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await Promise.all(
+      Array.from({ length: 1500 }, (_, i) => store.create({ title: `word${i}`, author: 'A', year: i })),
+    )
+    await untilIndexed(file.path)
+    assert.deepEqual(await search(store, 'word1499'), [1500])
+    await store.close()
+  })
+
+  it('has every book that other programs write, change and delete', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const { id } = await store.create({ title: 'Ours', author: 'A', year: 1 })
+    using other = new DatabaseSync(file.path)
+    other.exec("INSERT INTO books (title, author, year) VALUES ('Theirs', 'B', 2), ('Theirs too', 'C', 3)")
+    assert.deepEqual(await search(store, 'theirs'), [2, 3])
+    other.exec(`UPDATE books SET title = 'Changed' WHERE id = ${id}; DELETE FROM books WHERE id = 2`)
+    assert.deepEqual(await search(store, 'changed'), [id])
+    assert.deepEqual(await search(store, 'theirs'), [3])
+    assert.deepEqual(await sorted(store), ['Changed', 'Theirs too'])
+    await store.close()
+  })
+
+  it('is whole after many changes: what it has is what the books have', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    for (let i = 0; i < 40; i++) {
+      const { id } = await store.create({ title: `a${i}`, author: 'A', year: i })
+      if (i % 3 === 0) await search(store, `a${i}`)
+      await store.update(id, { title: `b${i}` })
+      if (i % 4 === 0) await search(store, `b${i}`)
+      if (i % 5 === 0) await store.delete(id)
+    }
+    assert.deepEqual(await search(store, 'a1'), [])
+    const books = await listAll(store)
+    await store.close()
+    using database = new DatabaseSync(file.path)
+    database.exec("INSERT INTO book_words (book_words) VALUES ('integrity-check')")
+    const keys = database.prepare(
+      'SELECT id, title_key AS title, author_key AS author, year_key AS year FROM book_keys',
+    )
+    assert.deepEqual(
+      keys.all().map((row) => ({ ...row })),
+      books,
+    )
+    const words = database.prepare("SELECT rowid AS id FROM book_words WHERE book_words MATCH 'a'").all()
+    assert.deepEqual(
+      words.map(({ id }) => id),
+      books.map(({ id }) => id),
+    )
+  })
+
+  it('follows in steps of some milliseconds, however costly the words of books are', () => {
+    using file = newFile()
+    using database = openConnection(file.path)
+    ensureSchema(database)
+    const insert = database.prepare("INSERT INTO books (title, author, year) VALUES (?, '', 1)")
+    const books = 100
+    for (let i = 0; i < books; i++) {
+      const letter = (_: unknown, j: number) => String.fromCodePoint(0x4e00 + ((i * 100 + j * 7) % 20_000))
+      insert.run(Array.from({ length: 4000 }, letter).join(''))
+    }
+    const index = new BookIndex(database)
+    const first = index.step(0)
+    assert.deepEqual(first, { books: 1, last: 1 })
+    const second = index.step(20)
+    assert.ok(second.books > 0 && second.books < books / 2, `${second.books} books`)
+    assert.deepEqual(index.step(60_000), { books: books - 1 - second.books, last: Number.POSITIVE_INFINITY })
+  })
+
+  it('is used as it is when it is far behind, and the query says so', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    await store.create({ title: 'Gone', author: 'A', year: 2 })
+    await store.create({ title: 'Before', author: 'A', year: 3 })
+    assert.deepEqual(await search(store, 'a'), [1, 2, 3])
+    using other = new DatabaseSync(file.path, { timeout: 2000 })
+    // The lock is taken again at once, so that the index cannot follow.
+    other.exec(`
+      BEGIN IMMEDIATE;
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        INSERT INTO books (title, author, year) SELECT 'Many', 'A', 4 FROM n;
+      DELETE FROM books WHERE id = 2;
+      UPDATE books SET title = 'After' WHERE id = 3;
+      COMMIT;
+      BEGIN IMMEDIATE`)
+    let incomplete = 0
+    const onIncomplete = () => incomplete++
+    const titles = async (text: string) => {
+      const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
+      const page = await store.page(query, undefined, { ...PLENTY, books: 1 }, { onIncomplete })
+      return [...booksOf(page.json).map(({ title }) => title), page.more]
+    }
+    assert.deepEqual(await titles('kept'), ['Kept', false])
+    assert.deepEqual(await titles('gone'), [false])
+    assert.deepEqual(await titles('many'), [false])
+    assert.deepEqual(await titles('before'), ['After', false])
+    assert.equal(incomplete, 4)
+    // Only words need the index. Keys are made of the books.
+    assert.equal(await store.count({ year: 4 }, { onIncomplete }), 6000)
+    const { decades } = await store.statistics({}, { onIncomplete })
+    assert.deepEqual(decades, [{ decade: 0, books: 6002 }])
+    for (const name of ['title', 'year'] as const) {
+      const order: Order = [
+        { name, descending: true },
+        { name: 'author', descending: false },
+        { name: 'id', descending: false },
+      ]
+      const last = await store.page(
+        { filter: {}, order },
+        undefined,
+        { ...PLENTY, books: 1 },
+        { onIncomplete },
+      )
+      assert.deepEqual(
+        booksOf(last.json).map(({ title }) => title),
+        ['Many'],
+      )
+    }
+    assert.equal(incomplete, 4)
+    other.exec('ROLLBACK')
+    while (incomplete > 0) {
+      incomplete = 0
+      await titles('many')
+    }
+    assert.deepEqual(await titles('many'), ['Many', true])
+    assert.deepEqual(await titles('before'), [false])
+    assert.equal(await store.count({ year: 4 }), 6000)
+    await store.close()
+  })
+
+  it('lets other processes write while it follows an import', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(40_000))
+    using other = new DatabaseSync(file.path, { timeout: 2000 })
+    const isBehind = other.prepare('SELECT 1 FROM unindexed WHERE id <= 40000')
+    let written = 0
+    for (; isBehind.get() !== undefined; written++) {
+      other.exec("INSERT INTO books (title, author, year) VALUES ('Theirs', 'B', 2)")
+      await setTimeout(10)
+    }
+    assert.ok(written > 0, 'the index was never behind')
+    assert.equal((await search(store, 'theirs')).length, Math.min(written, PLENTY.books))
+    await store.close()
+  })
+
+  it('has all its indexes, and what SQLite has to know of them, after many books', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    using database = new DatabaseSync(file.path, { readOnly: true })
+    const before = indexesOf(database)
+    assert.equal(before.length, 7)
+    await store.import(groups(30_000))
+    await untilIndexed(file.path)
+    assert.deepEqual(await search(store, 'word29999'), [30_000])
+    assert.deepEqual(indexesOf(database), before)
+    await store.close()
+  })
+
+  it('makes an index that is missing before a query needs it', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    assert.deepEqual(await search(store, 'kept'), [1])
+    using other = new DatabaseSync(file.path)
+    const before = indexesOf(other)
+    other.exec('DROP INDEX book_keys_year_title; DROP INDEX book_keys_title')
+    assert.deepEqual(await sorted(store), ['Kept'])
+    assert.deepEqual(indexesOf(other), before)
+    await store.close()
+  })
+
+  it('gives the books of so many years in any order that they are better not sorted', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(30_000))
+    await untilIndexed(file.path)
+    const query: BookQuery = { filter: { yearMin: 100, yearMax: 800 }, order: ALL_BY_TITLE.order }
+    const found: string[] = []
+    let after: Position | undefined
+    for (let more = true; more; ) {
+      const page = await store.page(query, after, PLENTY)
+      found.push(...booksOf(page.json).map(({ title }) => title))
+      after = page.last
+      more = page.more
+    }
+    const expected = Array.from({ length: 30_000 }, (_, i) => i).filter(
+      (i) => 100 <= i % 1000 && i % 1000 <= 800,
+    )
+    assert.deepEqual(found, expected.map(titleOf).sort())
+    await store.close()
+  })
+
+  it('cannot follow while another process holds the write lock: a search says so, and finds all afterwards', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    let incomplete = 0
+    const query: BookQuery = { filter: { words: ['kept'] }, order: 'relevance' }
+    const page = await store.page(query, undefined, PLENTY, { onIncomplete: () => incomplete++ })
+    assert.deepEqual([page.json, incomplete], ['', 1])
+    const byId: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
+    assert.equal(
+      booksOf((await store.page(byId, undefined, PLENTY)).json).length,
+      1,
+      'this one needs no index',
+    )
+    other.exec('ROLLBACK')
+    assert.deepEqual(await search(store, 'kept'), [1])
+    await store.close()
+  })
+})
+
+describe('the thread that answers queries', () => {
+  it('is replaced when it has died; what it was asked fails, what waited is answered', async () => {
+    using file = newFile()
+    const threads: Worker[] = []
+    const note = (worker: Worker) => threads.push(worker)
+    process.on('worker', note)
+    const store = await openFile(file.path)
+    await store.create({ title: 'Kept', author: 'A', year: 1 })
+    assert.deepEqual(await search(store, 'kept'), [1])
+    const reader = threads.at(-1)
+    assert.ok(reader && threads.length === 2, `${threads.length} threads`)
+    const queries = Array.from({ length: 5 }, () => search(store, 'kept'))
+    await reader.terminate()
+    const results = await Promise.allSettled(queries)
+    for (const result of results) {
+      if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailable)
+      else assert.deepEqual(result.value, [1])
+    }
+    assert.equal(results.at(-1)?.status, 'fulfilled')
+    assert.deepEqual(await search(store, 'kept'), [1])
+    await store.close()
+    process.off('worker', note)
+  })
+
+  it('gives up a query that runs for too long, and goes on with the next', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(50_000))
+    await store.close()
+    const reader = new SqliteReader(file.path, 1)
+    const ask = (kind: 'count' | 'statistics') =>
+      reader.ask({ kind, filter: {} }, 'as it is', 60_000, undefined)
+    // The time to start the thread does not count.
+    assert.deepEqual(await ask('count'), { result: 50_000, isBehind: true })
+    await assert.rejects(ask('statistics'), QueryTooLong)
+    assert.equal(reader.waiting, 0)
+    await reader.close()
+  })
+
+  it('is asked no more than so many questions at a time', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const counts = await Promise.allSettled(Array.from({ length: 1500 }, () => store.count({})))
+    const refused = counts.filter(({ status }) => status === 'rejected')
+    assert.ok(refused.length > 0 && refused.length < 600, `${refused.length} refused`)
+    for (const each of refused)
+      assert.ok(each.status === 'rejected' && each.reason instanceof StoreUnavailable)
+    await store.close()
+  })
+})

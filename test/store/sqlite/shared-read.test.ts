@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import type { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
+import { SqliteSnapshot } from '../../../src/store/sqlite/shared-read.ts'
+import { newFile } from './file.ts'
+
+describe('a snapshot of a database', () => {
+  let file: ReturnType<typeof newFile>
+  let [reading, writing]: DatabaseSync[] = []
+
+  beforeEach(() => {
+    file = newFile()
+    writing = openConnection(file.path)
+    makeDurable(writing)
+    writing.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)')
+    reading = openConnection(file.path)
+  })
+
+  afterEach(() => {
+    if (reading?.isOpen) reading.close()
+    writing?.close()
+    file[Symbol.dispose]()
+  })
+
+  const read = () => reading?.prepare('SELECT x FROM t').get()?.x
+  const begin = () => {
+    const snapshot = new SqliteSnapshot(reading as DatabaseSync)
+    snapshot.begin()
+    return snapshot
+  }
+
+  it('shows the same until it is ended', () => {
+    const snapshot = begin()
+    assert.equal(read(), 1)
+    writing?.exec('UPDATE t SET x = 2')
+    snapshot.begin()
+    assert.equal(read(), 1)
+    snapshot.end()
+    assert.equal(read(), 2)
+  })
+
+  it('ends with the turn of the event loop', async () => {
+    begin()
+    assert.equal(read(), 1)
+    writing?.exec('UPDATE t SET x = 2')
+    await setImmediate()
+    assert.equal(read(), 2)
+    assert.equal(reading?.isTransaction, false)
+  })
+
+  it('may outlive its connection', async () => {
+    begin()
+    read()
+    reading?.close()
+    await setImmediate()
+  })
+})

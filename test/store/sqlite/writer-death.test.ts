@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Book } from '../../../src/catalogue/book.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { logIn } from '../../support/client.ts'
+import { startService } from '../../support/service.ts'
+import { listAll } from '../pages.ts'
+import {
+  booksAfterClose,
+  create,
+  file,
+  handedOver,
+  lock,
+  numbered,
+  store,
+  thread,
+  threads,
+  timeout,
+  titlesOf,
+  useWriter,
+} from './writer-in-use.ts'
+
+const MIB = 1024 * 1024
+
+useWriter()
+
+describe('when the thread that writes dies', { timeout }, () => {
+  /** Settles the writes and checks that each was stored once, or refused and stored once or not at all. */
+  async function assertSettled(
+    writes: Map<string, Promise<Book>>,
+  ): Promise<{ stored: number; lost: number }> {
+    const results = await Promise.allSettled(writes.values())
+    const books = Map.groupBy(await listAll(store), ({ title }) => title)
+    const count = { stored: 0, lost: 0 }
+    for (const [i, title] of [...writes.keys()].entries()) {
+      const result = results[i]
+      const found = books.get(title) ?? []
+      if (result?.status === 'fulfilled') {
+        assert.deepEqual(found, [{ ...result.value }])
+        count.stored++
+      } else {
+        assert.ok(result?.reason instanceof StoreUnavailable, String(result?.reason))
+        assert.ok(found.length <= 1, `${title} was stored ${found.length} times`)
+        count.lost++
+      }
+    }
+    return count
+  }
+
+  const createAll = (titles: string[]) => new Map(titles.map((title) => [title, create(title)]))
+
+  it('while idle, the next write works', async () => {
+    for (const title of numbered(3)) {
+      await thread.terminate()
+      await create(title)
+    }
+    assert.deepEqual(titlesOf(await listAll(store)), numbered(3))
+    assert.equal(threads, 4)
+  })
+
+  it('in the middle of a batch, its writes are refused and not tried again, and those behind it are stored', async () => {
+    const blocked = lock()
+    const batch = createAll(numbered(100, 'lost '))
+    await handedOver()
+    const behind = createAll(numbered(100, 'stored '))
+    const death = thread.terminate()
+    blocked[Symbol.dispose]()
+    await death
+    assert.deepEqual(await assertSettled(batch), { stored: 0, lost: 100 })
+    assert.deepEqual(await assertSettled(behind), { stored: 100, lost: 0 })
+    assert.equal((await listAll(store)).length, 100)
+  })
+
+  it('after a commit that it has not told of, nothing is stored twice', async () => {
+    // More than a thousand pages: after such a commit SQLite is busy with its log before the thread can answer.
+    const writes = createAll(numbered(30, 'x'.repeat(MIB)))
+    using other = new DatabaseSync(file.path)
+    const any = other.prepare('SELECT 1 FROM books LIMIT 1')
+    await setImmediate()
+    const deadline = Date.now() + timeout
+    while (any.get() === undefined) assert.ok(Date.now() < deadline)
+    await thread.terminate()
+    await assertSettled(writes)
+    assert.equal((await listAll(store)).length, writes.size)
+    await create('later')
+  })
+
+  it('again and again at any moment, each write is stored or refused, and none twice', async () => {
+    const total = { stored: 0, lost: 0 }
+    for (let round = 0; round < 40; round++) {
+      const writes = createAll(numbered(100, `${round} `))
+      await setTimeout(round % 8)
+      const death = thread.terminate()
+      for (const [title, write] of createAll(numbered(20, `${round} later `))) writes.set(title, write)
+      await death
+      const { stored, lost } = await assertSettled(writes)
+      total.stored += stored
+      total.lost += lost
+      await create(`${round} last`)
+    }
+    assert.ok(total.stored > 0 && total.lost > 0, JSON.stringify(total))
+  })
+
+  it('of an error of its own, the cause is told', async () => {
+    const blocked = lock()
+    const writes = createAll(numbered(10))
+    await handedOver()
+    thread.postMessage('no batch of writes')
+    const isTold = assert.rejects(
+      create('behind'),
+      (error) => error instanceof StoreUnavailable && /function/.test(error.message),
+    )
+    blocked[Symbol.dispose]()
+    assert.deepEqual(await assertSettled(writes), { stored: 10, lost: 0 })
+    await isTold
+    await create('later')
+  })
+
+  it('because the file is not to be opened, writes are refused until it is', async () => {
+    await create('before')
+    await thread.terminate()
+    renameSync(file.path, `${file.path}.away`)
+    mkdirSync(file.path)
+    for (let i = 0; i < 3; i++) {
+      await assert.rejects(
+        create('refused'),
+        (error) => error instanceof StoreUnavailable && /unable to open/.test(error.message),
+      )
+    }
+    rmdirSync(file.path)
+    renameSync(`${file.path}.away`, file.path)
+    await create('after')
+    assert.deepEqual(titlesOf(await listAll(store)), ['after', 'before'])
+  })
+})
+
+describe('closing the SQLite store', { timeout }, () => {
+  it('commits what is waiting', async () => {
+    const writes = numbered(500).map(create)
+    await handedOver()
+    writes.push(...numbered(500, 'more ').map(create))
+    const books = await booksAfterClose()
+    assert.deepEqual(
+      books.map((book) => ({ ...book })),
+      await Promise.all(writes),
+    )
+  })
+
+  it('works when the thread has died', async () => {
+    await create('kept')
+    await thread.terminate()
+    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
+  })
+
+  it('works while the thread dies', async () => {
+    await create('kept')
+    const death = thread.terminate()
+    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
+    await death
+  })
+
+  it('works while the thread dies of an error', async () => {
+    await create('kept')
+    thread.postMessage('no batch of writes')
+    assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
+  })
+
+  it('commits what is waiting behind a batch in which the thread dies', async () => {
+    const blocked = lock()
+    const lost = create('lost')
+    await handedOver()
+    const kept = create('kept')
+    const refusal = assert.rejects(lost, StoreUnavailable)
+    const death = thread.terminate()
+    const books = booksAfterClose()
+    blocked[Symbol.dispose]()
+    assert.deepEqual(titlesOf(await books), ['kept'])
+    await Promise.all([refusal, kept, death])
+  })
+})
+
+describe('the service whose writer thread dies', { timeout }, () => {
+  /** Lets a signal end the newest thread, and says so. */
+  const TERMINATOR = `data:text/javascript,${encodeURIComponent(`
+    process.on('worker', (worker) =>
+      process.once('SIGUSR2', () => {
+        worker.terminate()
+        process.stdout.write('terminated;')
+      }))`)}`
+
+  it('answers 503 with Retry-After, has the cause in the log, and writes again', async (t) => {
+    const service = await startService(file.directory, {}, ['--import', TERMINATOR])
+    t.after(() => service.stop())
+    const headers = { authorization: await logIn(service.url) }
+    const post = (title: string) =>
+      fetch(`${service.url}/book`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ title, author: 'A', year: 1 }),
+      })
+    assert.equal((await post('before')).status, 201)
+
+    const blocked = lock()
+    const answers = numbered(20).map(async (title) => ({ title, response: await post(title) }))
+    await setTimeout(200)
+    service.process.kill('SIGUSR2')
+    while (!service.output().includes('terminated;')) await setTimeout(5)
+    blocked[Symbol.dispose]()
+    const stored = ['before']
+    let lost = 0
+    for (const { title, response } of await Promise.all(answers)) {
+      if (response.status === 201) {
+        stored.push(title)
+        continue
+      }
+      lost++
+      assert.equal(response.status, 503)
+      assert.match(response.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+      assert.deepEqual(await response.json(), { status: 503, message: 'Service unavailable', data: null })
+    }
+    assert.ok(lost > 0)
+    assert.equal((await post('after')).status, 201)
+    assert.deepEqual(titlesOf(await listAll(store)), [...stored, 'after'].toSorted())
+    await service.stop()
+    assert.equal(service.output().match(/"level":50.*writer thread died.*it was terminated/g)?.length, lost)
+  })
+})

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Book } from '../../../src/catalogue/book.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { listAll } from '../pages.ts'
+import {
+  commits,
+  create,
+  file,
+  handedOver,
+  keepLog,
+  lock,
+  numbered,
+  store,
+  timeout,
+  titlesOf,
+  useWriter,
+} from './writer-in-use.ts'
+
+/** What may wait behind the batch that is being committed: writes, and characters of their text. */
+const MAX_WAITING = 5000
+const MAX_WAITING_TEXT = 32 * 1024 * 1024
+
+const MIB = 1024 * 1024
+
+useWriter()
+
+describe('writes to SQLite that arrive together', { timeout }, () => {
+  it('share commits, while those that wait for one another have one each', async () => {
+    using _log = keepLog()
+    const before = commits()
+    for (const title of numbered(20)) await create(title)
+    assert.equal(commits() - before, 20)
+    await Promise.all(numbered(1000).map(create))
+    const shared = commits() - before - 20
+    assert.ok(shared <= 10, `${shared} commits for 1000 writes`)
+  })
+
+  it('share commits when many clients each wait for their own', async () => {
+    using _log = keepLog()
+    const before = commits()
+    const clients = numbered(50).map(async (client) => {
+      for (const title of numbered(10, `${client} `)) await create(title)
+    })
+    await Promise.all(clients)
+    const shared = commits() - before
+    assert.ok(shared <= 125, `${shared} commits for 500 writes`)
+  })
+
+  it('are all stored, each once and with its own answer', async () => {
+    const titles = numbered(5000)
+    const created = await Promise.all(titles.map(create))
+    assert.deepEqual(
+      created.map(({ title }) => title),
+      titles,
+    )
+    assert.deepEqual(
+      await listAll(store),
+      created.toSorted((a, b) => a.id - b.id),
+    )
+  })
+
+  it('do not keep one that comes alone waiting for company', async () => {
+    const times: number[] = []
+    using other = new DatabaseSync(join(file.directory, 'other.db'))
+    other.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x)')
+    const commit = other.prepare('INSERT INTO t VALUES (1)')
+    const direct: number[] = []
+    for (const title of numbered(30)) {
+      const start = performance.now()
+      await create(title)
+      times.push(performance.now() - start)
+      const startDirect = performance.now()
+      commit.run()
+      direct.push(performance.now() - startDirect)
+    }
+    const [fastest, disk] = [Math.min(...times), Math.min(...direct)]
+    assert.ok(fastest < disk + 5, `${fastest} ms, of which the disk needs ${disk} ms`)
+  })
+})
+
+describe('reads of SQLite', { timeout }, () => {
+  it('see every write that was answered, whoever else reads and writes', async () => {
+    const clients = numbered(40).map(async (client) => {
+      for (const title of numbered(10, `${client} `)) {
+        const { id } = await create(title)
+        assert.deepEqual({ ...(await store.find(id)) }, { id, title, author: 'A', year: 1 })
+        await store.update(id, { year: 2 })
+        const listed = (await listAll(store)).find((book) => book.id === id)
+        assert.deepEqual(listed, { id, title, author: 'A', year: 2 })
+        if (id % 2 === 0) continue
+        assert.equal(await store.delete(id), true)
+        assert.equal(await store.find(id), undefined)
+        assert.ok((await listAll(store)).every((book) => book.id !== id))
+      }
+    })
+    await Promise.all(clients)
+  })
+
+  it('never wait while the writer does', async () => {
+    const { id } = await create('kept')
+    let settled = false
+    const blocked = lock()
+    const write = create('late').finally(() => {
+      settled = true
+    })
+    await handedOver()
+    for (let i = 0; i < 100; i++) {
+      assert.equal((await store.find(id))?.title, 'kept')
+      assert.deepEqual(titlesOf(await listAll(store)), ['kept'])
+      await setImmediate()
+    }
+    assert.equal(settled, false, 'the reads were answered while the write waited')
+    blocked[Symbol.dispose]()
+    await write
+  })
+})
+
+describe('writes to SQLite that have to wait', { timeout }, () => {
+  for (const [what, text, accepted] of [
+    ['writes', '', MAX_WAITING],
+    ['characters', 'x'.repeat(MIB - 10), MAX_WAITING_TEXT / MIB],
+  ] as const) {
+    it(`are bounded in ${what}: more is refused at once, and nothing else is lost`, async () => {
+      const blocked = lock()
+      const first = create('first')
+      await handedOver()
+      const refused: string[] = []
+      const titles = Array.from({ length: accepted * 2 }, (_, i) => String(i).padStart(9, '0') + text)
+      const writes = titles.map((title) =>
+        create(title).then(
+          () => title,
+          (error) => {
+            assert.ok(error instanceof StoreUnavailable)
+            refused.push(title)
+          },
+        ),
+      )
+      await setImmediate()
+      assert.equal(refused.length, accepted)
+      blocked[Symbol.dispose]()
+      const stored = (await Promise.all([...writes, first.then(({ title }) => title)])).filter(
+        (title) => title !== undefined,
+      )
+      assert.equal(refused.length, accepted)
+      assert.deepEqual(titlesOf(await listAll(store)), stored.toSorted())
+      await create('there is room again')
+    })
+  }
+
+  for (const [kind, write] of [
+    ['update', (id: number, expected: Book) => store.update(id, {}, expected)],
+    ['delete', (id: number, expected: Book) => store.delete(id, expected)],
+  ] as const) {
+    it(`are bounded in characters: those of the book that a ${kind} expects count too`, async () => {
+      const blocked = lock()
+      const first = create('first')
+      await handedOver()
+      const half = 'x'.repeat(MIB / 2)
+      const writes = Array.from({ length: MAX_WAITING_TEXT / MIB + 3 }, () =>
+        write(1, { id: 1, title: half, author: half, year: 1 }),
+      )
+      const results = Promise.allSettled(writes)
+      await setImmediate()
+      blocked[Symbol.dispose]()
+      await first
+      const refused = (await results).filter(({ status }) => status === 'rejected')
+      assert.equal(refused.length, 3)
+    })
+  }
+})
