@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { parseOrigins, parseTrustProxy, type TrustProxy, wholeNumber } from './setting-values.ts'
+import { isIP } from 'node:net'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
 
-/** The settings, checked. `docs/configuration.md` describes each for its users. */
+/** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
+export type TrustProxy = boolean | number | string[]
+
+/** The validated settings. `docs/configuration.md` describes each for users. */
 export interface Config {
   readonly dbUrl: DbUrl
-  /** Connections to a database server at most. */
+  /** The most connections to a database server. */
   readonly dbConnections: number
   /** Signs the tokens; never empty. */
   readonly secretToken: string
@@ -16,32 +19,35 @@ export interface Config {
   /** Address to listen on; undefined means every address, IPv6 and IPv4. */
   readonly host: string | undefined
   readonly logLevel: LogLevel
-  /** Failed logins from one address within 15 minutes after which it is refused; 0 for no limit. */
+  /** Failed logins from one address within 15 minutes before it is refused; 0 means no limit. */
   readonly loginFailureLimit: number
-  /** Whose word about the address of a client is taken. */
+  /** Proxies trusted to name client addresses. */
   readonly trustProxy: TrustProxy
   /** Origins whose pages may call the service, '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
-  /** Bytes that a file of books may have that is sent to the service. */
+  /** The maximum size of an uploaded file of books, in bytes. */
   readonly importLimit: number
   /** TCP port of the metrics; undefined for none. */
   readonly metricsPort: number | undefined
-  /** The settings that were absent and hold a random value made for this run. */
+  /** Absent settings that got a random value for this run. */
   readonly generated: ReadonlySet<'SECRET_TOKEN' | 'PASSWORD'>
 }
 
 const MIB = 1024 * 1024
 
-/** Bytes that the body of a login may have. It comes without a token, so it has to be small. */
+/** The maximum size of a login's body, in bytes. It comes without a token, so it has to be small. */
 export const LOGIN_BODY_LIMIT = 4096
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+/** Names of networks that stand for their addresses. */
+const NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
 /** RFC 7518 §3.2: an HS256 key has at least the size of the hash. */
 const RECOMMENDED_SECRET_BYTES = 32
 
-/** Every fault of the configuration; `faults` has one line each, without any value that may be a secret. */
+/** All faults of the configuration. `faults` has a line for each, without values that may be secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly faults: readonly string[]
@@ -143,7 +149,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config
 }
 
-/** What the operator should know of settings that are accepted all the same; a line each. */
+/** Warnings about accepted settings, one line each. */
 export function configWarnings(config: Config): string[] {
   const warnings: string[] = []
   if (config.generated.has('SECRET_TOKEN')) {
@@ -160,4 +166,43 @@ function parseLogLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text)
   if (level === undefined) throw new Error(`is ${JSON.stringify(text)}`)
   return level
+}
+
+/** @returns a parser for numbers within the bounds. It throws an Error that quotes any other text. */
+export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= minimum && number <= maximum)) throw wrong(text)
+    return number
+  }
+}
+
+/** @throws Error that quotes the wrong item. */
+export function parseTrustProxy(text: string): TrustProxy {
+  if (text === 'true' || text === 'false') return text === 'true'
+  if (/^[0-9]{1,3}$/.test(text)) return Number(text)
+  return items(text).map((item) => {
+    const [address = '', bits, ...others] = item.split('/')
+    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    const isNetwork = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= longest)
+    if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
+    return item
+  })
+}
+
+/** @throws Error that quotes the wrong item. */
+export function parseOrigins(text: string): string[] {
+  return items(text).map((item) => {
+    const isOrigin = /^https?:/.test(item) && URL.canParse(item) && new URL(item).origin === item
+    if (item !== '*' && !isOrigin) throw wrong(item)
+    return item
+  })
+}
+
+function items(text: string): string[] {
+  return text.split(',').map((item) => item.trim())
+}
+
+function wrong(text: string): Error {
+  return new Error(`is ${JSON.stringify(text)}`)
 }

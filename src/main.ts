@@ -2,25 +2,25 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 
-// What the service writes (the database, backups, exports) is for its user alone, whatever the shell's umask says.
+// Only the service's user may read its files (database, backups, exports), whatever the shell's umask is.
 process.umask(0o077)
 
-// Without a listener Node would open its inspector, through which every user of the machine could run code here.
+// Without a listener, Node would open its inspector. Any user of the machine could then run code here.
 process.on('SIGUSR1', () => {})
 
-// What was compiled is kept for the next start, which then takes a third less time; beside the packages, where nobody
-// can write who may not change the code anyway. Where the service cannot, nothing is kept. Threads look at the setting.
-// `npm start` sets it before: then Node needs not load what strips the types of this file, which takes 15 MB.
+// The cache of compiled code makes the next start a third faster. It is beside the packages: whoever can write there
+// can change the code anyway. If the service cannot, nothing is cached. Threads read the variable. `npm start` sets it
+// earlier, so Node need not load its type stripper for this file, which takes 15 MB.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
 enableCompileCache()
 
 const { runCommandLine } = await import('./cli/command-line.ts')
 await runCommandLine(process.argv.slice(2))
-// Also for the next start of a service that will be killed; without a cache nothing happens.
+// This also helps if the service is killed later. Without a cache it does nothing.
 flushCompileCache()
 
-// V8 takes objects that were found alive often for such as stay, and makes them where only a full collection frees
-// them, with all that they refer to. When many clients come at once to a service that has just started, it thinks so of
-// what is made for every request, for ever: twice the CPU time and pauses of 10 ms. Set only now, because V8 takes no
-// code that was compiled with other flags.
+// V8 allocates objects in the old generation if earlier ones often survived. Only a full collection frees them and all
+// that they refer to. When many clients reach a service that has just started, V8 does so for the objects of every
+// request, forever. That doubles the CPU time and causes pauses of 10 ms. The flag is set last, because V8 rejects
+// cached code that was compiled with other flags.
 setFlagsFromString('--no-allocation-site-pretenuring')

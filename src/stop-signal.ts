@@ -1,16 +1,16 @@
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * How long further signals belong to the first one, in milliseconds. Ctrl-C reaches every process of a terminal, as
- * SIGTERM from a supervisor may reach every process of a group; npm and `bin/` also pass on what they get themselves.
+ * How long further signals belong to the first one, in milliseconds. Ctrl-C reaches every process of a terminal.
+ * SIGTERM from a supervisor may reach every process of a group. npm and `bin/` also forward their signals.
  */
 const SAME_SIGNAL_TIME = 1000
 
-/** Calls `stop` on the first SIGINT or SIGTERM. Later than a second after it, another one ends the process at once. */
+/** Calls `stop` on the first SIGINT or SIGTERM. Another one, more than a second later, ends the process at once. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   const ignore = () => {}
   const begin = (signal: NodeJS.Signals) => {
-    // In this order: without any listener for a moment, a signal would end the process.
+    // The order matters: without a listener, a signal would end the process.
     for (const each of SIGNALS) process.on(each, ignore).off(each, begin)
     setTimeout(() => {
       for (const each of SIGNALS) process.off(each, ignore)

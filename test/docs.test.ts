@@ -1,26 +1,67 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join, posix } from 'node:path'
-import { it } from 'node:test'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-/** A line of the layout: the indentation, then a directory, or files that are separated by commas. */
-const LINE = /^( +)(?:([\w-]+)\/|([\w-]+\.ts(?:, [\w-]+\.ts)*)\s)/
+const DOCUMENTS = globSync(['*.md', 'docs/*.md', 'examples/*.md', 'bench/README.md'], { cwd: ROOT })
+const scriptsOf = (path: string) => Object.keys((JSON.parse(read(path)) as { scripts: object }).scripts)
+const SCRIPTS = new Set([...scriptsOf('package.json'), ...scriptsOf('bench/package.json')])
+const COMMANDS = readdirSync(join(ROOT, 'src/cli/commands')).map((name) => name.slice(0, -'.ts'.length))
+/** What may read a setting, or set a variable of another program. The address families of systemd (AF_…) are neither. */
+const PROGRAMS = ['src', 'bin', 'test', 'bench/src', 'bench/contenders']
+  .flatMap((folder) => globSync(`${folder}/**/*.{ts,js}`, { cwd: ROOT }))
+  .concat('.ci/run', 'Dockerfile', 'package.json')
+  .map(read)
+  .join('\n')
 
-/** The files of src that the layout in CONTRIBUTING.md names, by their paths in it. */
-function listedFiles(): string[] {
-  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
-  const [, layout = ''] = /^src\/\n(.*?)^\S/ms.exec(text) ?? []
-  let directory = ''
-  return layout.split('\n').flatMap((line) => {
-    const [, indentation = '', name, files = ''] = LINE.exec(line) ?? []
-    if (indentation.length === 2) directory = name ?? ''
-    return files === '' ? [] : files.split(', ').map((file) => posix.join(directory, file))
-  })
+/** The parts of a document that are code: in backquotes, or in a block. */
+function codeIn(text: string): string[] {
+  return Array.from(
+    text.matchAll(/```\w*\n(.*?)```|`([^`\n]+)`/gs),
+    ([, block, inline]) => block ?? inline ?? '',
+  )
 }
 
-it('CONTRIBUTING.md lists every file of src once, and no other', () => {
-  const files = globSync('**/*.ts', { cwd: join(ROOT, 'src') }).map((path) => path.replaceAll('\\', '/'))
-  assert.deepEqual(listedFiles().toSorted(), files.toSorted())
+const all = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, found = '']) => found)
+
+describe('every document names only what there is', () => {
+  for (const document of DOCUMENTS) {
+    const text = read(document)
+    const code = codeIn(text).join('\n')
+
+    it(`${document}: paths`, () => {
+      const links = all(text, /\]\((?!https?:|#)([^)#\s]+)/g).map((path) => join(dirname(document), path))
+      // A folder of this repository, and a path in it.
+      const paths = all(code, /(?<![\w/.~:-])((?:src|test|web|bin|docs|examples|bench|\.ci)\/[\w./-]*)/g)
+      const missing = [...links, ...paths].filter((path) => !existsSync(join(ROOT, path)))
+      assert.deepEqual(missing, [])
+    })
+
+    it(`${document}: commands`, () => {
+      const scripts = all(code, /npm run ([\w:-]+)/g).filter((name) => !SCRIPTS.has(name))
+      const commands = all(code, /(?:npx|npm exec) book-catalogue ([a-z]+)/g)
+      assert.deepEqual([...scripts, ...commands.filter((name) => !COMMANDS.includes(name))], [])
+    })
+
+    it(`${document}: settings`, () => {
+      const settings = all(code, /(?<![\w$/])(?!AF_)([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?![\w(])/g)
+      assert.deepEqual(
+        settings.filter((name) => !PROGRAMS.includes(name)),
+        [],
+      )
+    })
+  }
+})
+
+it('docs/configuration.md describes every setting', () => {
+  const settings = all(read('src/config.ts'), /\bread\(\s*'([A-Z_]+)'/g)
+  assert.ok(settings.length > 5, `${settings}`)
+  const text = read('docs/configuration.md')
+  assert.deepEqual(
+    settings.filter((name) => !text.includes(`\`${name}\``)),
+    [],
+  )
 })

@@ -43,18 +43,18 @@ export interface Account {
 export class Auth {
   readonly #account: Account
   readonly #key: ReturnType<typeof createSecretKey>
-  /** Tokens found valid, oldest first, and when each expires (Unix time in seconds). */
+  /** Valid tokens, oldest first, with their expiry (Unix time in seconds). */
   readonly #remembered = new Map<string, number>()
   /** The token that was issued last. */
   #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
 
-  /** @param secret signs the tokens; its UTF-8 bytes are the HMAC key, of any length but zero. */
+  /** @param secret signs the tokens. Its UTF-8 bytes, at least one, are the HMAC key. */
   constructor(account: Account, secret: string) {
     this.#account = account
     this.#key = createSecretKey(secret, 'utf8')
   }
 
-  /** Whether the login is that of the account. Takes the same time wherever it differs. */
+  /** Whether the login matches the account. The time does not depend on where they differ. */
   matches(login: Login): boolean {
     const username = sameText(login.username ?? '', this.#account.username)
     const password = sameText(login.password ?? '', this.#account.password)
@@ -63,11 +63,11 @@ export class Auth {
 
   /**
    * Makes a token that carries only its expiry (§5.3).
-   * @throws what the signing library throws when it cannot sign.
+   * @throws the error of the signing library.
    */
   issue(): Promise<string> {
     const expiry = Math.floor(Date.now() / 1000) + TOKEN_LIFETIME
-    // Tokens of the same second are the same, and to sign one takes longer than all else of a login.
+    // Tokens of the same second are equal. Signing takes longer than the rest of a login.
     if (this.#issued?.expiry !== expiry) this.#issued = { expiry, token: this.#sign(expiry) }
     return this.#issued.token
   }
@@ -89,7 +89,7 @@ export class Auth {
     if (!hasCanonicalSignature(token)) return false
     try {
       const { payload } = await jwtVerify(token, this.#key, { algorithms: ACCEPTED_ALGORITHMS })
-      // JSON such as 1e400 reads as Infinity, which would never expire; and jose counts whole seconds.
+      // 1e400 in JSON becomes Infinity, which would never expire. jose compares whole seconds.
       if (payload.exp === undefined || !Number.isFinite(payload.exp) || !isAhead(payload.exp)) return false
       this.#remember(token, payload.exp)
       return true
@@ -108,20 +108,20 @@ export class Auth {
   }
 }
 
-/** Whether a time is still to come, given as Unix time in seconds, perhaps with a fraction. */
+/** Whether a Unix time in seconds, perhaps with a fraction, is in the future. */
 function isAhead(time: number): boolean {
   return Date.now() < time * 1000
 }
 
-/** Compares digests, so that the time taken tells nothing of either text. UTF-16 keeps lone surrogates apart. */
+/** Compares digests, so the time reveals nothing about either text. UTF-16 keeps lone surrogates distinct. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text, 'utf16le').digest()
   return timingSafeEqual(digest(a), digest(b))
 }
 
 /**
- * Base64url decoders ignore the spare bits of the last character, so that several spellings of one signature
- * would pass; only the one that an encoder writes is accepted (RFC 4648 §3.5).
+ * Base64url decoders ignore the spare bits of the last character, so several spellings of one signature would pass.
+ * Only the spelling of an encoder is accepted (RFC 4648 §3.5).
  */
 function hasCanonicalSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1)

@@ -4,15 +4,15 @@ import { LRUCache } from 'lru-cache'
 /** The time in which failures are counted, in milliseconds. */
 const WINDOW = 15 * 60 * 1000
 
-/** Bounds the memory: 100,000 addresses with one failure each, fewer with more, the oldest forgotten first. */
+/** Limits the memory to 100,000 addresses with one failure each, or fewer with more. The oldest are evicted first. */
 const MAX_SIZE = 1_000_000
 const SIZE_OF_ADDRESS = 9
 
-/** A /48 of IPv6 may fail this many times as often as one address: it can be a site, or the customers of a provider. */
+/** An IPv6 /48 may fail this many times as often as one address. It can be a site, or a provider's customers. */
 const SITE_FACTOR = 4
 
 /** Counts failed logins by address and says when one has had too many (NIST SP 800-63B §5.2.2). */
-export class LoginLimit {
+export class LoginThrottle {
   readonly #limit: number
   /** When each address failed, the oldest first; milliseconds. */
   readonly #failures = new LRUCache<string, number[]>({
@@ -20,7 +20,7 @@ export class LoginLimit {
     sizeCalculation: (times) => SIZE_OF_ADDRESS + times.length,
   })
 
-  /** @param limit of failures from one address within 15 minutes; 0 for none. */
+  /** @param limit of failures from one address within 15 minutes; 0 means no limit. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -35,7 +35,7 @@ export class LoginLimit {
     return Math.max(0, ...waits)
   }
 
-  /** Counts a failure. @returns whether it is the one after which the address has to wait. */
+  /** Counts a failure. @returns whether the address has to wait after it. */
   failed(address: string, now = Date.now()): boolean {
     if (this.#limit === 0) return false
     let isTooMany = false
@@ -54,16 +54,18 @@ export class LoginLimit {
   }
 }
 
-/** The key of whatever a trusted proxy names that is no address; one for all, since clients can make up any number. */
+/**
+ * The key of every invalid address that a trusted proxy names. They share it, because clients can invent any number.
+ */
 const UNKNOWN = 'unknown'
 
 /**
- * An IPv6 client usually has a whole /64, so that is what counts, and some have a /48, which is 65,536 of them. An IPv4
+ * An IPv6 client usually has a whole /64, so that is the unit. Some have a /48, which is 65,536 of them. An IPv4
  * address may be written as IPv6.
  * @returns the narrowest first.
  */
 function networks(address: string): string[] {
-  // Some proxies name the port too, with which a client would have as many addresses as it likes.
+  // Some proxies add the port. A client could vary it to get any number of addresses.
   const bare = /^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/.exec(address)
   const plain = bare?.[1] ?? bare?.[2] ?? address
   if (isIPv4(plain)) return [plain]

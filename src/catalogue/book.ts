@@ -1,7 +1,160 @@
 import { objectSchema, partialSchema, type Schema } from './json-schema.ts'
 
-const exampleBook = { id: 1, title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
-const { id: _assigned, ...exampleFields } = exampleBook
+/** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
+export interface NewBook {
+  readonly title: string
+  readonly author: string
+  readonly year: number
+}
+
+/** A stored book (contract §2). */
+export interface Book extends NewBook {
+  readonly id: number
+}
+
+/** What a client sends to change a book: the fields to replace; absent ones keep their value (§4 rule 2). */
+export type BookChanges = Partial<NewBook>
+
+interface Field {
+  readonly schema: Schema
+  /** Says why a value breaks the rule of the schema, for input without a schema, such as rows of a file. */
+  readonly faultOf: (value: unknown) => string | undefined
+}
+
+const TEXT: Field = {
+  // Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only.
+  schema: { type: 'string', pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description: 'May be empty.' },
+  faultOf(value) {
+    if (typeof value !== 'string') return 'is not text'
+    if (value.includes('\0')) return 'contains a NUL character'
+    return value.isWellFormed() ? undefined : 'is not well-formed Unicode'
+  },
+}
+
+const YEAR: Field = {
+  schema: {
+    type: 'integer',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Negative years are fine.',
+  },
+  faultOf: (value) =>
+    Number.isSafeInteger(value) ? undefined : 'is not a whole number within ±9007199254740991',
+}
+
+/** The only description of the fields, in column order. Schemas, rules, columns and tags derive from it. */
+const FIELDS: Record<keyof NewBook, Field> = { title: TEXT, author: TEXT, year: YEAR }
+
+export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof NewBook)[]
+
+/** The columns of a stored book, in SQL and in CSV. */
+export const COLUMNS = ['id', ...FIELD_NAMES] as const
+
+/** The text fields. Only the size of the book limits their length. */
+export const TEXT_FIELDS = ['title', 'author'] as const
+export type TextField = (typeof TEXT_FIELDS)[number]
+
+export function isTextField(name: keyof Book): name is TextField {
+  return TEXT_FIELDS.some((text) => text === name)
+}
+
+export type FieldValue = NewBook[keyof NewBook]
+
+/** The values of a book in the order of FIELD_NAMES. */
+export function fieldValues({ title, author, year }: NewBook): FieldValue[] {
+  return [title, author, year]
+}
+
+/** The total size of a book's texts, in bytes of UTF-8. */
+export function textSize(book: NewBook): number {
+  return TEXT_FIELDS.reduce((sum, name) => sum + Buffer.byteLength(book[name]), 0)
+}
+
+/** The total length of a book's texts, in UTF-16 code units. */
+export function textLength(book: NewBook): number {
+  return TEXT_FIELDS.reduce((sum, name) => sum + book[name].length, 0)
+}
+
+/** The fields as a later read returns them: nothing else, and no negative zero, which JSON would not show. */
+function storedFields({ title, author, year }: NewBook): NewBook {
+  return { title, author, year: year + 0 }
+}
+
+/** The book as a later read returns it, with its fields in the order of COLUMNS. */
+export function bookOf(book: Book): Book {
+  return { id: book.id, ...storedFields(book) }
+}
+
+/**
+ * The maximum size of a book as JSON without its id, in bytes. Request bodies have the same limit, and no import
+ * accepts a longer book.
+ */
+export const MAX_BOOK_SIZE = 1024 * 1024
+
+/** Upper bound of the JSON around the texts. */
+const FRAME_UNITS = 100
+
+/** The most bytes of JSON that a UTF-16 code unit takes, as in \u0001. */
+const MAX_UNIT_SIZE = 6
+
+/** Why a row of a file is not a book. The field is null if the whole row is at fault. */
+export interface FieldFault {
+  readonly field: keyof NewBook | null
+  readonly reason: string
+}
+
+/**
+ * The rules of POST /book (§2) for a row of a file.
+ * @param values of any type; unknown fields are ignored.
+ * @returns the book, or the fault of the first bad field.
+ */
+export function validateBook(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
+  for (const field of FIELD_NAMES) {
+    const value = values[field]
+    const reason = value === undefined ? 'is missing' : FIELDS[field].faultOf(value)
+    if (reason !== undefined) return { field, reason }
+  }
+  const book = storedFields(values as unknown as NewBook)
+  if (!isTooLong(book)) return book
+  const [field = null] = TEXT_FIELDS.toSorted((a, b) => book[b].length - book[a].length)
+  return { field, reason: `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes` }
+}
+
+export function isFault(result: NewBook | FieldFault): result is FieldFault {
+  return 'reason' in result
+}
+
+function isTooLong(book: NewBook): boolean {
+  if (MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) <= MAX_BOOK_SIZE) return false
+  const withoutTexts = { ...book, ...Object.fromEntries(TEXT_FIELDS.map((name) => [name, ''])) }
+  const texts = TEXT_FIELDS.reduce((sum, name) => sum + jsonSize(book[name]), 0)
+  return texts + JSON.stringify(withoutTexts).length > MAX_BOOK_SIZE
+}
+
+/** The size of a text as JSON without its quotes, in bytes. Counting avoids a copy, which would take memory. */
+function jsonSize(text: string): number {
+  let size = Buffer.byteLength(text)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 0x22 || unit === 0x5c || (unit >= 0x08 && unit <= 0x0d && unit !== 0x0b)) size++
+    else if (unit < 0x20) size += 5
+  }
+  return size
+}
+
+/**
+ * Parses a book identifier from the request target.
+ * @returns the id, or undefined if the text is not a canonical decimal integer from 1 to 2^53−1 (`abc`, `01`, `+1`,
+ * `1.0`, `%31`, …).
+ */
+export function parseBookId(text: string): number | undefined {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
+  const id = Number(text)
+  return id <= Number.MAX_SAFE_INTEGER ? id : undefined
+}
+
+const EXAMPLE: Book = { id: 1, title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
+const { id: _assigned, ...EXAMPLE_FIELDS } = EXAMPLE
 
 export const BookId: Schema = {
   type: 'integer',
@@ -10,58 +163,15 @@ export const BookId: Schema = {
   description: 'Assigned by the service, never used again after the book is deleted.',
 }
 
-/** Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only. */
-const text = (description: string): Schema => ({
-  type: 'string',
-  pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
-  description,
-})
+const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].schema])) as Record<
+  keyof NewBook,
+  Schema
+>
 
-const fields = {
-  title: text('May be empty.'),
-  author: text('May be empty.'),
-  year: {
-    type: 'integer',
-    minimum: Number.MIN_SAFE_INTEGER,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Negative years are fine.',
-  },
-} as const
-
-/**
- * Bytes that a book may have as JSON, without its id. A request's body may have as many, so that every book can be
- * sent; no other way in takes a longer one.
- */
-export const MAX_BOOK_SIZE = 1024 * 1024
-
-/** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
-export interface NewBook {
-  readonly title: string
-  readonly author: string
-  readonly year: number
-}
-export const NewBook = objectSchema<NewBook>(fields, { $id: 'NewBook', examples: [exampleFields] })
-
-/** A stored book (contract §2). */
-export interface Book extends NewBook {
-  readonly id: number
-}
-export const Book = objectSchema<Book>({ id: BookId, ...fields }, { $id: 'Book', examples: [exampleBook] })
-
-/** What a client sends to change a book: the fields to replace; absent ones keep their value (§4 rule 2). */
-export type BookChanges = Partial<NewBook>
-export const BookChanges = partialSchema<NewBook>(fields, {
+/** The schemas of the three types. */
+export const NewBook = objectSchema<NewBook>(SCHEMAS, { $id: 'NewBook', examples: [EXAMPLE_FIELDS] })
+export const Book = objectSchema<Book>({ id: BookId, ...SCHEMAS }, { $id: 'Book', examples: [EXAMPLE] })
+export const BookChanges = partialSchema<NewBook>(SCHEMAS, {
   $id: 'BookChanges',
-  examples: [{ year: exampleFields.year }],
+  examples: [{ year: EXAMPLE.year }],
 })
-
-/**
- * Reads a book identifier as it stands in the request target.
- * @returns the id, or undefined for anything but a canonical decimal integer from 1 to 2^53−1
- *   (`abc`, `01`, `+1`, `1.0`, `%31`, …), which no book can have.
- */
-export function parseBookId(text: string): number | undefined {
-  if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
-  const id = Number(text)
-  return id <= Number.MAX_SAFE_INTEGER ? id : undefined
-}

@@ -1,24 +1,23 @@
-import type { Book } from './book.ts'
-
-/** The columns of our own CSV, in their order. */
-export const COLUMNS = ['id', 'title', 'author', 'year'] as const
+import { type Book, COLUMNS, type FieldValue } from './book.ts'
 
 /** Ends a line of CSV (RFC 4180 §2.1). */
 export const CRLF = '\r\n'
 
-/** What a field cannot have unless it is in quotes (RFC 4180 §2.6). */
+/** Characters that require quotes around a field (RFC 4180 §2.6). */
 const NEEDS_QUOTES = /[",\r\n]/
 
 /** Books as lines of CSV. */
 export const csvLines = (books: readonly Book[]) =>
-  books.map(({ id, title, author, year }) => csvLine(id, title, author, year)).join('')
+  books.map((book) => csvLine(COLUMNS.map((name) => book[name]))).join('')
 
-/** A book as a line of CSV. */
-export function csvLine(id: number, title: string, author: string, year: number): string {
-  return `${id},${quoted(title)},${quoted(author)},${year}${CRLF}`
+/** @param values of a book, in the order of COLUMNS. */
+export function csvLine(values: readonly FieldValue[]): string {
+  let line = ''
+  for (const value of values) line += `${line && ','}${typeof value === 'string' ? quoted(value) : value}`
+  return line + CRLF
 }
 
-/** @returns how many lines a CSV text has: those that end between its fields, not within one. */
+/** @returns the number of lines of a CSV text. Line breaks within fields do not count. */
 export function linesIn(csv: string): number {
   let lines = 0
   let isQuoted = false
@@ -29,7 +28,7 @@ export function linesIn(csv: string): number {
   return lines
 }
 
-/** Without quotes a text stays as it is, spaces at its ends and a formula too (RFC 4180 §2.4). */
+/** A text that needs no quotes stays as it is, with outer spaces and formulas (RFC 4180 §2.4). */
 function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,4 +1,4 @@
-/** A JSON Schema (draft 7), as far as the service writes any. */
+/** The part of JSON Schema (draft 7) that the service uses. */
 export interface Schema {
   readonly $id?: string
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean' | 'null'
@@ -7,7 +7,7 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-/** That of an object, with each field of the type. */
+/** The schema of an object with each field of the type. */
 export interface ObjectSchema<Type> extends Schema {
   readonly type: 'object'
   readonly properties: Properties<Type>
@@ -15,7 +15,7 @@ export interface ObjectSchema<Type> extends Schema {
 
 type Properties<Type> = { readonly [Name in keyof Type]-?: Schema }
 
-/** What else a schema says. */
+/** The other keywords of a schema. */
 type Keywords = Pick<Schema, '$id' | 'description' | 'examples'>
 
 /** The schema of an object that has all of the fields. */

@@ -1,15 +1,14 @@
 import type { BookQuery, Position } from './query.ts'
 import type { PageBounds, QueryOptions, Store } from './store.ts'
 
-/** Bounds of a page that is read as a part of a longer list. */
-export const PART: PageBounds = { books: 1000, text: 64 * 1024 }
+/** Bounds of each page of a longer list. */
+export const STREAM_PAGE: PageBounds = { books: 1000, text: 64 * 1024 }
 
 /**
- * All books of a query after a position, as pages of JSON text as Store.list makes them: none is empty, and each is
- * read when it is asked for.
- * @param signal as for Store.page.
+ * All books of a query after a position, as pages of JSON text like those of Store.list. No page is empty. Each is read
+ * on demand.
  */
-export async function* walk(
+export async function* allPages(
   store: Pick<Store, 'page'>,
   query: BookQuery,
   after: Position | undefined,
@@ -17,7 +16,7 @@ export async function* walk(
 ): AsyncGenerator<string, void> {
   let position = after
   for (;;) {
-    const page = await store.page(query, position, PART, options)
+    const page = await store.page(query, position, STREAM_PAGE, options)
     if (page.last === undefined) return
     yield page.json
     if (!page.more) return

@@ -1,12 +1,12 @@
 import type { Book } from './book.ts'
 
-/** Which books of all, in which order. */
+/** A selection of books, and their order. */
 export interface BookQuery {
   readonly filter: BookFilter
   readonly order: Order
 }
 
-/** What a book has to be; what is absent does not matter. */
+/** Conditions on a book. Absent ones do not matter. */
 export interface BookFilter {
   readonly title?: string
   readonly author?: string
@@ -18,13 +18,20 @@ export interface BookFilter {
 }
 
 /**
- * The fields that decide, the last of them `id`; or by relevance to the words of the filter: first the books that
- * have every word as a whole one, then those where one is only a beginning, both in the order of ids.
+ * Sort fields, the last of them `id`, or relevance to the words of the filter. By relevance, books that have every word
+ * as a whole word come first. Books with only the beginning of a word follow. Both are ordered by id.
  */
 export type Order = readonly SortField[] | 'relevance'
 
+/** The fields by which books can be sorted. */
+export const SORT_NAMES = ['id', 'title', 'author', 'year'] as const
+export type SortName = (typeof SORT_NAMES)[number]
+
+/** The values that place a book in an order. */
+export type SortKeys = Pick<Book, SortName>
+
 export interface SortField {
-  readonly name: keyof Book
+  readonly name: SortName
   readonly descending: boolean
 }
 
@@ -32,16 +39,16 @@ export interface SortField {
 export const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 /**
- * The place of a book in an order, also when there is no such book any more: the value of each of the fields, texts
- * cut to a sort key; or 0 for a book with whole words and 1 for another, and its id.
+ * The place of a book in an order, even if the book is gone: the value of each sort field, with texts cut to sort keys.
+ * By relevance, it is 0 for whole words or 1 for others, and the id.
  */
 export type Position = readonly (string | number)[]
 
-/** The part of a text that decides on its place, in code points. All engines can index so much. */
+/** The length of a sort key, in code points. All engines can index this much. */
 export const SORT_KEY_LENGTH = 500
 
-/** @param whole by relevance: whether the book has every word as a whole one. */
-export function positionOf(book: Book, order: Order, whole: boolean): Position {
+/** @param whole whether the book has every search word as a whole word, for relevance. */
+export function positionOf(book: SortKeys, order: Order, whole: boolean): Position {
   if (order === 'relevance') return [whole ? 0 : 1, book.id]
   return order.map(({ name }) => sortKey(book[name]))
 }

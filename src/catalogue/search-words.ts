@@ -1,36 +1,35 @@
 /**
- * The words of texts, so that a search finds a book whatever the case, the accents and the punctuation, in every
- * script. Every engine searches these words, never the text itself: so all find the same books. A change of the
- * rules needs a new version of every schema.
+ * Splits texts into words. A search ignores case, accents and punctuation, in every script. Every engine searches these
+ * words, never the text itself, so all find the same books. A change of the rules needs a new version of every schema.
  */
 
-/** The part of a text that is searched, in UTF-16 code units, and the words that are kept of it. */
+/** How much of a text is searched, in UTF-16 code units, and how many of its words are kept. */
 export const SEARCHED_LENGTH = 4000
 const MAX_WORDS = 4000
 
-/** The part of a word that counts, in code points. */
+/** Words are cut to this many code points. */
 const WORD_LENGTH = 32
 const COUNTED = new RegExp(`.{0,${WORD_LENGTH}}`, 'suy')
 
 /**
- * Marks that may be left out in writing: accents, and the vowel points of Hebrew and Arabic. Not those that are
- * letters in their script, such as the vowel signs of India or the Japanese voicing marks.
+ * Marks that writers may omit: accents, and the vowel points of Hebrew and Arabic. Marks that are letters in their
+ * script stay, such as the vowel signs of India or the Japanese voicing marks.
  */
 const ACCENTS =
   /[[\p{Mn}&&[\p{sc=Inherited}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309A]]/v
 
-/** What stands within a word and is none of it: the soft hyphen, joiners, the tatweel, apostrophes that are letters. */
+/** Characters within a word that do not count: soft hyphens, joiners, the tatweel, apostrophes that are letters. */
 const INVISIBLE = /[\p{Cf}\u0640\u02B9-\u02BF]/v
 
 const IGNORED = new RegExp(`${ACCENTS.source}|${INVISIBLE.source}`, 'gv')
 
 /**
- * Combining marks in a row of which no more than 64 count; that is more than any language needs. ICU, and so V8, sorts
- * them by insertion: a text of nothing but marks would take it a hundred milliseconds.
+ * Only 64 combining marks in a row count. That is more than any language needs. V8 uses ICU, which sorts them by
+ * insertion. A text of only marks would take it a hundred milliseconds.
  */
 const MANY_MARKS = /([\p{M}\uFF9E\uFF9F]{64})[\p{M}\uFF9E\uFF9F]+/gv
 
-/** Latin letters that Unicode does not take for others with an accent. */
+/** Letters that Unicode does not decompose. */
 const PLAIN: Readonly<Record<string, string>> = {
   æ: 'ae',
   ð: 'd',
@@ -45,20 +44,20 @@ const PLAIN: Readonly<Record<string, string>> = {
 }
 const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gv')
 
-/** Whether code points are two code units. */
+/** Matches code points of two code units. */
 const PAIRS = /[\uD800-\uDBFF]/
 
 const ASCII = /^[\0-\x7F]*$/
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gv
 
-/** Scripts that put no space between words: there a word may begin with every letter. */
+/** Letters of scripts without spaces between words. A word may begin at any of them. */
 const UNSPACED =
   /[\p{L}&&[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]]/gv
 
 /**
- * @returns the words by which a text is found, each once; a search finds it by the beginning of any. It takes linear
- * time, whatever the text.
+ * @returns the words of a text, each once. A search matches the beginning of any of them. The time is linear in the
+ * length of the text.
  */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
@@ -87,7 +86,7 @@ function addUnspaced(part: string, words: Set<string>): void {
   }
 }
 
-/** @returns the words of a search, each once: a book has to have one that begins so for every one of them. */
+/** @returns the words of a search, each once. A book matches if each of them begins one of its words. */
 export function searchedWords(text: string): string[] {
   return [
     ...new Set(
@@ -109,31 +108,19 @@ export function wordsOfBook({ title, author }: Texts): string[] {
   return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }
 
-/** Whether a search for these words finds the book. */
-export function hasWords(book: Texts, searched: readonly string[]): boolean {
-  const words = wordsOfBook(book)
-  return searched.every((start) => words.some((word) => word.startsWith(start)))
-}
-
-/** Whether the book has each of these words as a whole one, not only as the beginning of another. */
-export function hasWholeWords(book: Texts, searched: readonly string[]): boolean {
-  const words = new Set(wordsOfBook(book))
-  return searched.every((word) => words.has(word))
-}
-
-/** The words of each part of the text that has no space in it, each part once. */
+/** The words of each part between spaces. Equal parts count once. */
 function wordsBetweenSpaces(text: string): string[][] {
   const parts = new Set(fold(text).split(/\s+/v))
   return Array.from(parts, (part) => part.match(WORD) ?? [])
 }
 
-/** Makes equal what differs in case, in accents, and in what Unicode calls compatible only. */
+/** Removes differences of case and accents, and those that Unicode calls compatible. */
 function fold(text: string): string {
   return (
     text
       .replace(MANY_MARKS, '$1')
       .normalize('NFKD')
-      // Both ways, because there is no single letter of the other case for some, such as ß.
+      // Both ways, because some letters, such as ß, have no single letter of the other case.
       .toLowerCase()
       .toUpperCase()
       .toLowerCase()
@@ -145,7 +132,7 @@ function fold(text: string): string {
   )
 }
 
-/** @returns the part that counts of the word that begins at an index of a text and goes on to its end. */
+/** @returns the first WORD_LENGTH code points of a text from an index on. */
 function cut(text: string, begin = 0): string {
   COUNTED.lastIndex = begin
   return COUNTED.exec(text)?.[0] ?? ''

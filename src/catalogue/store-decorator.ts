@@ -1,72 +1,46 @@
-import type { Book, BookChanges, NewBook } from './book.ts'
-import type { BookFilter, BookQuery, Position } from './query.ts'
-import {
-  type ImportedBook,
-  type ImportOptions,
-  type PageBounds,
-  type QueryOptions,
-  type Store,
-  StoreUnavailable,
-} from './store.ts'
+import type { Store } from './store.ts'
 
-/** Stands for a store that is still being opened: until then every use of it is StoreUnavailable. */
-export class DeferredStore implements Store {
-  #store: Store | undefined
+/** The methods of a store that read or write books. */
+export type Operation = Exclude<keyof Store, 'load' | 'close'>
 
-  open(store: Store): void {
-    this.#store = store
+/**
+ * Calls an operation of a store.
+ * @param call may be called once, with the store to use.
+ */
+export type Around = <Result>(
+  operation: Operation,
+  call: (store: Store) => Promise<Result>,
+) => Promise<Result>
+
+/**
+ * A store whose operations all pass through one function. Each page of a list is one call of `list`.
+ * @param others the methods that are not operations.
+ */
+export function decorateStore(around: Around, others: Pick<Store, 'load' | 'close'>): Store {
+  return {
+    create: (book) => around('create', (store) => store.create(book)),
+    find: (id) => around('find', (store) => store.find(id)),
+    list: (pages) => ({ [Symbol.asyncIterator]: () => decorateList(around, pages) }),
+    page: (...query) => around('page', (store) => store.page(...query)),
+    count: (...query) => around('count', (store) => store.count(...query)),
+    statistics: (...query) => around('statistics', (store) => store.statistics(...query)),
+    update: (...change) => around('update', (store) => store.update(...change)),
+    delete: (...book) => around('delete', (store) => store.delete(...book)),
+    import: (...books) => around('import', (store) => store.import(...books)),
+    load: () => others.load(),
+    close: () => others.close(),
   }
+}
 
-  get isOpen(): boolean {
-    return this.#store !== undefined
-  }
-
-  async create(book: NewBook) {
-    return this.#opened.create(book)
-  }
-
-  async find(id: number) {
-    return this.#opened.find(id)
-  }
-
-  list(pages?: 'json' | 'csv') {
-    return this.#opened.list(pages)
-  }
-
-  async page(query: BookQuery, after: Position | undefined, bounds: PageBounds, options?: QueryOptions) {
-    return this.#opened.page(query, after, bounds, options)
-  }
-
-  async count(filter: BookFilter, options?: QueryOptions) {
-    return this.#opened.count(filter, options)
-  }
-
-  async statistics(filter: BookFilter, options?: QueryOptions) {
-    return this.#opened.statistics(filter, options)
-  }
-
-  async update(id: number, changes: BookChanges, expected?: Book) {
-    return this.#opened.update(id, changes, expected)
-  }
-
-  async delete(id: number, expected?: Book) {
-    return this.#opened.delete(id, expected)
-  }
-
-  async import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions) {
-    return this.#opened.import(groups, options)
-  }
-
-  load() {
-    return this.#store?.load() ?? {}
-  }
-
-  async close() {
-    await this.#store?.close()
-  }
-
-  get #opened(): Store {
-    if (this.#store === undefined) throw new StoreUnavailable('the store is being opened')
-    return this.#store
+/** This is not a generator, which would keep the last page in memory between calls. */
+function decorateList(around: Around, pages?: 'json' | 'csv'): AsyncIterator<string> {
+  let iterator: AsyncIterator<string> | undefined
+  return {
+    next: () =>
+      around('list', (store) => {
+        iterator ??= store.list(pages)[Symbol.asyncIterator]()
+        return iterator.next()
+      }),
+    return: async () => (await iterator?.return?.()) ?? { done: true, value: undefined },
   }
 }

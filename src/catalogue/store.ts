@@ -5,9 +5,8 @@ import type { BookFilter, BookQuery, Position } from './query.ts'
  * Where the books are kept. Every engine keeps the same promises:
  * - A write whose promise is fulfilled survives the death of the process and a power cut.
  * - Once a write is answered, every later read sees it, except a query that says it is incomplete.
- * - Each method rejects with StoreUnavailable when the store cannot be reached or cannot take the request now
- *   (locked, disk full, …), and with the engine's own error for anything unexpected; the write is then not
- *   acknowledged.
+ * - Each method rejects with StoreUnavailable when the store cannot be reached or cannot take the request now (locked,
+ *   disk full, …). Any other failure rejects with the engine's own error. A rejected write is not acknowledged.
  */
 export interface Store {
   /** Stores a new book under an id that no book has had before. */
@@ -17,18 +16,16 @@ export interface Store {
   find(id: number): Promise<Book | undefined>
 
   /**
-   * All books in the order of ids, as pages of bounded size, none of them empty. A page is the JSON text of its
-   * books, separated by commas, so that an engine that writes JSON need not make objects of them first. Each page
-   * is read when it is asked for: a book that is there from beginning to end comes exactly once, as it was when
-   * its page was read.
+   * All books in the order of ids, in pages of bounded size. No page is empty. A page is the JSON text of its books,
+   * separated by commas, so an engine that writes JSON needs no objects. Each page is read on demand. A book that
+   * exists from beginning to end comes exactly once, as it was when its page was read.
    * @param pages 'csv' for pages of lines of CSV instead.
    */
   list(pages?: 'json' | 'csv'): AsyncIterable<string>
 
   /**
-   * The books of a query after a position, or from the first. Walking from page to page, each from the `last` of
-   * the one before, finds every book exactly once that is there from beginning to end, unless it is changed.
-   * @param signal gives the query up, waiting or running: it rejects with the reason of the signal, and costs no more.
+   * The books of a query after a position, or from the first. Each page of a walk begins at the `last` of the one
+   * before. The walk finds every book exactly once that exists from beginning to end and does not change.
    */
   page(
     query: BookQuery,
@@ -37,94 +34,94 @@ export interface Store {
     options?: QueryOptions,
   ): Promise<Page>
 
-  /** How many books there are of those that the filter lets through. */
+  /** The number of books that pass the filter. */
   count(filter: BookFilter, options?: QueryOptions): Promise<number>
 
-  /** How many of them there are of each decade and by each author. */
+  /** The numbers of these books for each decade and author. */
   statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics>
 
   /**
-   * Replaces the fields given, in one atomic step, and keeps the others (§4 rule 2).
-   * @param expected as `find` answered it: nothing is changed unless the book is exactly so when it is changed.
-   * @returns the book as stored, or undefined if there is none with that id, or none as expected.
+   * Replaces the given fields in one atomic step, and keeps the others (§4 rule 2).
+   * @param expected the book as `find` returned it. If it is no longer exactly the same, nothing changes.
+   * @returns the stored book, or undefined if no book has that id or it is not as expected.
    */
   update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
 
   /**
    * @param expected as for `update`.
-   * @returns whether there was a book with that id, and as expected.
+   * @returns whether there was a book with that id, as expected.
    */
   delete(id: number, expected?: Book): Promise<boolean>
 
   /**
-   * Stores many books: all of them, or none if anything fails. Other writes go on meanwhile, and wait for no more
-   * than the last moment. The ids are in the order of the books.
-   * @param groups each of a size that fits into memory several times. What they throw is thrown on.
+   * Stores all of the books, or none if anything fails. Other writes go on meanwhile and wait only at the end. The ids
+   * are in the order of the books.
+   * @param groups each small enough to fit into memory several times. Their errors are rethrown.
    * @throws StoreNotEmpty
    */
   import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions): Promise<Imported>
 
-  /** What is in use and what waits, each number with a name of the engine's own; for the metrics. */
+  /** Numbers of used and waiting resources, for the metrics. Each engine chooses the names. */
   load(): Readonly<Record<string, number>>
 
   /** Releases everything. No other method may be called afterwards. */
   close(): Promise<void>
 }
 
-/** What a caller may say with a query. */
+/** Options of a query. */
 export interface QueryOptions {
-  /** Gives the query up, waiting or running: it rejects with the reason of the signal, and costs no more. */
+  /** Cancels the query, waiting or running, and its work. It rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Called before the query is answered from a search index that is too far behind the writes to wait for it. A book is
-   * then found by the words that it had when it was indexed, and a new one not at all. It is given as it is now, and a
-   * deleted one is not, but may count.
+   * Called before the query is answered from a search index that is too far behind the writes to wait for it. The
+   * answer finds books by the words that they had when they were indexed, and no new books. It returns books as they
+   * are now. It returns no deleted books, but may count them.
    */
   readonly onIncomplete?: (() => void) | undefined
 }
 
-/** Counts of books; of many groups only those with the most books. */
+/** Counts of books. If there are many groups, only the largest are listed. */
 export interface Statistics {
-  /** A decade by its first year, in their order. */
+  /** Decades by their first years, in ascending order. */
   readonly decades: readonly { readonly decade: number; readonly books: number }[]
-  /** Those with the most books first, then by their sort keys, which they are cut to. */
+  /** Authors, cut to their sort keys. The most books come first, then the sort keys decide. */
   readonly authors: readonly { readonly author: string; readonly books: number }[]
 }
 
-/** What a page may hold; a single book may be longer. */
+/** Limits of a page. A single book may be longer. */
 export interface PageBounds {
   readonly books: number
-  /** The length of titles and authors together, in bytes of UTF-8. */
+  /** The total length of titles and authors, in bytes of UTF-8. */
   readonly text: number
 }
 
 export interface Page {
   /** The JSON text of the books, separated by commas. */
   readonly json: string
-  /** That of the last book, if there is any. */
+  /** The position of the last book, if any. */
   readonly last: Position | undefined
-  /** Whether books follow; after a single book that is too long, whether they may. */
+  /** Whether books follow, or may follow a single book that is too long. */
   readonly more: boolean
 }
 
-/** The id matters only where ids are kept. */
+/** The id matters only with `keepIds`. */
 export type ImportedBook = NewBook & { readonly id?: number }
 
 export interface ImportOptions {
   /**
-   * Passes over books that were there before, with the same title, author and year. Those of the import itself are
-   * not compared with each other, nor with what others write while it is read.
+   * Skips books that existed before with the same title, author and year. Books of the import are not compared with
+   * each other, nor with those that others write while it is read.
    */
   readonly skipExisting?: boolean
   /** Counts what would be stored, and stores nothing. */
   readonly dryRun?: boolean
-  /** Aborted when nobody waits for the import any more. It then ends soon, and throws the reason, unless it is done. */
+  /** Cancels the import. It soon throws the signal's reason, unless it is done. */
   readonly signal?: AbortSignal
-  /** Stores the books with their own ids, which rise, in a store that has no book. New books get higher ones. */
+  /** Stores the books with their own ids, which must ascend, in an empty store. New books get higher ids. */
   readonly keepIds?: boolean
 }
 
-/** How many books were stored and passed over; or would have been. */
+/** Numbers of books that were stored and skipped, or would have been. */
 export interface Imported {
   readonly added: number
   readonly skipped: number

@@ -1,9 +1,10 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { type Command, UsageError } from './command.ts'
+import { UsageError } from '../errors.ts'
+import type { Command } from './command.ts'
 
 const NAME = 'book-catalogue'
 
-/** What each command is for; it is loaded only when it is run, so that the service starts as fast as it can. */
+/** The summary of each command, and its module, which is loaded only when it is run, so that the service starts fast. */
 const COMMANDS: Record<
   string,
   readonly [summary: string, load: () => Promise<{ readonly command: Command }>]
@@ -20,8 +21,8 @@ const COMMANDS: Record<
 const HELP: ParseArgsOptionsConfig = { help: { type: 'boolean', short: 'h' } }
 
 /**
- * Runs a command with its arguments. The exit code is 0, or 1 for what the operator can do something about, or 2 for
- * wrong usage; there is one line on standard error for each of these.
+ * Runs a command with its arguments. The exit code is 1 for a problem that the operator can solve, and 2 for wrong
+ * usage. Both come with a message on standard error.
  */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const [name = 'serve', ...rest] = args
@@ -74,7 +75,7 @@ function overview(): string {
   return `Usage: ${NAME} [COMMAND]
 
 ${commands.join('')}
-${NAME} COMMAND --help tells more of one. The settings come from the environment and a .env file.
+${NAME} COMMAND --help shows more about a command. The settings come from the environment and a .env file.
 `
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { OperatorError } from '../errors.ts'
 import { onStopSignal } from '../stop-signal.ts'
 
 /** A command of the command line. */
@@ -8,7 +9,7 @@ export interface Command {
   /** Its arguments, for the help. */
   readonly usage: string
   readonly description: string
-  /** How many arguments it takes that are no options. */
+  /** How many arguments it takes beside its options. */
   readonly operands: 0 | 1
   readonly options: Readonly<Record<string, Option>>
   /** @throws UsageError for a value that an option cannot have. */
@@ -26,15 +27,9 @@ export interface Arguments {
   readonly operand: string
 }
 
-/** A command line that cannot be understood. The message is for the user. */
-export class UsageError extends Error {}
-
-/** A reason to end that the operator can do something about. The message is complete, and without secrets. */
-export class OperatorError extends Error {}
-
 /**
- * Does the work of a command with the settings; an OperatorError ends it with its message and exit code 1.
- * @param what it cannot do then.
+ * Runs the work of a command with the settings. An OperatorError ends it with exit code 1 and "Cannot …: message".
+ * @param what the command does, in that message.
  */
 export async function withSettings(what: string, work: (config: Config) => Promise<void>): Promise<void> {
   try {
@@ -47,8 +42,8 @@ export async function withSettings(what: string, work: (config: Config) => Promi
 }
 
 /**
- * @param outcome what to tell of the work that is stopped, after "interrupted; ".
- * @returns a signal that SIGINT and SIGTERM abort; another one after a second ends the process at once.
+ * @param outcome what became of the work, for the message "interrupted; …".
+ * @returns a signal that SIGINT and SIGTERM abort. A second one ends the process at once, if it comes a second later.
  */
 export function interruption(outcome: string): AbortSignal {
   const controller = new AbortController()

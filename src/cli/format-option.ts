@@ -1,15 +1,15 @@
+import { UsageError } from '../errors.ts'
 import { FORMATS, type Format, formatOfName } from '../files/formats.ts'
-import { UsageError } from './command.ts'
 
 /** `--format`, for the options of a command. */
 export const formatOption = {
   type: 'string',
-  description: 'csv or ndjson; by default the end of the name tells, and csv for -',
+  description: 'csv or ndjson; by default as the file name ends, and csv for -',
 } as const
 
 /**
- * @param option as it was given.
- * @throws UsageError if it is no format, or there is none and the name of the file tells none.
+ * @param option the value of --format, if there is one.
+ * @throws UsageError if it is not a format, or is missing and the file name tells none.
  */
 export function chosenFormat(option: unknown, path: string): Format {
   if (option === undefined) {

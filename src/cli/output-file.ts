@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createWriteStream, existsSync, rmSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
+import { OperatorError } from '../errors.ts'
 import { giveName, partFileOf } from '../store/part-file.ts'
-import { OperatorError } from './command.ts'
 
 /**
- * Writes a new file, which takes its name only when it is complete and on the disk.
+ * Writes a new file. It gets its name only when it is complete and on the disk.
  * @param path of a file that must not exist yet; `-` is standard output.
  * @throws OperatorError when it cannot be written; and what `parts` throws. Then nothing is left behind.
  */
@@ -41,7 +41,7 @@ async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<stri
   }
 }
 
-/** What the system says of a file is for the operator. */
+/** Errors of the system are for the operator. */
 function asOperatorError(path: string, error: unknown): unknown {
   const isOfSystem = error instanceof Error && 'syscall' in error
   return isOfSystem

@@ -1,24 +1,27 @@
-/** How often a terminal is told, and anything else; milliseconds. */
-const [TERMINAL_INTERVAL, LINE_INTERVAL] = [100, 10_000]
+/** Milliseconds between two updates of the bar in a terminal. */
+const TERMINAL_INTERVAL = 100
+
+/** Milliseconds between two lines where there is no terminal. */
+const LINE_INTERVAL = 10_000
 
 /** Characters of the bar. */
 const WIDTH = 30
 
 /**
- * Tells on standard error how far long work has come: a bar in a terminal, elsewhere a line now and then. Standard
- * output is for what a command is asked for.
+ * Shows the progress of long work on standard error: as a bar in a terminal, elsewhere as a line now and then. Standard
+ * output is reserved for the result of a command.
  */
-export class Progress {
+export class ProgressBar {
   readonly #what: string
   readonly #unit: string
   readonly #begin = Date.now()
   readonly #isTerminal = process.stderr.isTTY === true
-  #told = Date.now()
+  #lastUpdate = Date.now()
   #isDrawn = false
 
   /**
-   * @param what is being done, such as "exporting".
-   * @param unit of what is counted, such as "books".
+   * @param what the activity, such as "exporting".
+   * @param unit what is counted, such as "books".
    */
   constructor(what: string, unit: string) {
     this.#what = what
@@ -26,13 +29,13 @@ export class Progress {
   }
 
   /**
-   * @param done so many of the unit.
-   * @param share of all the work, 0 to 1; undefined if that is not known.
+   * @param done how many units are done.
+   * @param share how much of the work is done, from 0 to 1; undefined if the total is unknown.
    */
   update(done: number, share: number | undefined): void {
     const now = Date.now()
-    if (now - this.#told < (this.#isTerminal ? TERMINAL_INTERVAL : LINE_INTERVAL)) return
-    this.#told = now
+    if (now - this.#lastUpdate < (this.#isTerminal ? TERMINAL_INTERVAL : LINE_INTERVAL)) return
+    this.#lastUpdate = now
     const text = this.#describe(done, share, (now - this.#begin) / 1000)
     if (!this.#isTerminal) process.stderr.write(`${text}\n`)
     else {
@@ -41,7 +44,7 @@ export class Progress {
     }
   }
 
-  /** Takes the bar away. To be called before anything else is said. */
+  /** Removes the bar. Call it before anything else is written. */
   end(): void {
     if (this.#isDrawn) process.stderr.write('\r\x1b[K')
     this.#isDrawn = false

@@ -1,19 +1,19 @@
 import type { Config } from '../config.ts'
 
-/** What a person needs who starts the service without a password of their own: where it is and how to log in. */
+/** What somebody needs to know who starts the service without a password: where it is and how to log in. */
 export function firstSteps({ username, password }: Config, url: string): string {
   const login = shellQuoted(JSON.stringify({ username, password }))
   return `
 The book catalogue is at ${url}
 
   username  ${username}
-  password  ${password}   (made for this run; set PASSWORD to choose one)
+  password  ${password}   (generated for this run; set PASSWORD to choose your own)
 
 Log in with
 
   curl ${url}/token -d ${login}
 
-and send the token that it answers in the Authorization header. Every call can be tried at ${url}/docs
+and send the token of the answer in the Authorization header. Try every call at ${url}/docs
 
 `
 }

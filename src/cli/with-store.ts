@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
+import { describeError, OperatorError } from '../errors.ts'
 import type { DbUrl } from '../store/db-url.ts'
 import { openStore } from '../store/open.ts'
-import { OperatorError } from './command.ts'
 
-/** Connections of a command to a database server: it does one thing after the other. */
+/** Connections of a command to a database server. It does one thing after the other. */
 const CONNECTIONS = 2
 
 /**
  * Opens the store for a command, uses it, and closes it.
- * @param setting where the URL is from, for messages.
- * @throws OperatorError for what is wrong with the store.
+ * @param setting where the URL comes from, for messages.
+ * @throws OperatorError if the store cannot be opened or used.
  */
 export async function withStore<Result>(
   setting: string,
@@ -27,11 +27,11 @@ export async function withStore<Result>(
     }
   } catch (error) {
     if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
-    throw new OperatorError(`${setting}: ${error.message}`, { cause: error })
+    throw new OperatorError(`${setting}: ${describeError(error)}`, { cause: error })
   }
 }
 
-/** @throws OperatorError if there is no database file; opening it would make one. */
+/** @throws OperatorError if there is no database file, because opening it would create one. */
 export function requireDatabase(setting: string, dbUrl: DbUrl): void {
   if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
     throw new OperatorError(`${setting}: there is no database ${dbUrl.path}`)

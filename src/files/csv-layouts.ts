@@ -1,35 +1,34 @@
-import type { NewBook } from '../catalogue/book.ts'
-import { parseYear } from '../transfer/fields.ts'
+import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { ImportRefused } from './import-report.ts'
-import { yearIn } from './year.ts'
+import { parseYear, yearIn } from './year.ts'
 
-/** What a row says of a book, before it is checked. A year that is not told is undefined. */
+/** The fields of a book in a row, before validation. An unknown year is undefined. */
 export type Cells = { readonly [Name in keyof NewBook]: NewBook[Name] | undefined }
 
-/** Takes the book out of the cells of a row. */
-export interface CsvSource {
+/** Reads the book from the cells of a row. */
+export interface CsvLayout {
   readonly name: string
-  /** Whether a year that is not told becomes 0; else it is a fault. */
+  /** Whether an unknown year becomes 0. Otherwise it is a fault. */
   readonly mayLackYear: boolean
   read(cells: readonly string[]): Cells
 }
 
-/** A cell of the row by the name of its column; empty if there is no such column. */
+/** The cell of a column, empty if there is no such column. */
 type Get = (column: string) => string
 
 interface KnownSource {
   readonly name: string
-  /** The columns by which it is recognised; of those in a list, one. */
+  /** The columns that identify it. Of a list, one is enough. */
   readonly columns: readonly (string | readonly string[])[]
   readonly mayLackYear: boolean
   read(get: Get): Cells
 }
 
-/** Our own, and the programs whose exports are taken, each with the names that it gives to its columns. */
+/** This service and the programs whose exports are accepted, with their column names. */
 const SOURCES: readonly KnownSource[] = [
   {
     name: 'this service',
-    columns: ['title', 'author', 'year'],
+    columns: FIELD_NAMES,
     mayLackYear: false,
     read: (get) => ({ title: get('title'), author: get('author'), year: parseYear(get('year')) }),
   },
@@ -67,10 +66,10 @@ const SOURCES: readonly KnownSource[] = [
 ]
 
 /**
- * Finds out whose file it is. The case of the names does not matter, nor do other columns, and the order.
+ * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
  * @throws ImportRefused that names the columns found and those needed.
  */
-export function recognise(header: readonly string[]): CsvSource {
+export function detectLayout(header: readonly string[]): CsvLayout {
   const positions = new Map<string, number>()
   for (const [index, name] of header.entries()) {
     const key = unwrapped(name).trim().toLowerCase()
@@ -88,8 +87,11 @@ export function recognise(header: readonly string[]): CsvSource {
   }
 }
 
-/** Names of columns that are quoted in an error, and the part of each. */
-const [MAX_NAMES, MAX_NAME] = [30, 40]
+/** How many column names an error quotes. */
+const MAX_NAMES = 30
+
+/** UTF-16 code units of each name. */
+const MAX_NAME = 40
 
 function unknownHeader(header: readonly string[]): string {
   const found = header.slice(0, MAX_NAMES).map((name) => JSON.stringify(name.slice(0, MAX_NAME)))
@@ -98,18 +100,18 @@ function unknownHeader(header: readonly string[]): string {
     ({ name, columns }) =>
       `${columns.map((column) => (typeof column === 'string' ? column : column.join(' or '))).join(', ')} (${name})`,
   )
-  return `the columns found are ${found.join(', ')}${more}; needed are ${needed.join('; or ')}`
+  return `the file has the columns ${found.join(', ')}${more}; it needs ${needed.join('; or ')}`
 }
 
-/** Without the `="…"` that keeps spreadsheets from taking a text for a number. */
+/** Removes the `="…"` that keeps spreadsheets from reading a text as a number. */
 function unwrapped(cell: string): string {
   return /^=".*"$/s.test(cell) ? cell.slice(2, -1) : cell
 }
 
-/** UTF-16 code units. A longer cell is no title or list of names, and its spaces and separators stay as they are. */
+/** UTF-16 code units. A longer cell is not a title or list of names. Its spaces and separators stay as they are. */
 const MAX_NAMES_LENGTH = 16 * 1024
 
-/** With single spaces: these programs leave gaps where a part of a name is missing. */
+/** Makes spaces single. These programs leave gaps where a part of a name is missing. */
 function plain(cell: string): string {
   const text = unwrapped(cell)
   return (text.length > MAX_NAMES_LENGTH ? text : text.replace(/\s+/g, ' ')).trim()
@@ -119,7 +121,7 @@ function names(cell: string, separator: string): string[] {
   return cell.length > MAX_NAMES_LENGTH ? [cell] : cell.split(separator)
 }
 
-/** Several authors as one text, each once. */
+/** Joins authors into one text, each once. */
 function joined(authors: readonly string[]): string {
   return [...new Set(authors.map(plain))].filter((author) => author !== '').join(', ')
 }

@@ -1,15 +1,15 @@
 import { ImportRefused } from './import-report.ts'
 
 /** A row of a CSV file. */
-export interface Row {
+export interface CsvRow {
   /** Where it begins, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Whether a quote in it stands where none may be. */
+  /** Whether a quote is misplaced or not closed. */
   readonly isMalformed: boolean
 }
 
-/** UTF-16 code units that a row may have: twice as many as a book, because there may be columns that are ignored. */
+/** UTF-16 code units that a row may have. That is twice as many as a book, because some columns may be ignored. */
 export const MAX_ROW = 2 * 1024 * 1024
 
 /** More than any program exports. */
@@ -17,16 +17,16 @@ const MAX_CELLS = 1000
 
 const QUOTE = 0x22
 
-/** Where in a field the parser is. */
+/** The parser's position in a field. */
 type State = 'start' | 'plain' | 'quoted' | 'closed'
 
 /**
- * Reads the rows of a CSV file (RFC 4180) that comes in parts. It looks at each part only once, so the time for a file
- * is proportional to its length, whatever it holds. A quote within a field without quotes is an ordinary character.
- * White space after a closing quote does not matter. Empty lines are passed over.
+ * Parses the rows of a CSV file (RFC 4180) that arrives in parts. It reads each part only once, so the time is linear
+ * in the length of the file. A quote within an unquoted field is an ordinary character. White space after a closing
+ * quote is ignored. Empty lines are skipped.
  */
 export class CsvParser {
-  /** Programs that write tabs put no quotes around a field, and do not double those in it. */
+  /** Programs that write tabs do not quote fields, and do not double quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
   readonly #newline: string
@@ -42,7 +42,7 @@ export class CsvParser {
   #state: State = 'start'
   #isMalformed = false
 
-  /** @param header the first line. The others end as it does, and tabs in it mean that tabs separate the fields. */
+  /** @param header the first line. The others end as it does. A tab in it means that tabs separate the fields. */
   constructor(header: string) {
     this.#isTabular = header.includes('\t')
     this.#delimiter = this.#isTabular ? '\t' : ','
@@ -54,7 +54,7 @@ export class CsvParser {
    * @returns the rows that are complete now.
    * @throws ImportRefused for a row that is too long or has too many fields.
    */
-  push(part: string, isEnd: boolean): Row[] {
+  push(part: string, isEnd: boolean): CsvRow[] {
     const all = this.#rest + part
     // It may be half of a line break.
     const isCut = !isEnd && this.#newline === '\r\n' && all.endsWith('\r')
@@ -62,7 +62,7 @@ export class CsvParser {
     const nextDelimiter = finder(text, this.#delimiter)
     const nextNewline = finder(text, this.#newline)
     const nextQuote = this.#isTabular ? () => text.length : finder(text, '"')
-    const rows: Row[] = []
+    const rows: CsvRow[] = []
     let at = 0
     let start = 0
     const endRow = (end: number) => {
@@ -76,7 +76,7 @@ export class CsvParser {
         case 'start': {
           const end = nextNewline(at)
           if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
-            // Most rows are whole and have no quotes. An empty line is none.
+            // Most rows are complete and have no quotes. An empty line is not a row.
             if (end > at) this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
             this.#field = this.#cells.pop() ?? ''
             endRow(end + this.#newline.length)
@@ -132,7 +132,7 @@ export class CsvParser {
       const row = this.#takeRow()
       if (row !== undefined) rows.push(row)
     }
-    if (this.#length > MAX_ROW) throw this.#refusal('is too long; is a quote not closed?')
+    if (this.#length > MAX_ROW) throw this.#refusal('is too long; is a closing quotation mark missing?')
     return rows
   }
 
@@ -144,7 +144,7 @@ export class CsvParser {
   }
 
   /** Ends the row. @returns it, unless it is an empty line. */
-  #takeRow(): Row | undefined {
+  #takeRow(): CsvRow | undefined {
     this.#endField()
     const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
@@ -162,8 +162,8 @@ export class CsvParser {
 }
 
 /**
- * @returns where something stands next in the text, at a position or after it, or else the length of the text. The
- *   positions that are asked for may only rise: so the text is searched once.
+ * @returns a function that finds the next occurrence at or after a position, or else returns the length of the text.
+ * The positions must ascend, so the text is searched only once.
  */
 function finder(text: string, what: string): (from: number) => number {
   let found = -1
@@ -182,7 +182,7 @@ function lineBreaks(text: string, start: number, end: number): number {
   return count
 }
 
-/** A spreadsheet does put quotes around a field. */
+/** Spreadsheets quote fields even with tabs. */
 function unquoted(cell: string): string {
   if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
   const text = cell.slice(1, -1)
@@ -193,7 +193,7 @@ function unquoted(cell: string): string {
   return length === text.length ? parts.map(halved).join('') : cell
 }
 
-/** @param text in which all quotes are doubled. Where there are many, replaceAll() takes 20 times as long. */
+/** @param text in which all quotes are doubled. With many of them, replaceAll() takes 20 times as long. */
 function halved(text: string): string {
   return text.split('""').join('"')
 }

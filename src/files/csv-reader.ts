@@ -1,12 +1,12 @@
-import { CsvParser, MAX_ROW, type Row } from './csv-parser.ts'
+import { CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
 import { decode } from './decode-text.ts'
 import { ImportRefused } from './import-report.ts'
 
 /**
- * The rows of a file of comma or tab separated values, the header first, in the groups in which they arrive.
- * @throws ImportRefused for a row that is too long, as after a quote that is never closed, or has too many fields.
+ * The rows of a file of comma- or tab-separated values, the header first, in groups as they arrive.
+ * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote.
  */
-export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row[], void> {
+export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let start = ''
   for await (const text of decode(bytes)) {

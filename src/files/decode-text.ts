@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ImportRefused } from './import-report.ts'
 
-/** Bytes that are read at once: of the objects made of them fewer outlive a collection of the young ones than of more. */
+/** Bytes that are decoded at once. With small parts, fewer objects survive a collection of the young generation. */
 const PART = 8 * 1024
 
 /**
@@ -19,7 +19,7 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
       decoder = decoderFor(start)
       yield textOf(decoder, start)
     } else yield textOf(decoder, chunk)
-    // What is there already would otherwise be read without letting others have their turn.
+    // Without this, data that is already there would block the event loop.
     await setImmediate()
   }
   if (decoder !== undefined) yield textOf(decoder)
@@ -37,7 +37,7 @@ function textOf(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined })
   } catch (error) {
-    throw new ImportRefused('the file is not in UTF-8; save it in this encoding', { cause: error })
+    throw new ImportRefused('the file is not in UTF-8; save it with that encoding', { cause: error })
   }
 }
 

@@ -1,19 +1,18 @@
-/** What is wrong with a row of a file. */
-export interface RowFault {
+import type { FieldFault } from '../catalogue/book.ts'
+
+/** A fault of a row of a file. */
+export interface RowFault extends FieldFault {
   /** Where the row begins, from 1. */
   readonly line: number
-  /** The field of the book, or null if it is the row as a whole. */
-  readonly field: 'title' | 'author' | 'year' | null
-  readonly reason: string
 }
 
-/** Faults that are kept; the others are only counted. */
+/** Faults that are kept. Others are only counted. */
 export const MAX_FAULTS = 100
 
-/** Rows with faults after which no more of a file is read. */
+/** Reading stops after this many faulty rows. */
 export const MAX_FAULTY = 10_000
 
-/** What was found in a file: to be read when all of it has been read. */
+/** Findings about a file, complete once all of it has been read. */
 export class ImportReport {
   /** Rows that should be books, good and bad. */
   rows = 0
@@ -23,7 +22,7 @@ export class ImportReport {
   readonly faults: RowFault[] = []
   /** Books of a foreign file whose year is unknown. They get the year 0. */
   withoutYear = 0
-  /** Whose file it is. */
+  /** The program that wrote the file. */
   source = ''
 
   add(fault: RowFault): void {
@@ -40,7 +39,7 @@ export class ImportReport {
   }
 }
 
-/** Thrown when a file has anything wrong; nothing of it is stored then. The message is one line, for its user. */
+/** The file has a fault, and nothing of it is stored. The message is one line, for the user. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
 }

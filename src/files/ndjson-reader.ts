@@ -8,31 +8,48 @@ export interface Line {
   readonly text: string
 }
 
-/** UTF-16 code units that a line may have: the longest book, and the id that is in an export. */
+/** UTF-16 code units that a line may have: the longest book, and the id of an export. */
 const MAX_LINE = MAX_BOOK_SIZE + 1024
 
 /**
- * The lines of a file that are not blank, in the groups in which they arrive.
- * @throws ImportRefused for one that is too long.
+ * The non-blank lines of a file, in groups as they arrive.
+ * @throws ImportRefused for a line that is too long.
  */
 export async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[], void> {
-  let number = 1
-  let rest = ''
-  for await (const text of decode(bytes)) {
+  const splitter = new LineSplitter()
+  for await (const text of decode(bytes)) yield splitter.push(text)
+  yield splitter.end()
+}
+
+/** Separate from the generator, whose variables would keep a long line while it waits. */
+class LineSplitter {
+  #number = 1
+  #rest = ''
+
+  push(text: string): Line[] {
     const group: Line[] = []
     let start = 0
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-      const line = rest + text.slice(start, end)
-      if (!isBlank(line)) group.push({ line: number, text: line })
-      rest = ''
+      this.#rest += text.slice(start, end)
+      this.#endLine(group)
       start = end + 1
-      number++
     }
-    yield group
-    rest += text.slice(start)
-    if (rest.length > MAX_LINE) throw new ImportRefused(`line ${number}: is too long`)
+    this.#rest += text.slice(start)
+    if (this.#rest.length > MAX_LINE) throw new ImportRefused(`line ${this.#number} is too long`)
+    return group
   }
-  if (!isBlank(rest)) yield [{ line: number, text: rest }]
+
+  end(): Line[] {
+    const group: Line[] = []
+    this.#endLine(group)
+    return group
+  }
+
+  #endLine(group: Line[]): void {
+    if (!isBlank(this.#rest)) group.push({ line: this.#number, text: this.#rest })
+    this.#rest = ''
+    this.#number++
+  }
 }
 
 const isBlank = (text: string) => !/[^ \t\r]/.test(text)

@@ -1,32 +1,67 @@
-import { setImmediate } from 'node:timers/promises'
-import type { NewBook } from '../catalogue/book.ts'
-import { bookOf, type FieldFault, isFault } from '../transfer/fields.ts'
-import { type CsvSource, recognise } from './csv-layouts.ts'
-import type { Row } from './csv-parser.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type FieldFault, isFault, type NewBook, textLength, validateBook } from '../catalogue/book.ts'
+import { collectGarbage } from './collect-garbage.ts'
+import { type CsvLayout, detectLayout } from './csv-layouts.ts'
+import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import type { Format } from './formats.ts'
 import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
-/** How long rows are read before others have their turn, in milliseconds; and after how many the clock is looked at. */
-const [TURN, ROWS] = [5, 16]
+/** How long rows are read before others have their turn, in milliseconds. */
+const TURN_TIME = 5
 
-/** UTF-16 code units that a line may have outside its texts, where each can become an object of its own. */
+/** The clock is read once for this many rows. */
+const CLOCK_INTERVAL = 16
+
+/** UTF-16 code units of the texts of a long book. */
+const LONG = 64 * 1024
+
+/** UTF-16 code units of long books between two garbage collections. */
+const MANY_LONG = 4 * 1024 * 1024
+
+/** Garbage is collected after files of more than this many bytes. */
+const LARGE_FILE = 8 * 1024 * 1024
+
+/** UTF-16 code units that a line may have outside its texts. Each can become an object. */
 const MAX_STRUCTURE = 16 * 1024
 
 /**
- * The books of a file, in groups of bounded size. After the first bad row no more of them come, but the report is
- * completed, up to a number of bad rows.
- * @throws ImportRefused at the end, if a row is bad; or at once, for a file that cannot be read at all.
+ * The books of a file, in groups of bounded size. A group is emptied when the next one is requested. After the first
+ * bad row no more groups come. The report goes on, up to MAX_FAULTY bad rows.
+ * @throws ImportRefused at the end if a row is bad, or at once if the file cannot be read at all.
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
   format: Format,
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
-  const groups = format === 'csv' ? fromCsv(bytes, report) : fromNdjson(bytes, report)
-  for await (const group of groups) {
-    if (report.faulty === 0 && group.length > 0) yield group
+  let size = 0
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of bytes) {
+      size += chunk.length
+      yield chunk
+    }
+  }
+  const groups = format === 'csv' ? fromCsv(counted(), report) : fromNdjson(counted(), report)
+  let collectable = 0
+  try {
+    for await (const group of groups) {
+      // The other books of a group came in the same small part of the file.
+      const first = group[0]
+      const length = first === undefined ? 0 : textLength(first)
+      if (report.faulty === 0 && group.length > 0) yield group
+      // Otherwise long texts would stay until the next group, and become old.
+      group.length = 0
+      if (length < LONG) continue
+      collectable += length
+      if (collectable < MANY_LONG) continue
+      collectGarbage()
+      collectable = 0
+    }
+  } finally {
+    // An idle process would keep the garbage of a large file.
+    if (size > LARGE_FILE) collectGarbage()
   }
   if (report.faulty > 0) throw new ImportRefused(report.summary)
 }
@@ -35,35 +70,40 @@ async function* fromCsv(
   bytes: AsyncIterable<Uint8Array>,
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
-  let source: CsvSource | undefined
+  let source: CsvLayout | undefined
   let width = 0
-  const read = (row: Row) => bookOfRow(row, source as CsvSource, width, report)
+  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report)
   for await (const rows of csvRows(bytes)) {
     const header = source === undefined ? rows.shift() : undefined
     if (header !== undefined) {
-      source = recognise(header.cells)
+      source = detectLayout(header.cells)
       width = header.cells.length
       report.source = source.name
     }
     yield await collect(rows, read, report)
   }
-  if (source === undefined) throw new ImportRefused('the file is empty: not even a line with the columns')
+  if (source === undefined)
+    throw new ImportRefused('the file is empty; it needs a first line with the column names')
 }
 
 function bookOfRow(
-  { cells, isMalformed }: Row,
-  source: CsvSource,
+  { cells, isMalformed }: CsvRow,
+  source: CsvLayout,
   width: number,
   report: ImportReport,
 ): NewBook | FieldFault {
-  if (isMalformed) return { field: null, reason: 'a quote stands where none may be, or is not closed' }
+  if (isMalformed)
+    return { field: null, reason: 'has a quotation mark in the wrong place, or one that is not closed' }
   if (cells.length !== width) {
-    return { field: null, reason: `has ${cells.length} fields, and the first line has ${width}` }
+    return {
+      field: null,
+      reason: `the number of fields is ${cells.length}, not ${width} as in the first line`,
+    }
   }
   const values = source.read(cells)
-  if (values.year !== undefined || !source.mayLackYear) return bookOf(values)
+  if (values.year !== undefined || !source.mayLackYear) return validateBook(values)
   report.withoutYear++
-  return bookOf({ ...values, year: 0 })
+  return validateBook({ ...values, year: 0 })
 }
 
 async function* fromNdjson(
@@ -75,22 +115,21 @@ async function* fromNdjson(
 }
 
 function bookOfLine({ text }: Line): NewBook | FieldFault {
-  // Nothing else that is no object is parsed: errors, and deep nesting, take long.
-  if (!text.trimStart().startsWith('{')) return { field: null, reason: 'is no JSON object' }
+  // Only objects are parsed, because errors and deep nesting take long.
+  if (!text.trimStart().startsWith('{')) return { field: null, reason: 'is not a JSON object' }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
-    return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its texts` }
+    return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: 'is no JSON' }
+    return { field: null, reason: 'is not JSON' }
   }
-  const { title, author, year } = value as Record<string, unknown>
-  return bookOf({ title, author, year })
+  return validateBook(value as Record<string, unknown>)
 }
 
-/** How many characters of a JSON text are outside its strings, their quotes included. */
+/** The number of characters of a JSON text outside its strings. Quotes count. */
 function structureOf(text: string): number {
   let count = 0
   let isWithin = false
@@ -106,19 +145,19 @@ function structureOf(text: string): number {
 }
 
 /**
- * Checks rows, counts them, and notes what is wrong with the bad ones.
- * @throws ImportRefused when there are too many of these.
+ * Validates and counts rows, and reports the bad ones. Empties their group.
+ * @throws ImportRefused when too many rows are bad.
  */
 async function collect<Each extends { readonly line: number }>(
-  rows: readonly Each[],
+  rows: Each[],
   read: (row: Each) => NewBook | FieldFault,
   report: ImportReport,
 ): Promise<NewBook[]> {
   const books: NewBook[] = []
   let begin = performance.now()
   for (const [index, row] of rows.entries()) {
-    if (index % ROWS === 0 && performance.now() - begin > TURN) {
-      await setImmediate()
+    if (index % CLOCK_INTERVAL === 0 && performance.now() - begin > TURN_TIME) {
+      await nextTurn()
       begin = performance.now()
     }
     const result = read(row)
@@ -129,5 +168,6 @@ async function collect<Each extends { readonly line: number }>(
       if (report.faulty === MAX_FAULTY) throw new ImportRefused(report.summary)
     }
   }
+  rows.length = 0
   return books
 }

@@ -1,31 +1,31 @@
-import type { Book } from '../catalogue/book.ts'
-import { COLUMNS, CRLF, csvLines, linesIn } from '../catalogue/csv-line.ts'
+import { type Book, COLUMNS } from '../catalogue/book.ts'
+import { CRLF, csvLines, linesIn } from '../catalogue/csv-line.ts'
 import type { Format } from './formats.ts'
 
 /** How pages of books become one text. */
 export interface Framing {
-  /** Before the first page, between two, and after the last; without a page, `head` and `tail` are all. */
+  /** Texts before, between and after the pages. Without a page, `head` and `tail` are all. */
   readonly head: string
   readonly between: string
   readonly tail: string
-  /** @param page as Store.list makes them: the JSON text of books, separated by commas. */
-  of(page: string): string
+  /** @param page as Store.list gives it: JSON text of books, separated by commas. */
+  render(page: string): string
 }
 
-/** Stands in a page between two books, and nowhere else: within a string the quote would be escaped (RFC 8259 §7). */
+/** Occurs in a page only between two books. Within a string the quote would be escaped (RFC 8259 §7). */
 const BETWEEN = '},{"id":'
 
-/** Those of the formats for files. */
+/** The framings of the file formats. */
 export const framings: Readonly<Record<Format, Framing>> = {
-  csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', of: csvOf },
-  ndjson: { head: '', between: '', tail: '', of: ndjsonOf },
+  csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', render: csvOf },
+  ndjson: { head: '', between: '', tail: '', render: ndjsonOf },
 }
 
-/** The list of all books in the formats for files: which of its pages become the text, and how. */
+/** How the list of all books becomes a file of each format. */
 export const wholeLists: Readonly<
   Record<Format, { readonly pages: 'json' | 'csv'; readonly framing: Framing; booksIn(page: string): number }>
 > = {
-  csv: { pages: 'csv', framing: { ...framings.csv, of: (page) => page }, booksIn: linesIn },
+  csv: { pages: 'csv', framing: { ...framings.csv, render: (page) => page }, booksIn: linesIn },
   ndjson: { pages: 'json', framing: framings.ndjson, booksIn: (page) => page.split(BETWEEN).length },
 }
 

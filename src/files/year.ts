@@ -1,9 +1,7 @@
-import { parseYear } from '../transfer/fields.ts'
-
 const BC = String.raw`b(?:\.\s?)?c(?:\.?\s?e)?`
 const YEAR_BC = new RegExp(String.raw`^(\d+)\s?${BC}\.?$`, 'i')
 
-/** Finds dates that may be before our era. They have BC, a dash at the start, or a dash that is a sign and no hyphen. */
+/** Matches dates that may be before our era. They have BC, a dash at the start, or a dash as a sign, not a hyphen. */
 const BEFORE_OUR_ERA = new RegExp(
   String.raw`(?<!\p{L})${BC}(?!\p{L})|^[^\p{L}\p{N}]*[\p{Pd}−]|[^\p{L}\p{N}][\p{Pd}−]\d`,
   'iu',
@@ -12,7 +10,12 @@ const BEFORE_OUR_ERA = new RegExp(
 /** The time of day after an ISO 8601 date. Its offset from UTC may have four digits too. */
 const TIME = /(?<=^\d{4}-\d\d-\d\d)(?:T| (?=\d\d:))[\d:.,]+ ?(?:Z|[-+][\d:]+)?$/i
 
-/** UTF-16 code units. A longer text is no date. */
+/** @returns NaN for anything but a whole number in decimal digits; spaces around it do not matter. */
+export function parseYear(text: string): number {
+  return /^\s*[-+]?\d+\s*$/.test(text) ? Number(text) : Number.NaN
+}
+
+/** UTF-16 code units. A longer text is not a date. */
 const MAX_DATE_LENGTH = 1000
 
 /**

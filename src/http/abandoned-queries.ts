@@ -1,6 +1,6 @@
 /**
- * Whether an error only tells that a query was given up, because the client is gone who asked.
- * @param request whose signal gave it up.
+ * Whether an error only says that a query was given up because its client has gone.
+ * @param request the request of that client. Its signal gave the query up.
  */
 export function isAbandoned(error: unknown, { signal }: { readonly signal: AbortSignal }): boolean {
   return signal.aborted && error === signal.reason

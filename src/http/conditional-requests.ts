@@ -1,41 +1,72 @@
 import { hash } from 'node:crypto'
-import type { Book } from '../catalogue/book.ts'
+import { type Book, fieldValues } from '../catalogue/book.ts'
+import { type Store, StoreUnavailable } from '../catalogue/store.ts'
+import { failure } from './envelope.ts'
 
-/** The header fields that make a request conditional (RFC 9110 §13.1); those with dates do not, for books have none. */
-export interface Conditions {
+/** The header fields that make a request conditional (RFC 9110 §13.1). Those with dates are ignored: books have none. */
+export interface Preconditions {
   readonly 'if-match'?: string | undefined
   readonly 'if-none-match'?: string | undefined
 }
 
-/** A member of a list, which may be empty (RFC 9110 §5.6.1.2), with an entity tag (§8.8.3): its weakness, its text. */
+/** An attempt fails when others have changed the book in the meantime. */
+const ATTEMPTS = 10
+
+/** A member of a list: an entity tag (RFC 9110 §8.8.3) in two groups, its weakness and its text, or nothing (§5.6.1.2). */
 const MEMBER = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
-/** The strong entity tag of a book (RFC 9110 §8.8.3): the same for the same fields, on every engine and instance. */
-export function entityTag({ title, author, year }: Book): string {
-  return `"${hash('sha256', `${title}\0${author}\0${year}`, 'base64url')}"`
+/** The strong entity tag of a book (RFC 9110 §8.8.3). The same fields have the same tag on every engine and instance. */
+export function entityTag(book: Book): string {
+  return `"${hash('sha256', fieldValues(book).join('\0'), 'base64url')}"`
 }
 
-/** Whether the conditions can fail for a book that exists. One that does not is answered with 404 before. */
-export function hasConditions(conditions: Conditions): boolean {
-  const ifMatch = conditions['if-match']
-  return (ifMatch !== undefined && ifMatch !== '*') || conditions['if-none-match'] !== undefined
+/** Whether the preconditions can fail for a book that exists. A book that does not exist is answered with 404 before. */
+export function hasPreconditions(preconditions: Preconditions): boolean {
+  const { 'if-match': match, 'if-none-match': noneMatch } = preconditions
+  return (match !== undefined && match !== '*') || noneMatch !== undefined
 }
 
 /** Whether If-Match lets the request pass, by strong comparison (RFC 9110 §13.1.1). */
-export function ifMatch(conditions: Conditions, tag: string): boolean {
-  const list = conditions['if-match']
+export function ifMatch(preconditions: Preconditions, tag: string): boolean {
+  const list = preconditions['if-match']
   return list === undefined || includes(list, tag, 'strong')
 }
 
 /** Whether If-None-Match lets the request pass, by weak comparison (RFC 9110 §13.1.2). */
-export function ifNoneMatch(conditions: Conditions, tag: string): boolean {
-  const list = conditions['if-none-match']
+export function ifNoneMatch(preconditions: Preconditions, tag: string): boolean {
+  const list = preconditions['if-none-match']
   return list === undefined || !includes(list, tag, 'weak')
 }
 
 /**
- * @param list of one header field, or of several that were joined with commas; one that is malformed includes nothing.
- * @param tag a strong one.
+ * Writes if the preconditions of the request hold (RFC 9110 §13.2). It compares and swaps: the preconditions are
+ * checked against the stored book, and the write happens only if the book has not changed since.
+ * @param write writes only if the book is as expected. It returns undefined or false if it did not write.
+ * @returns the result of the write, or undefined if there is no such book.
+ * @throws failure.preconditionFailed
+ * @throws StoreUnavailable when others have changed the book every time.
+ */
+export async function conditionalWrite<Result>(
+  store: Pick<Store, 'find'>,
+  id: number,
+  preconditions: Preconditions,
+  write: (expected?: Book) => Promise<Result>,
+): Promise<Result | undefined> {
+  if (!hasPreconditions(preconditions)) return write()
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const book = await store.find(id)
+    if (book === undefined) return undefined
+    const tag = entityTag(book)
+    if (!ifMatch(preconditions, tag) || !ifNoneMatch(preconditions, tag)) throw failure.preconditionFailed
+    const result = await write(book)
+    if (result) return result
+  }
+  throw new StoreUnavailable(`others have changed the book ${ATTEMPTS} times between reading and writing it`)
+}
+
+/**
+ * @param list the value of a header field, or of several joined with commas. A malformed list includes nothing.
+ * @param tag a strong entity tag.
  */
 function includes(list: string, tag: string, comparison: 'strong' | 'weak'): boolean {
   if (list === '*') return true

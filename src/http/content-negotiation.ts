@@ -1,7 +1,8 @@
 /**
  * Chooses how to answer a request (RFC 9110 §12.5.1).
- * @param accept the Accept header field, if there is one.
- * @param offered media types without parameters, the best first, which also answers what accepts none of them.
+ * @param accept the value of the Accept header field, if there is one.
+ * @param offered media types without parameters, the preferred one first.
+ * @returns the type that the client likes best, or the preferred one if it accepts none.
  */
 export function negotiate<Type extends string>(
   accept: string | undefined,
@@ -10,29 +11,33 @@ export function negotiate<Type extends string>(
   const [best] = offered
   if (accept === undefined) return best
   const ranges = accept.split(',').map(parseRange)
-  let [chosen, highest] = [best, 0]
+  let chosen = best
+  let highest = 0
   for (const type of offered) {
     const quality = qualityOf(type, ranges)
-    if (quality > highest) [chosen, highest] = [type, quality]
+    if (quality > highest) {
+      chosen = type
+      highest = quality
+    }
   }
   return chosen
 }
 
-interface Range {
+interface MediaRange {
   readonly type: string
   readonly quality: number
 }
 
-/** Of the parameters only the weight matters (§12.4.2); one that is malformed makes the range count for nothing. */
-function parseRange(text: string): Range {
+/** Only the weight of the parameters matters (§12.4.2). With a malformed one the range has the quality 0. */
+function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
   if (weight === undefined) return { type, quality: 1 }
   return { type, quality: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0 }
 }
 
-/** That of the most specific range. */
-function qualityOf(type: string, ranges: readonly Range[]): number {
+/** The quality that the most specific range gives the type. */
+function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   for (const range of [type, type.replace(/\/.*/, '/*'), '*/*']) {
     const found = ranges.find((each) => each.type === range)
     if (found !== undefined) return found.quality

@@ -1,10 +1,10 @@
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Seconds for which a browser may remember what it was allowed. */
+/** How long a browser may remember the answer to a preflight request, in seconds. */
 const CACHE_TIME = 600
 
-/** Lets the pages of these origins call the service; `*` stands for all. */
+/** Lets pages of these origins call the service. `*` stands for all origins. */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   const isForAll = origins.includes('*')
   await app.register(cors, {
@@ -24,18 +24,18 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
 }
 
 /**
- * Whether a page of another origin, which is not among those allowed, made the browser send this. A browser sends such
- * a request although the page may not read the answer. Programs other than browsers send neither header.
+ * Whether the request comes from a page of another origin that is not allowed. A browser sends such a request although
+ * the page may not read the answer. Programs other than browsers send neither of the two header fields.
  */
 export function isFromForeignPage({ headers, host }: FastifyRequest, allowed: readonly string[]): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && isListed(allowed, origin)) return false
-  // Browsers send it over HTTPS and to this machine. No page can change it, and no proxy does.
+  // Browsers send Sec-Fetch-Site over HTTPS and to localhost. No page can change it, and no proxy does.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   return origin !== undefined && !isOriginOf(host, origin)
 }
 
-/** Whatever the scheme, because a proxy may have added TLS. The origin `null` is that of no host. */
+/** Compares without the scheme, because a proxy may have added TLS. No host has the origin `null`. */
 function isOriginOf(host: string, origin: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: originHost } = new URL(origin)

@@ -1,17 +1,17 @@
 import { objectSchema, type Schema } from '../catalogue/json-schema.ts'
 
-/** A status and the message that goes with it: one row of the contract's tables (§4, §7). */
-export interface Answer {
+/** A status and the message that goes with it: a row of the contract's tables (§4, §7). */
+export interface StatusLine {
   readonly status: number
   readonly message: string
 }
 
 /** The body of every response (§2). */
-export interface Envelope<Data> extends Answer {
+export interface Envelope<Data> extends StatusLine {
   readonly data: Data
 }
 
-/** The answers to requests that succeed, with `data` as each endpoint says. */
+/** The answers to requests that succeed. Each endpoint says what their `data` is. */
 export const success = {
   tokenGenerated: { status: 200, message: 'Token generated successfully' },
   bookCreated: { status: 201, message: 'Book created successfully' },
@@ -23,10 +23,10 @@ export const success = {
   booksImported: { status: 200, message: 'Books imported successfully' },
   alive: { status: 200, message: 'Alive' },
   ready: { status: 200, message: 'Ready' },
-} as const satisfies Record<string, Answer>
+} as const satisfies Record<string, StatusLine>
 
-/** Thrown to answer a request with an error. Carries nothing of the cause, so one instance serves every request. */
-export class Failure extends Error implements Answer {
+/** Thrown to answer a request with an error. It says nothing about the cause, so one instance serves every request. */
+export class Failure extends Error implements StatusLine {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -38,7 +38,7 @@ export class Failure extends Error implements Answer {
   }
 }
 
-/** The answers to requests that fail; `data` is null in all of them (§7). */
+/** The answers to requests that fail. Their `data` is null (§7). */
 export const failure = {
   // The contract's own.
   invalidPayload: new Failure(400, 'Invalid request payload'),
@@ -50,7 +50,7 @@ export const failure = {
   tokenNotGenerated: new Failure(500, 'Could not generate token'),
   // Where the contract is silent (docs/decisions.md).
   badRequest: new Failure(400, 'Bad request'),
-  /** What is answered goes on with a colon and the reason. */
+  /** The message of the answer goes on with a colon and the reason. */
   importRefused: new Failure(400, 'Import refused'),
   invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
   crossOrigin: new Failure(403, 'Cross-origin request refused'),
@@ -66,14 +66,17 @@ export const failure = {
   unavailable: new Failure(503, 'Service unavailable'),
 } as const satisfies Record<string, Failure>
 
+/** Header fields of every answer. The web page has a Cache-Control of its own. */
+export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
 /** Wraps an answer and its data in the envelope. */
-export function envelope<Data>({ status, message }: Answer, data: Data): Envelope<Data> {
+export function envelope<Data>({ status, message }: StatusLine, data: Data): Envelope<Data> {
   return { status, message, data }
 }
 
-/** The schema of an envelope that answers with one status, any of these messages, and data such as the example. */
+/** The schema of an envelope with one status, any of these messages, and data like the example. */
 export function envelopeSchema(
-  answers: readonly [Answer, ...Answer[]],
+  answers: readonly [StatusLine, ...StatusLine[]],
   data: Schema,
   exampleData: unknown,
 ): Schema {

@@ -1,21 +1,22 @@
 import type { Server } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
-import { OperatorError } from '../cli/command.ts'
+import { OperatorError } from '../errors.ts'
 
 /** Where to listen. */
 export interface Address {
   /** Undefined for every address of this machine. */
   readonly host: string | undefined
-  /** 0 for a free one. */
+  /** 0 for any free port. */
   readonly port: number
-  /** The setting that the port is from, for messages. */
+  /** The name of the setting that the port is from, for messages. */
   readonly setting: string
 }
 
 /**
- * Node's own listen, because without a host it takes IPv6 and IPv4, or IPv4 alone where there is no IPv6.
- * @returns the URL under which the server can be reached from this machine.
- * @throws OperatorError if the address cannot be had.
+ * Calls Node's own `listen` instead of Fastify's. Without a host it listens on IPv6 and IPv4, or on IPv4 alone if there
+ * is no IPv6.
+ * @returns the URL at which this machine reaches the server.
+ * @throws OperatorError if the server cannot listen on the address.
  */
 export async function listen(server: Server, address: Address): Promise<string> {
   const { host, port } = address

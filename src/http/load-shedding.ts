@@ -2,17 +2,23 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import { failure } from './envelope.ts'
 
-/** Mean delay of the event loop that is too much, how often it is taken, and how finely it is measured; milliseconds. */
-const [DELAY, INTERVAL, RESOLUTION] = [500, 500, 10]
+/** From this mean delay of the event loop on, requests are refused; milliseconds. */
+const MAX_DELAY = 500
+
+/** How often the mean delay is taken, in milliseconds. */
+const INTERVAL = 500
+
+/** How finely the delay is measured, in milliseconds. */
+const RESOLUTION = 10
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route is served however late the event loop is. */
+    /** Whether the route is served even while the event loop is late. */
     alwaysServed?: boolean
   }
 }
 
-/** Turns requests away while the process cannot keep up, rather than answering all of them too late. */
+/** Refuses requests while the process cannot keep up. Otherwise it would answer all of them too late. */
 export function refuseOverload(app: FastifyInstance): void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
   let isLate = false
@@ -21,13 +27,13 @@ export function refuseOverload(app: FastifyInstance): void {
     delays.enable()
     let isFirst = true
     timer = setInterval(() => {
-      // What starting took, as opening a database file, is no overload, and is in the first sample.
-      isLate = !isFirst && meanDelay() > DELAY
+      // The first sample includes the start, which may take long without any overload.
+      isLate = !isFirst && meanDelay() > MAX_DELAY
       isFirst = false
       delays.reset()
     }, INTERVAL).unref()
   })
-  // Without a single measurement the event loop has not turned at all.
+  // If there is no measurement, the event loop has not turned at all.
   const meanDelay = () => (delays.count === 0 ? Number.POSITIVE_INFINITY : delays.mean / 1e6 - RESOLUTION)
   app.addHook('onClose', async () => {
     clearInterval(timer)

@@ -6,9 +6,9 @@ import type { FastifyInstance } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
 import { BookId } from '../catalogue/book.ts'
 import { objectSchema } from '../catalogue/json-schema.ts'
-import { ConditionFields, namedSchemas } from './routes/endpoint-schema.ts'
+import { PreconditionFields } from './routes/endpoint-schema.ts'
 
-/** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
+/** The page loads and calls only the service itself, and cannot be put into a frame. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,9 +22,8 @@ const CONTENT_SECURITY_POLICY = [
 
 const WEB = join(import.meta.dirname, '../../web')
 
-/** Serves the OpenAPI document of all routes registered after it, and a page where a person can try them. */
+/** Serves the OpenAPI document of all routes that are registered after it, and a page where a person can try them. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
-  for (const schema of namedSchemas) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -49,12 +48,12 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       security: [{ token: [] }],
     },
     refResolver: { buildLocalReference: ({ $id }, _baseUri, _fragment, i) => String($id ?? `schema-${i}`) },
-    // Ids and conditions are checked by the endpoint (404, 412), not by the route's schema (400): described here only.
+    // The endpoint checks ids and preconditions (404, 412), not the route's schema (400). Here they are only described.
     transform: ({ schema: { describedOnly, ...schema }, url }) => ({
       schema: {
         ...schema,
         ...describedOnly,
-        ...(url.endsWith('/:id') && { params: objectSchema({ id: BookId }), headers: ConditionFields }),
+        ...(url.endsWith('/:id') && { params: objectSchema({ id: BookId }), headers: PreconditionFields }),
       },
       url,
     }),
@@ -80,7 +79,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Runs in the page: a successful log-in authorises the calls after it. */
+/** Runs in the page. After a successful login, further calls have its token. */
 function useTokenOfLogin<Response>(response: Response): Response {
   const { url, ok, obj } = response as { url: string; ok: boolean; obj?: { data: { token: string } } }
   if (ok && obj && new URL(url).pathname.endsWith('/token')) ui.preauthorizeApiKey('token', obj.data.token)

@@ -8,29 +8,29 @@ import {
 } from '../catalogue/query.ts'
 import type { Store } from '../catalogue/store.ts'
 
-/** Bytes of the HMAC that are kept: it cannot be guessed (RFC 2104 §5). */
+/** How many bytes of the HMAC are kept: too many to guess (RFC 2104 §5). */
 const SIGNATURE_LENGTH = 16
 
-/** Bytes that a text may have in a cursor, as JSON. Proxies refuse long headers: nginx an answer with 4 KiB of them. */
+/** The longest text in a cursor, in bytes of JSON. Proxies refuse long headers: nginx those of an answer from 4 KiB. */
 const MAX_TEXT = 128
 
 /** The last code point in every order. */
 const HIGHEST = '\u{10FFFF}'
 
-/** A text that is too long for a cursor: its beginning and its digest. */
+/** Stands for a text that is too long for a cursor. */
 type CutText = readonly [beginning: string, digest: string]
 
-/** A position as a cursor tells it. */
+/** A position as it is in a cursor. */
 export type Place = readonly (Position[number] | CutText)[]
 
 /**
- * Positions in an order as clients get them: opaque text, signed with the secret that the instances share, so that
- * a cursor is accepted only as it was given out, and only for the order that it was made for.
+ * Writes and reads cursors: positions in an order, as opaque text for clients. Cursors are signed with the secret that
+ * all instances share. So a cursor is accepted only unchanged, and only for the order that it was made for.
  */
 export class Cursors {
   readonly #key: ReturnType<typeof createSecretKey>
 
-  /** @param secret its UTF-8 bytes are the HMAC key, of any length but zero. */
+  /** @param secret the HMAC key, in UTF-8; not empty. */
   constructor(secret: string) {
     this.#key = createSecretKey(secret, 'utf8')
   }
@@ -40,10 +40,10 @@ export class Cursors {
     return Buffer.concat([this.#sign(content, query), content]).toString('base64url')
   }
 
-  /** @returns undefined for anything but a cursor that was written for the same order. */
+  /** @returns undefined if the text is no cursor that was written for the same order. */
   read(cursor: string, query: BookQuery): Place | undefined {
     const bytes = Buffer.from(cursor, 'base64url')
-    // Decoders are lenient: only the one spelling that was given out is accepted.
+    // The decoder is lenient, but only the spelling that was given out is accepted.
     if (bytes.length < SIGNATURE_LENGTH || bytes.toString('base64url') !== cursor) return undefined
     const content = bytes.subarray(SIGNATURE_LENGTH)
     if (!timingSafeEqual(bytes.subarray(0, SIGNATURE_LENGTH), this.#sign(content, query))) return undefined
@@ -51,7 +51,7 @@ export class Cursors {
   }
 
   #sign(content: Buffer, { order, filter }: BookQuery): Buffer {
-    // By relevance, a position means something for these words only.
+    // In the order of relevance, a position depends on the words.
     const meaning = order === 'relevance' ? [order, filter.words] : order
     const hmac = createHmac('sha256', this.#key)
       .update(`cursor ${JSON.stringify(meaning)}\n`)
@@ -62,8 +62,8 @@ export class Cursors {
 
 /**
  * Finds the position of a place. A text that was cut is read from its book. If the book has been changed or deleted,
- * the position is before all books whose text begins so: some of them come again, but none is left out.
- * @throws what Store.find throws
+ * the position is before all books whose text has the same beginning: some books are repeated, but none is left out.
+ * @throws what Store.find throws.
  */
 export async function positionAt(
   store: Pick<Store, 'find'>,
@@ -88,7 +88,8 @@ function isCut(value: Place[number]): value is CutText {
 
 function cut(value: Position[number]): Place[number] {
   if (typeof value === 'number' || jsonLength(value) <= MAX_TEXT) return value
-  let [beginning, length] = ['', 0]
+  let beginning = ''
+  let length = 0
   for (const character of value) {
     length += jsonLength(character)
     if (length > MAX_TEXT) break

@@ -1,54 +1,54 @@
+import type { FastifyRequest } from 'fastify'
+import type { ObjectSchema, Schema } from '../catalogue/json-schema.ts'
 import { failure } from './envelope.ts'
 
-/** @returns what comes after the first `?` of a request target; an empty text if there is none. */
+/** @returns what comes after the first `?` of a request target, or an empty text if there is none. */
 export function queryStringOf(target: string): string {
   const start = target.indexOf('?')
   return start === -1 ? '' : target.slice(start + 1)
 }
 
-/** Parameters as they were sent, decoded. */
-export type Parameters<Name extends string> = { [Each in Name]?: string }
+/** The values of query parameters, by name. */
+type QueryParameters = Record<string, string | number | boolean>
 
 /**
- * Reads a query string as forms write it: `+` is a space. An empty one has no parameters.
- * @param known the parameters that there may be, by their names.
- * @throws failure.invalidQueryParameter for anything else, for a parameter that is given twice, and for what is
- *   malformed.
+ * Reads the query string of a request as forms write it: `+` is a space.
+ * @param schema documents the parameters, and decides which values they may have.
+ * @throws failure.invalidQueryParameter for a parameter that is unknown, given twice, malformed or against the schema.
  */
-export function parseQueryString<Name extends string>(
-  queryString: string,
-  known: Readonly<Record<Name, unknown>>,
-): Parameters<Name> {
-  const isKnown = (name: string): name is Name => Object.hasOwn(known, name)
-  const parameters: Parameters<Name> = {}
-  if (queryString === '') return parameters
-  for (const part of queryString.split('&')) {
-    const [, name = '', value = ''] = valid(/^([^=]*)=(.*)$/.exec(part) ?? undefined).map(decode)
-    if (!isKnown(name) || name in parameters) throw failure.invalidQueryParameter
-    parameters[name] = value
+export function readQueryParameters<Values>(request: FastifyRequest, schema: ObjectSchema<Values>): Values {
+  const known: Readonly<Record<string, Schema>> = schema.properties
+  const parameters: QueryParameters = {}
+  const queryString = queryStringOf(request.originalUrl)
+  for (const part of queryString === '' ? [] : queryString.split('&')) {
+    const [, name = '', text = ''] = orInvalid(/^([^=]*)=(.*)$/.exec(part) ?? undefined).map(decode)
+    if (!Object.hasOwn(known, name) || Object.hasOwn(parameters, name)) throw failure.invalidQueryParameter
+    parameters[name] = convert(text, known[name]?.type)
   }
-  return parameters
-}
-
-/** @throws failure.invalidQueryParameter */
-export function parseBoolean(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw failure.invalidQueryParameter
-  return text === 'true'
+  if (!request.validateInput(parameters, schema)) throw failure.invalidQueryParameter
+  return parameters as Values
 }
 
 /** @throws failure.invalidQueryParameter when there is no value. */
-export function valid<Value>(value: Value | undefined): Value {
+export function orInvalid<Value>(value: Value | undefined): Value {
   if (value === undefined) throw failure.invalidQueryParameter
   return value
 }
 
-/** @throws failure.invalidQueryParameter for what is not UTF-8, or has a NUL, which is in no book (§2). */
+/** @returns the value, or the text itself if it is not of the type. The schema refuses the text then. */
+function convert(text: string, type: Schema['type']): string | number | boolean {
+  if (type === 'integer' && /^(?:0|-?[1-9][0-9]*)$/.test(text)) return Number(text)
+  if (type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
+  return text
+}
+
+/** @throws failure.invalidQueryParameter if the text is not UTF-8 or has a NUL, which no book has (§2). */
 function decode(text: string): string {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     if (!decoded.includes('\0')) return decoded
   } catch {
-    // Answered as below.
+    // It is no UTF-8.
   }
   throw failure.invalidQueryParameter
 }

@@ -1,4 +1,4 @@
-/** Tells that an answer is of an index that the last writes are not in yet. */
+/** Says that the index, and so the answer, may lack the last writes. */
 const NAME = 'X-Search-Index'
 
 /** For the OpenAPI document. */

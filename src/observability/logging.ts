@@ -1,6 +1,31 @@
-import { output } from '../output.ts'
+import { randomUUID } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 
-/** Where log lines go: as they are, one JSON object each, or in a terminal as a person reads them. */
+const STANDARD_OUTPUT = 1
+
+/** An id from outside that can go into a header and a log line as it is. */
+const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
+
+/** The rest of a text that a full pipe has taken only in part. */
+let rest: Uint8Array = new Uint8Array()
+
+/**
+ * Standard output, for log lines and for messages to a person. A text that cannot be written, because the disk is full
+ * or nobody reads, is lost: there is no other place to report it. A line that was begun is finished before the next
+ * one. pino's own stream would try again for ever, and block the process.
+ */
+export const output = {
+  write(text: string): void {
+    if (rest.length > 0) rest = unwritten(rest)
+    if (rest.length > 0) return
+    const bytes = Buffer.from(text)
+    const left = unwritten(bytes)
+    if (left.length < bytes.length) rest = left
+  },
+}
+
+/** The stream for log lines. Each is a JSON object, or in a terminal a line that a person can read. */
 export async function logStream(): Promise<{ write(text: string): void }> {
   if (!process.stdout.isTTY) return { write: (text) => output.write(escapeControls(text)) }
   const { prettyFactory } = await import('pino-pretty')
@@ -8,7 +33,22 @@ export async function logStream(): Promise<{ write(text: string): void }> {
   return { write: (text) => output.write(escapeControls(pretty(text))) }
 }
 
-/** JSON leaves these as they are, but to terminals some of them are what ESC and another character are. */
+/** @returns the id that a client or a proxy gave the request in X-Request-Id, or else a new one. */
+export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && ACCEPTABLE_ID.test(given) ? given : randomUUID()
+}
+
+/** Escapes C1 controls. JSON does not, but some terminals take them for escape sequences. */
 function escapeControls(text: string): string {
   return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
+}
+
+/** Writes as much as can be written now. @returns the bytes that are left. */
+function unwritten(bytes: Uint8Array): Uint8Array {
+  try {
+    return bytes.subarray(writeSync(STANDARD_OUTPUT, bytes))
+  } catch {
+    return bytes
+  }
 }

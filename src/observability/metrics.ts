@@ -4,25 +4,26 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Store } from '../catalogue/store.ts'
+import { type Around, decorateStore } from '../catalogue/store-decorator.ts'
 
+/** Bounds of the buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+/** Bounds of the buckets of group commits, in writes. */
 const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
-/** Others, which a client may choose from some thirty at will, share a label. */
+/** All other methods share a label, because a client may choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-type Operation = 'create' | 'find' | 'page' | 'count' | 'statistics' | 'update' | 'delete' | 'import'
-
-/** What the service tells Prometheus of itself. */
+/** The metrics of the service, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry()
-  /** Answers GET /metrics, not yet listening. */
+  /** Answers GET /metrics. It does not listen yet. */
   readonly server: Server
   readonly #requests: Counter
   readonly #durations: Histogram
   readonly #storeDurations: Histogram
 
-  /** @param engine of the store. */
+  /** @param engine the engine of the store. */
   constructor(engine: string) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
@@ -68,7 +69,7 @@ export class Metrics {
     })
   }
 
-  /** Counts the answers by the pattern of their route, never by the path that was asked for. */
+  /** Counts the answers by the patterns of their routes, never by the requested paths. */
   countAnswers(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const route = request.routeOptions.url ?? 'none'
@@ -90,10 +91,10 @@ export class Metrics {
         for (const [part, value] of Object.entries(store.load())) this.set({ part }, value)
       },
     })
-    const timed = async <Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> => {
+    const timed: Around = async (operation, call) => {
       const end = this.#storeDurations.startTimer({ operation })
       try {
-        const result = await work()
+        const result = await call(store)
         end({ outcome: 'done' })
         return result
       } catch (error) {
@@ -101,19 +102,11 @@ export class Metrics {
         throw error
       }
     }
-    return {
-      create: (book) => timed('create', () => store.create(book)),
-      find: (id) => timed('find', () => store.find(id)),
-      update: (id, changes, expected) => timed('update', () => store.update(id, changes, expected)),
-      delete: (id, expected) => timed('delete', () => store.delete(id, expected)),
-      list: (pages) => store.list(pages),
-      page: (...query) => timed('page', () => store.page(...query)),
-      count: (...query) => timed('count', () => store.count(...query)),
-      statistics: (...query) => timed('statistics', () => store.statistics(...query)),
-      import: (groups, options) => timed('import', () => store.import(groups, options)),
-      load: () => store.load(),
-      close: () => store.close(),
-    }
+    // A list has no duration of its own: it goes on at the pace of the client.
+    return decorateStore(
+      (operation, call) => (operation === 'list' ? call(store) : timed(operation, call)),
+      store,
+    )
   }
 
   close(): void {

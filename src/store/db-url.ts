@@ -11,17 +11,17 @@ export type DbUrl =
   | { readonly engine: 'postgres'; readonly target: PostgresTarget }
   | { readonly engine: 'mysql'; readonly target: MysqlTarget }
 
-/** What `DB_URL` may be, for messages. */
+/** The accepted forms of `DB_URL`, for messages. */
 export const ACCEPTED_DB_URLS =
   'sqlite:<path of a file>, postgres://user:password@host/database, host=… dbname=… user=… password=… (PostgreSQL), ' +
   'mysql://user:password@host/database, mariadb://user:password@host/database'
 
-/** The form `name=value …`, of which one is known: else it may be any text with a =, such as a secret. */
+/** Matches `name=value …` with a known name. Other texts with a = may be secrets. */
 const KEYWORDS = /^(?=\s*[a-z_]+\s*=)(?:.*\s)?(?:host|hostaddr|port|dbname|user|password)\s*=/is
 
 /**
- * Reads a `DB_URL`.
- * @throws Error whose message says what is wrong, without quoting the value, which may hold a password.
+ * Parses a `DB_URL`.
+ * @throws Error that says what is wrong. It does not quote the value, which may hold a password.
  */
 export function parseDbUrl(text: string): DbUrl {
   if (KEYWORDS.test(text)) return { engine: 'postgres', target: parsePostgresKeywords(text) }

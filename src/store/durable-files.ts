@@ -2,8 +2,8 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and those above it, so that they survive a power cut. (Node's recursive mkdir does not, and
- * never ends where the system answers ENOENT below a directory that exists, as in /proc.)
+ * Makes a directory and its parents, which then survive a power cut. Node's recursive mkdir does not ensure this, and
+ * never ends where the system answers ENOENT below an existing directory, as in /proc.
  * @throws the error of the system.
  */
 export function makeDirectory(path: string): void {
@@ -18,7 +18,7 @@ export function makeDirectory(path: string): void {
   synchronise(dirname(path))
 }
 
-/** Brings a file, or the names in a directory, to the disk. On Windows the system decides when. */
+/** Flushes a file, or the names in a directory, to the disk. On Windows the system decides when. */
 export function synchronise(path: string): void {
   if (process.platform === 'win32') return
   const file = openSync(path, 'r')

@@ -1,12 +1,14 @@
 import type { Store } from '../catalogue/store.ts'
+import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import type { DbUrl } from './db-url.ts'
 import { openSqlite } from './sqlite/store.ts'
+import { DEADLINE, withTimeout } from './timeout.ts'
 
 const DEFAULTS: OpenOptions = { connections: 10, report: () => {} }
 
 /**
- * Opens the store and brings its schema up to date. A driver is loaded only where it is used, for a quick start.
+ * Opens the store and brings its schema up to date. Loads only the driver it needs, so the service starts quickly.
  * @param options for an engine that is a server.
  * @throws StoreNotOpened
  */
@@ -19,4 +21,23 @@ export async function openStore(dbUrl: DbUrl, options: OpenOptions = DEFAULTS): 
     case 'mysql':
       return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, options)
   }
+}
+
+/**
+ * A store that is still being opened. An operation waits for it until the deadline, then throws StoreUnavailable.
+ * @param opening is fulfilled once the store is open. If it rejects, so do the waiting operations.
+ */
+export function deferStore(opening: Promise<Store>): Store {
+  let opened: Store | undefined
+  opening.then(
+    (store) => {
+      opened = store
+    },
+    // The waiting operations report it.
+    () => {},
+  )
+  return decorateStore(
+    async (_, call) => call(opened ?? (await withTimeout(opening, DEADLINE, 'the store is being opened'))),
+    { load: () => opened?.load() ?? {}, close: async () => opened?.close() },
+  )
 }

@@ -4,17 +4,17 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { synchronise } from './durable-files.ts'
 
 /**
- * @returns where a new file is written until it is complete: beside it, hidden, and under a name that nobody can guess,
- * so that nothing is there already.
+ * @returns the path for a new file until it is complete. It is hidden in the same directory. Nobody can guess its name,
+ * so nothing is there already.
  */
 export function partFileOf(path: string): string {
   return join(dirname(resolve(path)), `.${basename(path)}.${randomUUID()}.part`)
 }
 
 /**
- * Gives a complete file its name; after that it survives a power cut.
- * @param part as `partFileOf` tells it; it is gone afterwards.
- * @throws the error of the system, EEXIST for a file that has come meanwhile: that is never replaced.
+ * Gives a complete file its name. It then survives a power cut.
+ * @param part from `partFileOf`; it is gone afterwards.
+ * @throws the error of the system, or EEXIST if the file exists by now. It is never replaced.
  */
 export function giveName(part: string, path: string): void {
   synchronise(part)
@@ -28,7 +28,7 @@ export function giveName(part: string, path: string): void {
   synchronise(dirname(resolve(path)))
 }
 
-/** Where a file cannot have two names, as on FAT: an empty one takes the name first. */
+/** For file systems without hard links, such as FAT. An empty file takes the name first. */
 function renameWithoutReplacing(part: string, path: string): void {
   closeSync(openSync(path, 'wx'))
   try {

@@ -1,9 +1,58 @@
 import { StoreUnavailable } from '../catalogue/store.ts'
 
+/** How long an operation may take, including waiting, in milliseconds. */
+export const DEADLINE = 4000
+
+/** The deadline of some work. */
+export interface Deadline {
+  /** Rejects with StoreUnavailable when the time is over, or with the reason of the signal. */
+  readonly passed: Promise<never>
+  isPassed(): boolean
+  /** Call it when the work is done. */
+  clear(): void
+}
+
+/**
+ * @param time in milliseconds.
+ * @param late returns the message of the error; called when the time is over.
+ * @param signal ends the time early.
+ */
+export function startDeadline(time: number, late: () => string, signal?: AbortSignal): Deadline {
+  const { promise, reject } = Promise.withResolvers<never>()
+  let isPassed = false
+  const pass = (reason: unknown) => {
+    isPassed = true
+    reject(reason)
+  }
+  const timer = setTimeout(() => pass(new StoreUnavailable(late())), time)
+  const abandon = () => pass(signal?.reason)
+  signal?.addEventListener('abort', abandon)
+  promise.catch(() => {})
+  const clear = () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abandon)
+  }
+  return { passed: promise, isPassed: () => isPassed, clear }
+}
+
+/**
+ * Waits for work, at most this many milliseconds. Late work goes on, but its result is dropped.
+ * @param late the message of the error when the time is over.
+ * @throws StoreUnavailable when the time is over, or the error of the work.
+ */
+export async function withTimeout<Result>(
+  work: Promise<Result>,
+  milliseconds: number,
+  late: string,
+): Promise<Result> {
+  const deadline = startDeadline(milliseconds, () => late)
+  return await Promise.race([work, deadline.passed]).finally(deadline.clear)
+}
+
 /**
  * @param signal ends the wait.
- * @returns whether the work comes to `true` within so many milliseconds.
- * @throws the reason of the signal; what the work throws by then.
+ * @returns whether the work resolves to `true` within this many milliseconds.
+ * @throws the reason of the signal, or an earlier error of the work.
  */
 export async function isTrueWithin(
   work: Promise<boolean>,
@@ -19,19 +68,4 @@ export async function isTrueWithin(
     clearTimeout(timer)
     signal?.removeEventListener('abort', abandon)
   })
-}
-
-/**
- * Waits for work, but no longer than so many milliseconds. Work that is late goes on; nobody hears how it ends.
- * @param late the message for when it is.
- * @throws StoreUnavailable when the time is over; else what the work throws.
- */
-export async function within<Result>(
-  work: Promise<Result>,
-  milliseconds: number,
-  late: string,
-): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new StoreUnavailable(late)), milliseconds)
-  return await Promise.race([work, promise]).finally(() => clearTimeout(timer))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LoginLimit } from '../../src/auth/login-throttle.ts'
+import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 
 const MINUTE = 60_000
 const WINDOW = 15 * MINUTE
@@ -11,15 +11,15 @@ const START = 1_800_000_000_000
 const ADDRESS = '192.0.2.1'
 
 /** A limit whose address has failed at these times. */
-function failedAt(limit: number, ...times: number[]): LoginLimit {
-  const logins = new LoginLimit(limit)
+function failedAt(limit: number, ...times: number[]): LoginThrottle {
+  const logins = new LoginThrottle(limit)
   for (const time of times) logins.failed(ADDRESS, time)
   return logins
 }
 
 describe('the limit of failed logins', () => {
   it('says which failure is the one too many', () => {
-    const logins = new LoginLimit(3)
+    const logins = new LoginThrottle(3)
     assert.deepEqual(
       [1, 2, 3].map((time) => logins.failed(ADDRESS, START + time)),
       [false, false, true],
@@ -45,7 +45,7 @@ describe('the limit of failed logins', () => {
 
   it('never lets more than so many of any 15 minutes pass', () => {
     const limit = 5
-    const logins = new LoginLimit(limit)
+    const logins = new LoginThrottle(limit)
     const passed: number[] = []
     for (let now = START; now < START + 3 * WINDOW; now += 7_000) {
       if (logins.wait(ADDRESS, now) > 0) continue
@@ -95,7 +95,7 @@ describe('what counts as one address', () => {
     ],
   ] as const) {
     it(address, () => {
-      const logins = new LoginLimit(1)
+      const logins = new LoginThrottle(1)
       logins.failed(address, START)
       for (const spelling of [address, ...same]) assert.ok(logins.wait(spelling, START) > 0, spelling)
       for (const other of others) assert.equal(logins.wait(other, START), 0, other)
@@ -108,7 +108,7 @@ describe('the memory of failed logins', () => {
 
   it('is bounded under a million addresses, and forgets the oldest first', () => {
     const before = process.memoryUsage().heapUsed
-    const logins = new LoginLimit(1)
+    const logins = new LoginThrottle(1)
     for (let i = 0; i < 1_000_000; i++) logins.failed(address(i), START + i)
     const rise = process.memoryUsage().heapUsed - before
     assert.ok(rise < 128 * 1024 * 1024, `the heap rose by ${Math.round(rise / 1024 / 1024)} MB`)
@@ -121,7 +121,7 @@ describe('the memory of failed logins', () => {
 
   it('is bounded under many failures of each of many addresses', () => {
     const limit = 10_000
-    const logins = new LoginLimit(limit)
+    const logins = new LoginThrottle(limit)
     const before = process.memoryUsage().heapUsed
     // An address that is refused fails no more, so it has at most as many as the limit.
     for (let i = 0; i < 200; i++) for (let n = 0; n < 2000; n++) logins.failed(address(i), START)

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import {
-  hasWholeWords,
-  hasWords,
-  searchedWords,
-  wordsOf,
-  wordsOfBook,
-} from '../../src/catalogue/search-words.ts'
+import { searchedWords, wordsOf, wordsOfBook } from '../../src/catalogue/search-words.ts'
+import { hasWholeWords, hasWords } from '../store/query-model.ts'
 import { referenceWords } from './search-words-reference.ts'
 
 /** What Unicode makes many characters of, or orders, joins, leaves out or writes without spaces. */

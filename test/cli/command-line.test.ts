@@ -8,7 +8,9 @@ import { runCommand } from '../support/command.ts'
 import { SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
-const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/commands')).map((name) => name.slice(0, -3))
+const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/cli/commands')).map((name) =>
+  name.slice(0, -3),
+)
 const STACK = /^\s+at /m
 
 describe('the command line', () => {
@@ -116,8 +118,8 @@ describe('commands beside the running service', () => {
     assert.equal(bad.code, 1)
     assert.equal(
       bad.stderr,
-      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: is no whole number within ' +
-        '±9007199254740991\n  line 4: has 1 fields, and the first line has 3\n',
+      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: is not a whole number within ' +
+        '±9007199254740991\n  line 4: the number of fields is 1, not 3 as in the first line\n',
     )
     const none = await run('import', 'none.csv')
     assert.equal(none.code, 1)

@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test'
 import { nodePackage } from '../../bin/run-node.js'
 import { temporaryDirectory } from '../support/service.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const PINNED_NODE = join(ROOT, 'bin/pinned-node.js')
 const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const VERSION: string = optionalDependencies[nodePackage()]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseOrigins, parseTrustProxy, wholeNumber } from '../../src/setting-values.ts'
+import { parseOrigins, parseTrustProxy, wholeNumber } from '../../src/config.ts'
 
 /** Checks that a text is refused, and quoted in one line. */
 function assertRefused(parse: (text: string) => unknown, text: string, quoted = text): void {

@@ -12,8 +12,11 @@ const KILLS = 300
 /** Logging in otherwise takes PostgreSQL more time than all the rest. */
 const CHEAP_LOGIN = { scram_iterations: '1' }
 
-/** How long connections are killed under load, in milliseconds, and how many of them at least. */
-const [KILLING, ENOUGH] = [1000, 30]
+/** How long connections are killed under load, in milliseconds. */
+const KILLING = 1000
+
+/** How many of them are killed at least. */
+const ENOUGH = 30
 
 /** An answer that needs no waiting takes less, in milliseconds. */
 const QUICK = 1000

@@ -3,10 +3,17 @@ import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { ACCOUNT, type Service } from '../support/service.ts'
 import { beginRequest } from '../support/slow-request.ts'
+import { failuresIn } from './caller.ts'
 import { onEachServer, serve } from './engine-servers.ts'
 
-/** How long a question may take whatever the server does, and how long the service may need to find it again; milliseconds. */
-const [ANSWER_TIME, PATIENCE] = [6000, 15_000]
+/** How long an answer may take, whatever the server does; milliseconds. */
+const ANSWER_TIME = 6000
+
+/** How long the service may take to find the server again, in milliseconds. */
+const PATIENCE = 15_000
+
+/** A cause that is told twice. */
+const REPEATED = /(.{5,}): \1/
 
 /** How long a stop may take, in milliseconds. */
 const STOP_TIME = 10_000
@@ -19,6 +26,9 @@ onEachServer('what /readyz says of a database server, and a stop without it', (s
     assert.equal((await get(service, '/readyz')).status, 200)
     await server().stop('immediate')
     await assertNotReady(service)
+    const failures = failuresIn(service)
+    assert.ok(failures.length > 0)
+    for (const { err } of failures) assert.doesNotMatch(err?.message ?? '', REPEATED)
     await server().start()
     await ready(service)
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
@@ -32,6 +42,7 @@ onEachServer('what /readyz says of a database server, and a stop without it', (s
     await setTimeout(100)
     try {
       await assertNotReady(asked)
+      for (const { err } of failuresIn(asked)) assert.doesNotMatch(err?.message ?? '', REPEATED)
       const unfinished = beginRequest(unasked.url, JSON.stringify(ACCOUNT))
       await unfinished.begun
       unfinished.answer.catch(() => {})

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { DatabaseServer } from '../support/database-server.ts'
 import { freePort } from '../support/free-port.ts'
 import type { Service } from '../support/service.ts'
 import { Caller, RECOVERY_TIME } from './caller.ts'
 import { onEachServer, startServer, until } from './engine-servers.ts'
+import { Network } from './network.ts'
 import { beginStart, timeToEnd } from './starting.ts'
 
-/** How long the service waits for a server, and how exactly; milliseconds. */
-const [WAITING_TIME, TOLERANCE] = [30_000, 5000]
+/** How long the service waits for a server, in milliseconds. */
+const WAITING_TIME = 30_000
+
+/** By how much that may differ, in milliseconds. */
+const TOLERANCE = 5000
 
 const WAITING = /^DB_URL: waiting up to 30 seconds for the \w+ server at [^\n]+\n/
 
@@ -61,3 +67,36 @@ onEachServer(
   },
   { concurrency: true },
 )
+
+onEachServer('requests while the service connects', (server) => {
+  it('answers the requests that came while it connected, once the store is open', async (t) => {
+    await using network = await Network.open(server())
+    // The first connection of the service is held until another one comes.
+    network.gather(2)
+    const port = await freePort()
+    beginStart(t, network.url(await server().createDatabase()), port)
+    const url = `http://127.0.0.1:${port}`
+    await until(
+      'it is alive',
+      async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok === true,
+    )
+    const caller = new Caller({ url })
+    const answers = Promise.all([
+      caller.ok('GET /books'),
+      caller.create(),
+      caller.ok('GET /books?q=nothing'),
+      caller.ok('GET /readyz'),
+    ])
+    let isAnswered = false
+    answers
+      .finally(() => {
+        isAnswered = true
+      })
+      .catch(() => {})
+    await setTimeout(500)
+    assert.ok(!isAnswered, 'a request was answered before the store was open')
+    const other = connect(Number(new URL(network.url(server().url)).port), '127.0.0.1')
+    t.after(() => other.destroy())
+    await answers
+  })
+})

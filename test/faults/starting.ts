@@ -3,11 +3,11 @@ import type { TestContext } from 'node:test'
 import { ACCOUNT, SECRET, spawnService, temporaryDirectory } from '../support/service.ts'
 
 /** Starts the service on a database that it cannot use yet. */
-export function beginStart(t: TestContext, DB_URL: string) {
+export function beginStart(t: TestContext, DB_URL: string, port = 0) {
   const directory = temporaryDirectory()
   t.after(directory.remove)
   const account = { USERNAME: ACCOUNT.username, PASSWORD: ACCOUNT.password, SECRET_TOKEN: SECRET }
-  const started = spawnService(directory.path, { HOST: '127.0.0.1', PORT: '0', DB_URL, ...account })
+  const started = spawnService(directory.path, { HOST: '127.0.0.1', PORT: String(port), DB_URL, ...account })
   t.after(() => started.child.kill('SIGKILL'))
   return started
 }

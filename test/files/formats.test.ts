@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import { MAX_BOOK_SIZE, NewBook } from '../../src/catalogue/book.ts'
+import { isFault, MAX_BOOK_SIZE, NewBook, validateBook } from '../../src/catalogue/book.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/files/formats.ts'
 import { MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
 import { framings } from '../../src/files/write-books.ts'
-import { bookOf, isFault } from '../../src/transfer/fields.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { readFile } from './read.ts'
 
@@ -16,11 +15,11 @@ const EXAMPLES = join(import.meta.dirname, '../../examples/books.csv')
 
 /** The text of a file with these books, as the pages of a store are written. */
 async function write(books: readonly NewBook[], format: Format, pageLength = 3): Promise<string> {
-  const { head, between, tail, of } = framings[format]
+  const { head, between, tail, render } = framings[format]
   const all = books.map(({ title, author, year }, i) => ({ id: i + 1, title, author, year }))
   const pages: string[] = []
   for (let i = 0; i < all.length; i += pageLength) {
-    pages.push(of(JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)))
+    pages.push(render(JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)))
   }
   return head + pages.join(between) + tail
 }
@@ -49,7 +48,7 @@ for (const format of FORMATS) {
       assert.equal(report.rows, 1002)
       assert.equal(report.faulty, 1000)
       assert.equal(report.faults.length, MAX_FAULTS)
-      const reason = 'is no whole number within ±9007199254740991'
+      const reason = 'is not a whole number within ±9007199254740991'
       assert.deepEqual(report.faults[0], { line, field: 'year', reason })
       assert.deepEqual(report.faults[99], { line: line + 99, field: 'year', reason })
       assert.equal(error, `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`)
@@ -86,7 +85,7 @@ for (const format of FORMATS) {
     it('have to be in UTF-8', async () => {
       const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
       assert.deepEqual(books, [])
-      assert.equal(error, 'the file is not in UTF-8; save it in this encoding')
+      assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
     })
   })
 }
@@ -124,15 +123,15 @@ describe('our own CSV', () => {
   })
 
   for (const [row, reason] of Object.entries({
-    'T,A': 'line 2: has 2 fields, and the first line has 3',
-    'T,A,5,6': 'line 2: has 4 fields, and the first line has 3',
-    '"T"x,A,5': 'line 2: a quote stands where none may be, or is not closed',
-    '"T,A,5\n': 'line 2: a quote stands where none may be, or is not closed',
-    'T,A,': 'line 2: year: is no whole number within ±9007199254740991',
-    'T,A,9007199254740992': 'line 2: year: is no whole number within ±9007199254740991',
-    'T,A\0,5': 'line 2: author: has a NUL character',
-    '"T\n"x\n,A,5': 'line 2: a quote stands where none may be, or is not closed',
-    '"': 'line 2: a quote stands where none may be, or is not closed',
+    'T,A': 'line 2: the number of fields is 2, not 3 as in the first line',
+    'T,A,5,6': 'line 2: the number of fields is 4, not 3 as in the first line',
+    '"T"x,A,5': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
+    '"T,A,5\n': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
+    'T,A,': 'line 2: year: is not a whole number within ±9007199254740991',
+    'T,A,9007199254740992': 'line 2: year: is not a whole number within ±9007199254740991',
+    'T,A\0,5': 'line 2: author: contains a NUL character',
+    '"T\n"x\n,A,5': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
+    '"': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
   })) {
     it(`refuses ${JSON.stringify(row)}: ${reason}`, async () => {
       const { error } = await readFile(`title,author,year\n${row}\n`, 'csv')
@@ -144,7 +143,7 @@ describe('our own CSV', () => {
     const { error } = await readFile('name,writer,year\nT,A,5\n', 'csv')
     assert.equal(
       error,
-      'the columns found are "name", "writer", "year"; needed are title, author, year (this service); or Title, ' +
+      'the file has the columns "name", "writer", "year"; it needs title, author, year (this service); or Title, ' +
         'Author, Original Publication Year or Year Published (Goodreads); or Title, Primary Author, Date ' +
         '(LibraryThing); or title, authors, pubdate (Calibre)',
     )
@@ -153,7 +152,7 @@ describe('our own CSV', () => {
   it('refuses an empty file, and a quote that is never closed before it has read all of a large one', async () => {
     assert.match((await readFile('', 'csv')).error ?? '', /^the file is empty/)
     const { error } = await readFile(`title,author,year\nT,A,1\n"${'x'.repeat(6_000_000)}`, 'csv')
-    assert.equal(error, 'line 3: the row is too long; is a quote not closed?')
+    assert.equal(error, 'line 3: the row is too long; is a closing quotation mark missing?')
   })
 
   for (const [what, text, book] of [
@@ -208,16 +207,16 @@ describe('our own CSV', () => {
 
 describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
-    '{"title":': 'is no JSON',
-    '{"title":1}{': 'is no JSON',
-    x: 'is no JSON object',
-    '[]': 'is no JSON object',
-    null: 'is no JSON object',
+    '{"title":': 'is not JSON',
+    '{"title":1}{': 'is not JSON',
+    x: 'is not a JSON object',
+    '[]': 'is not a JSON object',
+    null: 'is not a JSON object',
     '{"author":"A","year":1}': 'title: is missing',
-    '{"title":1,"author":"A","year":1}': 'title: is no text',
-    '{"title":"\\ud800","author":"A","year":1}': 'title: is no well-formed Unicode',
-    '{"title":"T","author":null,"year":1}': 'author: is no text',
-    '{"title":"T","author":"A","year":"1"}': 'year: is no whole number within ±9007199254740991',
+    '{"title":1,"author":"A","year":1}': 'title: is not text',
+    '{"title":"\\ud800","author":"A","year":1}': 'title: is not well-formed Unicode',
+    '{"title":"T","author":null,"year":1}': 'author: is not text',
+    '{"title":"T","author":"A","year":"1"}': 'year: is not a whole number within ±9007199254740991',
   })) {
     it(`refuses ${line}: ${reason}`, async () => {
       const { error } = await readFile(`\n${line}\n`, 'ndjson')
@@ -235,7 +234,7 @@ it('NDJSON is refused if a line has much beside its texts, or is longer than a b
     /line 1: has more than 16384 characters outside/,
   )
   const { error } = await readFile(`\n{"title":"${'x'.repeat(2_000_000)}`, 'ndjson')
-  assert.equal(error, 'line 2: is too long')
+  assert.equal(error, 'line 2 is too long')
 })
 
 describe('exports of other programs', () => {
@@ -295,7 +294,7 @@ describe('the fields of a row', () => {
     fc.assert(
       fc.property(value, value, fc.oneof(value, fc.maxSafeInteger()), (title, author, year) => {
         const fields = { title, author, year }
-        assert.equal(!isFault(bookOf(fields)), matchesSchema(fields))
+        assert.equal(!isFault(validateBook(fields)), matchesSchema(fields))
       }),
       { numRuns: 2000 },
     )

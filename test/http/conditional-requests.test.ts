@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Book } from '../../src/catalogue/book.ts'
-import { entityTag, hasConditions, ifMatch, ifNoneMatch } from '../../src/http/conditional-requests.ts'
+import { entityTag, hasPreconditions, ifMatch, ifNoneMatch } from '../../src/http/conditional-requests.ts'
 
 const BOOK: Book = { id: 1, title: 'Dune', author: 'Frank Herbert', year: 1965 }
 const TAG = entityTag(BOOK)
@@ -168,6 +168,6 @@ describe('a request has conditions to check', () => {
     [{ 'if-match': '*' }, false],
   ] as const) {
     it(`${expected ? 'with' : 'not with'} ${JSON.stringify(conditions)}`, () =>
-      assert.equal(hasConditions(conditions), expected))
+      assert.equal(hasPreconditions(conditions), expected))
   }
 })

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../src/catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
-import { conditionalWrite } from '../../src/conditional-write.ts'
-import { type Conditions, entityTag } from '../../src/http/conditional-requests.ts'
+import { conditionalWrite, entityTag, type Preconditions } from '../../src/http/conditional-requests.ts'
 import { failure } from '../../src/http/envelope.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 
@@ -36,12 +35,12 @@ describe('a write with conditions', () => {
       return found
     },
   })
-  const update = (conditions: Conditions, changes: BookChanges) =>
+  const update = (conditions: Preconditions, changes: BookChanges) =>
     conditionalWrite(watched(), book.id, conditions, (expected) => {
       done.push('update')
       return store.update(book.id, changes, expected)
     })
-  const remove = (conditions: Conditions) =>
+  const remove = (conditions: Preconditions) =>
     conditionalWrite(watched(), book.id, conditions, (expected) => {
       done.push('delete')
       return store.delete(book.id, expected)

@@ -13,6 +13,12 @@ import { connectUntilRefused } from '../support/slow-request.ts'
 import { expiringAt, NOW } from '../support/tokens.ts'
 import { useService } from '../support/use-service.ts'
 
+/** Within this time a request is answered that needs the store, in milliseconds. */
+const ANSWER_TIME = 6000
+
+/** Within this time the service ends, in milliseconds: less than a request may wait for the store. */
+const STOP_TIME = 3000
+
 const ALIVE = '{"status":200,"message":"Alive","data":null}'
 const READY = '{"status":200,"message":"Ready","data":null}'
 const UNAVAILABLE = '{"status":503,"message":"Service unavailable","data":null}'
@@ -90,22 +96,30 @@ describe('while the service waits for its database', () => {
     const url = `http://127.0.0.1:${port}`
     while (child.exitCode === null && !(await fetch(url).catch(() => undefined))) await setTimeout(20)
     assert.equal((await get(`${url}/healthz`)).text, ALIVE)
-    await assertUnavailable(`${url}/readyz`)
     const headers = { authorization: await logIn(url) }
-    await assertUnavailable(`${url}/books`, { headers })
-    await assertUnavailable(`${url}/book/1`, { headers })
-    await assertUnavailable(`${url}/book/1`, { method: 'DELETE', headers })
     const body = '{"title":"T","author":"A","year":1}'
-    await assertUnavailable(`${url}/book`, { method: 'POST', headers, body })
-    await assertUnavailable(`${url}/book/1`, { method: 'PUT', headers, body })
+    const asked = Date.now()
+    await Promise.all([
+      assertUnavailable(`${url}/readyz`),
+      assertUnavailable(`${url}/books`, { headers }),
+      assertUnavailable(`${url}/book/1`, { headers }),
+      assertUnavailable(`${url}/book/1`, { method: 'DELETE', headers }),
+      assertUnavailable(`${url}/book`, { method: 'POST', headers, body }),
+      assertUnavailable(`${url}/book/1`, { method: 'PUT', headers, body }),
+    ])
+    assert.ok(Date.now() - asked < ANSWER_TIME, `answered after ${Date.now() - asked} ms`)
     assert.equal(
       (await get(`${url}/book/1`, { headers: { authorization: expiringAt(NOW - 1e9) } })).status,
       401,
     )
+    const waiting = assertUnavailable(`${url}/readyz`)
+    // The service has received it when it answers the next request.
+    await get(`${url}/healthz`)
     const signalled = Date.now()
     child.kill('SIGTERM')
+    await waiting
     assert.deepEqual(await ended, { code: 0, signal: null }, output())
-    assert.ok(Date.now() - signalled < 5000, 'it has waited')
+    assert.ok(Date.now() - signalled < STOP_TIME, 'it has waited')
     assert.match(output(), /^DB_URL: waiting up to 30 seconds for [^\n]*ECONNREFUSED[^\n]*$/m)
     assert.doesNotMatch(output(), /hunter2|"msg":"listening"/)
   })

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginLimit } from '../../src/auth/login-throttle.ts'
+import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
 import { createServer } from '../../src/http/server.ts'
 import { ask } from '../faults/measure.ts'
@@ -34,7 +34,7 @@ describe('a service whose event loop is late', () => {
     const auth = new Auth(ACCOUNT, SECRET)
     authorization = await auth.issue()
     app = await createServer(
-      { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
+      { store, auth, loginLimit: new LoginThrottle(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
       SETTINGS,
     )
     app.addHook('onClose', () => store.close())

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginLimit } from '../../src/auth/login-throttle.ts'
+import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
 import { createServer } from '../../src/http/server.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
@@ -142,7 +142,7 @@ describe('when the database file is damaged in the middle', () => {
       assert.doesNotMatch(JSON.stringify([...answer.headers]), /malformed|sqlite/i)
       const error = await cause(++failures)
       assert.match(error?.message ?? '', /malformed/)
-      assert.match(error?.stack ?? '', /\/sqlite[\w-]*\.ts/)
+      assert.match(error?.stack ?? '', /\/store\/sqlite\/[\w-]+\.ts/)
     })
   }
 
@@ -186,7 +186,7 @@ describe('when a token cannot be signed', () => {
       {
         store,
         auth: new RsaAuth(ACCOUNT, SECRET),
-        loginLimit: new LoginLimit(0),
+        loginLimit: new LoginThrottle(0),
         cursors: new Cursors(SECRET),
         importLimit: 1e6,
       },

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginLimit } from '../../src/auth/login-throttle.ts'
+import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 import type { Store } from '../../src/catalogue/store.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
 import { createServer } from '../../src/http/server.ts'
@@ -90,7 +90,7 @@ before(async () => {
   const auth = new Auth(ACCOUNT, SECRET)
   token = await auth.issue()
   app = await createServer(
-    { store, auth, loginLimit: new LoginLimit(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
+    { store, auth, loginLimit: new LoginThrottle(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
     SETTINGS,
   )
   await app.listen({ port: 0, host: '127.0.0.1' })

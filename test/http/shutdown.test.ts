@@ -43,7 +43,7 @@ describe('SIGTERM under load', () => {
 })
 
 it('SIGTERM ends a process in which a thread does not end', async () => {
-  const script = join(import.meta.dirname, 'support/stuck-service.ts')
+  const script = join(import.meta.dirname, '../support/stuck-service.ts')
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exit = once(child, 'exit')
   const begun = once(child.stdout, 'data')

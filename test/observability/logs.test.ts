@@ -148,7 +148,7 @@ describe('a log that nobody reads for a while', () => {
   })
 
   it('loses lines, and no part of one', { skip: existsSync('/bin/sh') ? false : 'needs a shell' }, () => {
-    const output = pathToFileURL(resolve(import.meta.dirname, '../../src/output.ts')).href
+    const output = pathToFileURL(resolve(import.meta.dirname, '../../src/observability/logging.ts')).href
     const command = '"$0" --input-type=module -e "$1" "$2" | { sleep 0.5; cat; }'
     const { stdout } = spawnSync('sh', ['-c', command, process.execPath, WRITE_LINES, output], {
       encoding: 'utf8',

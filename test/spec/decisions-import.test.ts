@@ -15,7 +15,7 @@ interface Result {
 
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
-const YEAR = 'is no whole number within ±9007199254740991'
+const YEAR = 'is not a whole number within ±9007199254740991'
 
 for (const target of targets()) testImports(target)
 
@@ -89,7 +89,7 @@ function testImports(target: Target): void {
       assertAnswer(
         ndjson,
         400,
-        'Import refused: 1 of 2 rows cannot be stored; line 2: title: is no text',
+        'Import refused: 1 of 2 rows cannot be stored; line 2: title: is not text',
         null,
       )
       assert.deepEqual(await stored(), [])
@@ -100,7 +100,7 @@ function testImports(target: Target): void {
       assert.equal(header.status, 400)
       assert.match(
         header.body.message,
-        /^Import refused: the columns found are "name", "year"; needed are title, author, year/,
+        /^Import refused: the file has the columns "name", "year"; it needs title, author, year/,
       )
       assert.match((await send('')).body.message, /^Import refused: the file is empty/)
       assert.equal((await send('', CSV, '?dry_run=true')).status, 400)
@@ -119,7 +119,7 @@ function testImports(target: Target): void {
         faulty: 2,
         faults: [
           { line: 3, field: 'year', reason: YEAR },
-          { line: 4, field: null, reason: 'has 1 fields, and the first line has 3' },
+          { line: 4, field: null, reason: 'the number of fields is 1, not 3 as in the first line' },
         ],
       })
       const good = await send(`title,author,year\nT,${author},1\n`, CSV, '?dry_run=true')

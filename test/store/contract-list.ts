@@ -69,7 +69,7 @@ export function listContract(open: () => Promise<TestStore>): void {
   it('has the same books as lines of CSV, in pages that need not be those of JSON', async () => {
     const books = fc.sample(hostileBooks, { numRuns: 60, seed: 1 }).flat()
     await Promise.all(books.map((book) => opened.store.create(book)))
-    const fromJson = (await pages()).map((page) => framings.csv.of(page)).join('')
+    const fromJson = (await pages()).map((page) => framings.csv.render(page)).join('')
     let csv = ''
     let lines = 0
     for await (const page of opened.store.list('csv')) {

@@ -103,8 +103,11 @@ const query: fc.Arbitrary<BookQuery> = fc
     return { filter: some, order: ranked && some.words ? 'relevance' : order }
   })
 
-/** The pages of queries: which books, in which order, and how they follow one another. */
-export function queryContract(open: () => Promise<TestStore>): void {
+/**
+ * The pages of queries: which books, in which order, and how they follow one another.
+ * @param searches whether the store can search for words.
+ */
+export function queryContract(open: () => Promise<TestStore>, { searches = true } = {}): void {
   const opened = useStore(open)
 
   const create = (books: readonly NewBook[]) => Promise.all(books.map((book) => opened.store.create(book)))
@@ -147,7 +150,7 @@ export function queryContract(open: () => Promise<TestStore>): void {
     )
     await fc.assert(
       fc.asyncProperty(
-        query,
+        query.filter(({ filter }) => searches || filter.words === undefined),
         fc.integer({ min: 1, max: 40 }),
         fc.array(newBook, { maxLength: 2 }),
         async (query, limit, more) => {
@@ -162,31 +165,33 @@ export function queryContract(open: () => Promise<TestStore>): void {
     )
   })
 
-  it('finds a book by what it is now, as soon as the write is answered', async () => {
-    const [book] = await create([{ title: 'First', author: 'One', year: 1 }])
-    assert.ok(book)
-    assert.deepEqual(await titles('first'), ['First'])
-    await opened.store.update(book.id, { title: 'Second' })
-    assert.deepEqual(await titles('first'), [])
-    assert.deepEqual(await titles('second one'), ['Second'])
-    await opened.store.update(book.id, { author: 'Two' })
-    assert.deepEqual(await titles('second one'), [])
-    assert.deepEqual(await titles('second two'), ['Second'])
-    await opened.store.delete(book.id)
-    assert.deepEqual(await titles('second'), [])
-    assert.equal(await opened.store.count({}), 0)
-  })
+  if (searches) {
+    it('finds a book by what it is now, as soon as the write is answered', async () => {
+      const [book] = await create([{ title: 'First', author: 'One', year: 1 }])
+      assert.ok(book)
+      assert.deepEqual(await titles('first'), ['First'])
+      await opened.store.update(book.id, { title: 'Second' })
+      assert.deepEqual(await titles('first'), [])
+      assert.deepEqual(await titles('second one'), ['Second'])
+      await opened.store.update(book.id, { author: 'Two' })
+      assert.deepEqual(await titles('second one'), [])
+      assert.deepEqual(await titles('second two'), ['Second'])
+      await opened.store.delete(book.id)
+      assert.deepEqual(await titles('second'), [])
+      assert.equal(await opened.store.count({}), 0)
+    })
 
-  it('finds after reopening what it found before', async () => {
-    await create([{ title: 'Kept', author: 'A', year: 1 }])
-    await opened.reopen()
-    assert.deepEqual(await titles('kept'), ['Kept'])
-  })
+    it('finds after reopening what it found before', async () => {
+      await create([{ title: 'Kept', author: 'A', year: 1 }])
+      await opened.reopen()
+      assert.deepEqual(await titles('kept'), ['Kept'])
+    })
 
-  it('puts books with whole words before those where they are beginnings, both in the order of ids', async () => {
-    await createInOrder(['Catalogue', 'A cat', 'Cathedral', 'The cat again'])
-    assert.deepEqual(await titles('cat'), ['A cat', 'The cat again', 'Catalogue', 'Cathedral'])
-  })
+    it('puts books with whole words before those where they are beginnings, both in the order of ids', async () => {
+      await createInOrder(['Catalogue', 'A cat', 'Cathedral', 'The cat again'])
+      assert.deepEqual(await titles('cat'), ['A cat', 'The cat again', 'Catalogue', 'Cathedral'])
+    })
+  }
 
   it('compares texts by their first 500 code points, then by id', async () => {
     const start = '😀'.repeat(499)
@@ -225,6 +230,7 @@ export function queryContract(open: () => Promise<TestStore>): void {
   })
 
   for (const order of [sorted('id'), sorted('title'), sorted('year', true), 'relevance'] as const) {
+    if (order === 'relevance' && !searches) continue
     const by = order === 'relevance' ? order : `${order[0]?.descending ? '-' : ''}${order[0]?.name}`
     it(`neither repeats nor hides a book while others come and go, by ${by}`, async () => {
       const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
@@ -232,7 +238,7 @@ export function queryContract(open: () => Promise<TestStore>): void {
       const staying = books.filter(({ id }) => id % 3 !== 0)
       const leaving = books.filter(({ id }) => id % 3 === 0)
       let added = 0
-      const query = { filter: { words: ['w'] }, order }
+      const query = { filter: searches ? { words: ['w'] } : {}, order }
       const found = await walk(query, 7, async () => {
         const gone = leaving.splice((added * 31) % Math.max(1, leaving.length), 2)
         await Promise.all([

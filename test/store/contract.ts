@@ -26,7 +26,8 @@ export function storeContract(engine: string, open: () => Promise<TestStore>): v
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
-function booksContract(open: () => Promise<TestStore>): void {
+/** Single books: how they are created, found, changed and deleted. */
+export function booksContract(open: () => Promise<TestStore>): void {
   const opened = useStore(open)
 
   /** The book as a plain object; engines make objects of several prototypes. */

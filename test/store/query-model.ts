@@ -1,6 +1,6 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
-import { hasWords, wordsOf } from '../../src/catalogue/search-words.ts'
+import { wordsOfBook } from '../../src/catalogue/search-words.ts'
 import type { Statistics } from '../../src/catalogue/store.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
@@ -9,6 +9,18 @@ export function compareText(a: string, b: string): number {
   const i = left.findIndex((character, i) => character !== right[i])
   if (i === -1) return left.length - right.length
   return (left[i]?.codePointAt(0) ?? -1) - (right[i]?.codePointAt(0) ?? -1)
+}
+
+/** Whether a search for these words finds the book. */
+export function hasWords(book: Pick<Book, 'title' | 'author'>, searched: readonly string[]): boolean {
+  const words = wordsOfBook(book)
+  return searched.every((prefix) => words.some((word) => word.startsWith(prefix)))
+}
+
+/** Whether the book has each of these words as a whole word. */
+export function hasWholeWords(book: Pick<Book, 'title' | 'author'>, searched: readonly string[]): boolean {
+  const words = new Set(wordsOfBook(book))
+  return searched.every((word) => words.has(word))
 }
 
 function compareField({ name, descending }: SortField, a: Book, b: Book): number {
@@ -39,10 +51,7 @@ export function answerOf(books: readonly Book[], { filter, order }: BookQuery): 
       (a, b) => order.map((field) => compareField(field, a, b)).find((difference) => difference !== 0) ?? 0,
     )
   }
-  const isWhole = (book: Book) => {
-    const words = new Set([...wordsOf(book.title), ...wordsOf(book.author)])
-    return (filter.words ?? []).every((word) => words.has(word))
-  }
+  const isWhole = (book: Book) => hasWholeWords(book, filter.words ?? [])
   return found.toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)) || a.id - b.id)
 }
 

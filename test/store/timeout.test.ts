@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
-import { within } from '../../src/store/timeout.ts'
+import { withTimeout } from '../../src/store/timeout.ts'
 
 describe('work with a deadline', () => {
   it('gives its result, or its own failure', async () => {
-    assert.equal(await within(Promise.resolve(7), 1000, 'late'), 7)
+    assert.equal(await withTimeout(Promise.resolve(7), 1000, 'late'), 7)
     const failure = new Error('its own')
-    await assert.rejects(within(Promise.reject(failure), 1000, 'late'), failure)
+    await assert.rejects(withTimeout(Promise.reject(failure), 1000, 'late'), failure)
   })
 
   it('is StoreUnavailable when it is late, whatever becomes of it', async () => {
     const { promise, reject } = Promise.withResolvers<never>()
-    await assert.rejects(within(promise, 5, 'too late'), (error) => {
+    await assert.rejects(withTimeout(promise, 5, 'too late'), (error) => {
       assert.ok(error instanceof StoreUnavailable)
       return error.message === 'too late'
     })

@@ -8,6 +8,7 @@ const REST = 20
 
 const LINES = {
   read: ['GET', '/book/1'],
+  page: ['GET', '/books?limit=20'],
   write: ['PUT', '/book/1'],
   query: ['GET', '/books?limit=1&q=polite'],
   health: ['GET', '/healthz'],
@@ -15,9 +16,11 @@ const LINES = {
 
 export type Kind = keyof typeof LINES
 
+export const KINDS = Object.keys(LINES) as Kind[]
+
 /** What a polite client has seen: milliseconds of each kind of request, and what else than 200 was answered. */
 export class PoliteReport {
-  readonly times: Record<Kind, number[]> = { read: [], write: [], query: [], health: [] }
+  readonly times: Record<Kind, number[]> = { read: [], page: [], write: [], query: [], health: [] }
   readonly failures: string[] = []
 
   p99(kind: Kind): number {
@@ -30,8 +33,7 @@ export class PoliteReport {
   }
 
   toString(): string {
-    const kinds = Object.keys(LINES) as Kind[]
-    const parts = kinds.map(
+    const parts = KINDS.map(
       (kind) =>
         `${kind} ${this.times[kind].length} p99 ${Math.round(this.p99(kind))} max ${Math.round(this.max(kind))} ms`,
     )

@@ -1,7 +1,8 @@
 import type { Config } from '../../config.ts'
+import { OperatorError } from '../../errors.ts'
 import { BackupFailed, backupSqlite } from '../../store/sqlite/backup.ts'
-import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
-import { Progress } from '../progress-bar.ts'
+import { type Command, interruption, withSettings } from '../command.ts'
+import { ProgressBar } from '../progress-bar.ts'
 
 /** Copies the database file. */
 export const command: Command = {
@@ -20,7 +21,7 @@ async function backUp({ dbUrl }: Config, target: string): Promise<void> {
     )
   }
   const signal = interruption('nothing is left behind')
-  const progress = new Progress('copying', 'pages')
+  const progress = new ProgressBar('copying', 'pages')
   const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
   try {
     await backupSqlite(dbUrl.path, target, show, signal).finally(() => progress.end())

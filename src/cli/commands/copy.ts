@@ -1,24 +1,25 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Book } from '../../catalogue/book.ts'
+import { type Book, bookOf } from '../../catalogue/book.ts'
 import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
+import { OperatorError, UsageError } from '../../errors.ts'
 import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
-import { type Command, interruption, OperatorError, UsageError, withSettings } from '../command.ts'
-import { Progress } from '../progress-bar.ts'
+import { type Command, interruption, withSettings } from '../command.ts'
+import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
 /** Copies all books from one store to another. */
 export const command: Command = {
   usage: 'copy --from DB_URL --to DB_URL',
-  description: `Copies all books, with their ids, into a store that has none: from SQLite to a server, back, or between servers.
-All of them arrive or none. At the end both stores are read, and have to have the same books. Nobody may write to
-them meanwhile: stop the service. DB_URL itself is not used.
-Other users of this machine can see the arguments of a command, and so a password in them. Write such a DB_URL into a
-file that only you can read, and give @FILE instead.`,
+  description: `Copies all books, with their ids, into an empty store: from SQLite to a server, back, or between servers.
+Either all books arrive or none. At the end the command reads both stores and compares their books. Stop the service
+first, because nobody may write to either store meanwhile. The setting DB_URL is not used.
+Other users of this machine can see the arguments of a command. If a DB_URL has a password, write it into a file that
+only you can read, and give @FILE instead.`,
   operands: 0,
   options: {
-    from: { type: 'string', description: 'the store that has the books, as DB_URL would name it; or @FILE' },
-    to: { type: 'string', description: 'the store that gets them; or @FILE' },
+    from: { type: 'string', description: 'the DB_URL of the store to copy from, or @FILE' },
+    to: { type: 'string', description: 'the DB_URL of the store to copy to, or @FILE' },
   },
   run: ({ values: { from, to } }) => {
     if (typeof from !== 'string' || typeof to !== 'string') throw new UsageError('copy needs --from and --to')
@@ -40,7 +41,7 @@ async function copy(from: DbUrl, to: DbUrl): Promise<void> {
 }
 
 async function copyBooks(source: Store, target: Store, total: number, signal: AbortSignal): Promise<void> {
-  const progress = new Progress('copying', 'books')
+  const progress = new ProgressBar('copying', 'books')
   async function* groups(): AsyncGenerator<Book[]> {
     let copied = 0
     for await (const group of booksOf(source, signal)) {
@@ -66,7 +67,7 @@ interface Content {
 }
 
 async function verify(source: Store, target: Store, total: number, signal: AbortSignal): Promise<Content> {
-  const progress = new Progress('verifying', 'books')
+  const progress = new ProgressBar('verifying', 'books')
   let read = 0
   const contentOf = async (store: Store): Promise<Content> => {
     const hash = createHash('sha256')
@@ -83,8 +84,8 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
     const [original, copied] = [await contentOf(source), await contentOf(target)]
     if (original.checksum === copied.checksum) return copied
     throw new OperatorError(
-      `the stores differ: --from has ${original.count} books, --to has ${copied.count}. Somebody has written to one of ` +
-        'them meanwhile: empty --to, stop the service, and copy again',
+      `the stores differ: --from has ${original.count} books, --to has ${copied.count}. One of them was ` +
+        'changed meanwhile: empty --to, stop the service, and copy again',
     )
   } finally {
     progress.end()
@@ -94,17 +95,12 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
 async function* booksOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[]> {
   for await (const page of store.list()) {
     signal.throwIfAborted()
-    // Made anew, so that the fields are in one order.
-    yield (JSON.parse(`[${page}]`) as Book[]).map(({ id, title, author, year }) => ({
-      id,
-      title,
-      author,
-      year,
-    }))
+    // The checksum needs the fields in one order.
+    yield (JSON.parse(`[${page}]`) as Book[]).map(bookOf)
   }
 }
 
-/** @throws OperatorError that names the option, and does not quote what may hold a password. */
+/** @throws OperatorError that names the option, and quotes nothing that may be a password. */
 function read(option: string, text: string): DbUrl {
   try {
     return parseDbUrl(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8').trim() : text)

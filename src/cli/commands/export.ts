@@ -1,18 +1,19 @@
 import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
+import type { OperatorError } from '../../errors.ts'
 import type { Format } from '../../files/formats.ts'
 import { wholeLists } from '../../files/write-books.ts'
-import { type Command, interruption, type OperatorError, withSettings } from '../command.ts'
+import { type Command, interruption, withSettings } from '../command.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
-import { Progress } from '../progress-bar.ts'
+import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
   usage: 'export FILE [--format csv|ndjson]',
   description: `Writes all books of DB_URL to a new file, in the order of their ids; - is standard output. The service may
-run meanwhile. The file appears when it is complete.`,
+keep running. The file appears once it is complete.`,
   operands: 1,
   options: {
     format: formatOption,
@@ -26,7 +27,7 @@ run meanwhile. The file appears when it is complete.`,
 async function exportBooks({ dbUrl }: Config, path: string, format: Format): Promise<void> {
   requireDatabase('DB_URL', dbUrl)
   const signal = interruption('nothing is left behind')
-  const progress = new Progress('exporting', 'books')
+  const progress = new ProgressBar('exporting', 'books')
   const books = await withStore('DB_URL', dbUrl, async (store) => {
     const written = { books: 0 }
     const total = await store.count({})
@@ -51,6 +52,6 @@ async function* textOf(
   for await (const page of store.list(pages)) {
     if (signal.aborted) throw signal.reason as OperatorError
     count(booksIn(page))
-    yield framing.of(page)
+    yield framing.render(page)
   }
 }

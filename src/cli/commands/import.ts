@@ -1,68 +1,70 @@
 import { createReadStream, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
+import { OperatorError } from '../../errors.ts'
 import type { Format } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
 import { readBooks } from '../../files/read-books.ts'
-import { type Command, interruption, OperatorError, withSettings } from '../command.ts'
+import { type Command, interruption, withSettings } from '../command.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
-import { Progress } from '../progress-bar.ts'
+import { ProgressBar } from '../progress-bar.ts'
 import { withStore } from '../with-store.ts'
 
 /** Adds the books of a file. */
 export const command: Command = {
   usage: 'import FILE [--skip-existing] [--dry-run] [--format csv|ndjson]',
-  description: `Adds the books of a file to DB_URL, all of them or none; - is standard input. The service may run meanwhile.
-CSV is that of export, or an export of Goodreads, LibraryThing or Calibre. Ids in the file do not matter.`,
+  description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
+A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Ids in the file are ignored.`,
   operands: 1,
   options: {
     'skip-existing': {
       type: 'boolean',
-      description: 'pass over books that are there already, with the same title, author and year',
+      description: 'skip books that exist already, with the same title, author and year',
     },
     'dry-run': {
       type: 'boolean',
-      description: 'tell what would be done, and what is wrong, and store nothing',
+      description: 'report what would be added and what is wrong, without storing anything',
     },
     format: formatOption,
   },
   run: ({ values, operand }) => {
-    const request = {
+    const args = {
       path: operand,
       format: chosenFormat(values.format, operand),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
     }
-    return withSettings('import', (config) => importFile(config, request))
+    return withSettings('import', (config) => importFile(config, args))
   },
 }
 
-interface Request {
+interface ImportArguments {
   readonly path: string
   readonly format: Format
   readonly skipExisting: boolean
   readonly dryRun: boolean
 }
 
-async function importFile({ dbUrl }: Config, request: Request): Promise<void> {
-  const { path, format, dryRun } = request
+async function importFile({ dbUrl }: Config, { path, format, ...options }: ImportArguments): Promise<void> {
   const signal = interruption('nothing was stored')
-  const progress = new Progress('importing', 'rows')
+  const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
   const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
   const books = readBooks(bytes, format, report)
   try {
     const { added, skipped } = await withStore('DB_URL', dbUrl, (store) =>
-      store.import(books, { ...request, signal }),
+      store.import(books, { ...options, signal }),
     ).finally(() => progress.end())
-    const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year have the year 0`
-    process.stdout.write(`${dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}\n`)
+    const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year get the year 0`
+    process.stdout.write(
+      `${options.dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}\n`,
+    )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
     throw new OperatorError(`${path}: ${error.message}${otherFaults(report)}`, { cause: error })
   }
 }
 
-/** All but the first, which the summary has, a line each. */
+/** A line for each fault but the first, which is in the summary. */
 function otherFaults({ faults, faulty }: ImportReport): string {
   const lines = faults
     .slice(1)
@@ -74,7 +76,7 @@ function otherFaults({ faults, faulty }: ImportReport): string {
 async function* bytesOf(
   path: string,
   signal: AbortSignal,
-  tell: (share: number | undefined) => void,
+  onProgress: (share: number | undefined) => void,
 ): AsyncGenerator<Uint8Array, void> {
   let read = 0
   try {
@@ -83,7 +85,7 @@ async function* bytesOf(
     signal.addEventListener('abort', () => stream.destroy(signal.reason as Error))
     for await (const chunk of stream) {
       read += (chunk as Uint8Array).length
-      tell(size === undefined ? undefined : read / Math.max(size, read))
+      onProgress(size === undefined ? undefined : read / Math.max(size, read))
       yield chunk as Uint8Array
       signal.throwIfAborted()
     }

@@ -1,17 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../auth/auth.ts'
-import { LoginLimit } from '../../auth/login-throttle.ts'
-import { type Store, StoreNotOpened } from '../../catalogue/store.ts'
-import { DeferredStore } from '../../catalogue/store-decorator.ts'
+import { LoginThrottle } from '../../auth/login-throttle.ts'
+import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { type Config, configWarnings } from '../../config.ts'
+import { OperatorError } from '../../errors.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen } from '../../http/listen.ts'
 import { Cursors } from '../../http/page-cursor.ts'
 import { createServer } from '../../http/server.ts'
+import { output } from '../../observability/logging.ts'
 import type { Metrics } from '../../observability/metrics.ts'
-import { output } from '../../output.ts'
-import { openStore } from '../../store/open.ts'
-import { type Command, OperatorError, withSettings } from '../command.ts'
+import { onStopSignal } from '../../stop-signal.ts'
+import { deferStore, openStore } from '../../store/open.ts'
+import { type Command, withSettings } from '../command.ts'
 import { firstSteps } from '../welcome.ts'
 
 /** The service, until a signal stops it. */
@@ -25,32 +26,36 @@ export const command: Command = {
 }
 
 async function start(config: Config): Promise<void> {
-  const store = new DeferredStore()
+  const opening = Promise.withResolvers<Store>()
+  let opened: Store | undefined
   const auth = new Auth(config, config.secretToken)
   const cursors = new Cursors(config.secretToken)
-  const loginLimit = new LoginLimit(config.loginFailureLimit)
+  const loginLimit = new LoginThrottle(config.loginFailureLimit)
   const metrics = await makeMetrics(config)
   const app = await createServer(
-    { store, auth, loginLimit, cursors, importLimit: config.importLimit },
+    { store: deferStore(opening.promise), auth, loginLimit, cursors, importLimit: config.importLimit },
     config,
     metrics,
   )
   try {
+    // Requests that wait for the store must not delay the end.
+    onStopSignal(() => opening.reject(new StoreUnavailable('the service is stopping')))
     // Before anything says that the service is there: whoever reads that may stop it at once.
     stopOnSignal(app, async () => {
       metrics?.close()
       // Nothing was stored yet if it is still being opened, and waiting for it could take long.
-      if (!store.isOpen) process.exit()
-      await store.close()
+      if (opened === undefined) process.exit()
+      await opened.close()
     })
     // Listens before the store is open, so that whoever supervises the service can ask how it is.
     const url = await listenForAll(app, config, metrics)
-    const opened = await open(config)
-    store.open(metrics?.measure(opened) ?? opened)
+    opened = await open(config)
+    opening.resolve(metrics?.measure(opened) ?? opened)
     for (const warning of configWarnings(config)) app.log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
     app.log.info({ url, username: config.username }, 'listening')
   } catch (error) {
+    opening.reject(new StoreUnavailable('the store cannot be opened', { cause: error }))
     metrics?.close()
     await app.close()
     throw error

@@ -1,5 +1,6 @@
 import { Auth } from '../../auth/auth.ts'
-import { type Command, OperatorError, withSettings } from '../command.ts'
+import { OperatorError } from '../../errors.ts'
+import { type Command, withSettings } from '../command.ts'
 
 /** Prints a token, as POST /token gives it. */
 export const command: Command = {

@@ -1,25 +1,59 @@
 import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
-import { failure } from '../envelope.ts'
+import { errorCodes, type FastifyInstance } from 'fastify'
+import { Failure, failure } from '../envelope.ts'
+import { parseJson } from './json-body.ts'
+import { answerTo } from './malformed-requests.ts'
 
-/** Bytes that all bodies may take together, each from when it comes until its request is answered. */
+const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_JSON_BODY } = errorCodes
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the handler reads the body itself, which may be of any type and size. */
+    streamed?: boolean
+  }
+}
+
+/** How much memory all bodies may take together, in bytes. Each counts until its request is answered. */
 const BUDGET = 64 * 1024 * 1024
 
-/** What a body may take without being counted. However many connections there are, this much of each is no danger. */
+/** A body up to this size is not counted, in bytes. It is no danger, however many connections there are. */
 const UNCOUNTED = 4096
 
-/** Bytes that all bodies take. */
+/** Bytes that all counted bodies take. */
 let taken = 0
 
+/** Reads every body as JSON, whatever its Content-Type, and up to the limit of its route. */
+export function parseBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addHook('onRequest', ({ headers, routeOptions }, _reply, done) => {
+    // Fastify parses a body only if it knows its type, or if there is none.
+    if (!routeOptions.config.streamed) headers['content-type'] = undefined
+    done()
+  })
+  app.addContentTypeParser('*', ({ headers, raw, routeOptions }, stream, done) => {
+    if (routeOptions.config.streamed) return done(null, stream)
+    const limit = routeOptions.bodyLimit
+    if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+    readBody(stream, limit, answerTo(raw), (error, body) => {
+      if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
+      if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+      const value = parseJson(body)
+      if (value === undefined) done(new FST_ERR_CTP_INVALID_JSON_BODY())
+      else done(null, value)
+    })
+  })
+}
+
 /**
- * Reads a body, its chunks copied together as they come: a client may send a byte in each, and a chunk that is kept
- * takes hundreds of bytes beside its own.
- * @param limit bytes that it may have; of one that has more no more is kept.
- * @param answer to the request; when it is closed, the body takes no memory any more.
- * @param done gets the body, or undefined if it is over the limit, or else why it ended early: failure.unavailable if
- * all bodies together are too large.
+ * Reads a body, and copies its chunks together as they come. A client may send a byte in each chunk, and a chunk that is
+ * kept takes hundreds of bytes besides its own.
+ * @param limit the size of the largest body, in bytes. Nothing is kept of a larger one.
+ * @param answer the answer to the request. When it is closed, the body takes no memory any more.
+ * @param done gets the body, or undefined if it is over the limit, or the error that ended it. The error is
+ * failure.unavailable if all bodies together take too much.
  */
-export function readBody(
+function readBody(
   stream: Readable,
   limit: number,
   answer: EventEmitter,
@@ -35,7 +69,7 @@ export function readBody(
     done(error, body)
   }
 
-  /** @returns whether there is room. */
+  /** Counts what the body takes. @returns false if there is no room for it. */
   function count(bytes: number): boolean {
     if (bytes <= UNCOUNTED) return true
     if (taken + bytes - counted > BUDGET) return false

@@ -5,27 +5,28 @@ import type { FastifyBaseLogger } from 'fastify'
 import { serveThrough } from './malformed-requests.ts'
 import { isBusy } from './pipelining.ts'
 
-/** Connections at the same time, where the system allows as many files. */
+/** Connections at the same time, if the system allows as many open files. */
 const MAX_CONNECTIONS = 8000
 
-/** The part of the files that connections may take; the others are for the store, and for files that are sent. */
+/** The share of the open files for connections. The rest is for the store, and for files that are sent. */
 const SHARE = 3 / 4
 
-/** How many connections are looked at to find one that is idle. */
+/** How many connections are examined to find an idle one. */
 const LOOK_AT = 100
 
-/** How often the log tells that there are too many, at most; milliseconds. */
+/** The shortest time between two log lines about too many connections, in milliseconds. */
 const REPORT_INTERVAL = 60_000
 
 /**
- * Keeps the connections below the limit of open files. At that the system's library would close new ones without a word,
- * and the store could open no file. For a new connection the one is closed that has been idle longest; if none is
- * found, the new one is.
+ * Keeps the number of connections below the limit of open files. At that limit Node would close new connections
+ * silently, and the store could not open files. When there are too many, the connection that has been idle longest is
+ * closed. If no idle one is found, the new one is closed.
  */
 export function limitConnections(server: Server, log: FastifyBaseLogger, limit = connectionLimit()): void {
-  /** In the order of their newest requests. */
+  /** The connection whose newest request is oldest comes first. */
   const connections = new Set<Socket>()
-  let [closed, refused] = [0, 0]
+  let closed = 0
+  let refused = 0
   let lastReport = Number.NEGATIVE_INFINITY
 
   function toEnd(socket: Socket): void {
@@ -59,7 +60,7 @@ export function limitConnections(server: Server, log: FastifyBaseLogger, limit =
     socket.once('close', () => connections.delete(socket))
   })
   serveThrough(server, (serve) => (request, response) => {
-    // A connection that was closed is not to come back.
+    // A connection that was closed is not added again.
     if (connections.has(request.socket)) toEnd(request.socket)
     serve(request, response)
   })
@@ -74,13 +75,13 @@ export function limitConnections(server: Server, log: FastifyBaseLogger, limit =
   }
 }
 
-/** Node has raised the limit of the process already as far as the system lets it. */
+/** Node has already raised the limit of the process as far as the system allows. */
 function connectionLimit(): number {
   const files = Number(/^Max open files\s+(\d+)/m.exec(readLimits())?.[1] ?? Number.POSITIVE_INFINITY)
   return Math.min(MAX_CONNECTIONS, Math.floor(SHARE * files))
 }
 
-/** @returns nothing where there is no such file: only Linux has it. */
+/** @returns an empty text if there is no such file: only Linux has it. */
 function readLimits(): string {
   try {
     return readFileSync('/proc/self/limits', 'latin1')

@@ -1,14 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Brackets, braces and commas that a body may have outside its texts; a book needs three. A megabyte of them would keep
- * everybody waiting for a tenth of a second, while one of text takes a millisecond.
+ * How many brackets, braces and commas a body may have outside its strings. A book needs three. Parsing a megabyte of
+ * them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
  */
 const MAX_SEPARATORS = 16 * 1024
 
-const [QUOTE, BACKSLASH, BRACKET, BRACE, COMMA] = [0x22, 0x5c, 0x5b, 0x7b, 0x2c]
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const BRACKET = 0x5b
+const BRACE = 0x7b
+const COMMA = 0x2c
 
-/** @returns the JSON value, or undefined if the bytes are not JSON in UTF-8 (RFC 8259 §8.1), or of too many values. */
+/** @returns the value, or undefined if the body is not JSON in UTF-8 (RFC 8259 §8.1), or has too many values. */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body) || isIntricate(body)) return undefined
   try {

@@ -1,14 +1,14 @@
-/** What a client has to send. */
+/** How fast a client has to send. */
 export interface LeastRate {
-  /** Bytes per second, on the average of as long as it may be silent. */
+  /** Bytes per second, as an average over the time that it may be silent. */
   readonly rate: number
   /** How long it may be silent, in milliseconds. */
   readonly patience: number
 }
 
 /**
- * Passes on what arrives, as long as enough of it does. Only the time counts in which somebody waits for the next
- * chunk: the sender is not to blame for a slow receiver.
+ * Passes chunks on as long as enough arrives. Only the time counts in which the receiver waits for the next chunk: the
+ * sender is not to blame for a slow receiver.
  * @throws what `late` returns, when too little has arrived.
  */
 export async function* atLeast(
@@ -23,20 +23,20 @@ export async function* atLeast(
     for (;;) {
       const begin = performance.now()
       isWaiting = true
-      const next = await within(iterator.next(), left, late)
+      const next = await withTimeout(iterator.next(), left, late)
       isWaiting = false
       if (next.done) return
       left = Math.min(patience, left - (performance.now() - begin) + (next.value.length / rate) * 1000)
       yield next.value
     }
   } finally {
-    // While a chunk is waited for, this would wait for it too.
+    // If a chunk is still due, `return` would wait for it too.
     if (!isWaiting) await iterator.return?.()
   }
 }
 
-/** @throws what `late` returns, if the time is over first. */
-async function within<Result>(work: Promise<Result>, time: number, late: () => Error): Promise<Result> {
+/** @throws what `late` returns, if the time is over before the work. */
+async function withTimeout<Result>(work: Promise<Result>, time: number, late: () => Error): Promise<Result> {
   const over = Promise.withResolvers<never>()
   const timer = setTimeout(() => over.reject(late()), time)
   try {

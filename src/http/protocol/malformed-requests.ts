@@ -7,9 +7,10 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { envelope, type Failure, failure } from '../envelope.ts'
 
-/** How long a refused client may go on sending, so that it reads the refusal, before it is cut; milliseconds. */
+/** How long a refused client may go on sending before it is cut, so that it can read the answer; milliseconds. */
 const LINGER = 2000
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
@@ -19,31 +20,27 @@ const FAILURES = new Map<string | undefined, Failure>([
   [TIMEOUT, failure.requestTimeout],
 ])
 
-/** A host and a port as a URI has them, without the comma that joins the values of several headers. */
+/** A host and a port as in a URI, but without commas: a comma joins the values of several headers. */
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
+/** Connections that end after an answer, so that no further request on them is answered. */
 const refused = new WeakSet<Socket>()
 
 /** The newest request of each connection. */
 const newest = new WeakMap<Socket, IncomingMessage>()
 
-/** Requests whose bodies may take longer than others. */
+/** Requests whose bodies may take longer than the server's limit. */
 const unhurried = new WeakSet<IncomingMessage>()
 
-/** Lets the body of a request take longer than the server's limit, which is for small ones. Its reader has its own. */
+/** Lets the body of a request take longer than the server's limit, which is for small bodies. Its reader sets a limit. */
 export function awaitBody(request: IncomingMessage): void {
   unhurried.add(request)
 }
 
-/** Notes a request, so that a later refusal knows whether it would be a second answer to it. */
-export function noteRequest(request: IncomingMessage): void {
-  newest.set(request.socket, request)
-}
-
 /**
- * Answers what Node's HTTP parser turns away before there is a request to route: malformed or oversized
- * requests, and requests that take too long to arrive. The answer is in the envelope like every other; then the
- * connection is closed, because what follows on it cannot be told apart from the rest of the bad request.
+ * Answers what Node's HTTP parser refuses before there is a request to route: malformed or oversized requests, and
+ * requests that take too long to arrive. The answer is in the envelope like every other. Then the connection is closed,
+ * because what follows cannot be told apart from the rest of the bad request.
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (refused.has(socket) || (error.code === TIMEOUT && isUnhurried(newest.get(socket)))) return
@@ -51,25 +48,25 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
 }
 
-/** Node tells of a request that is late only once. */
+/** Node reports only once that a request is late. */
 function isUnhurried(request: IncomingMessage | undefined): boolean {
   return request !== undefined && !request.complete && unhurried.has(request)
 }
 
 /**
- * Closes the connection after the answer under way, without losing it to a client that is still sending; what that
- * sends is dropped.
+ * Closes the connection after the answer under way. What the client still sends is dropped, so that it can read the
+ * answer first.
  */
 export function closeAfterAnswer(socket: Socket): void {
   refused.add(socket)
-  // What Node does at the end of such an answer.
+  // Node calls this at the end of such an answer.
   socket.destroySoon = () => {
     socket.end()
     cutLater(socket, socket)
   }
 }
 
-/** Refuses after the answers to earlier requests on the connection: a client takes answers in that order. */
+/** Refuses after the answers to earlier requests on the connection, because a client expects answers in that order. */
 function refuseInTurn(answer: Failure, socket: Socket): void {
   if (!socket.writable) {
     socket.destroy()
@@ -80,7 +77,7 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
     earlier.once('close', () => refuseInTurn(answer, socket))
     return
   }
-  // A request whose body goes wrong after its answer was sent, such as a 401, gets no second one.
+  // If the body goes wrong after the answer was sent, such as a 401, the request gets no second answer.
   const isAnswered = newest.get(socket)?.complete === false && current(socket) === undefined
   if (isAnswered) socket.end()
   else socket.end(response(answer))
@@ -88,35 +85,35 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
 }
 
 /**
- * Lets a client go on sending a body that is answered already. Node reads and drops it; a client that does not
- * come to the end in time is cut.
+ * Lets a client go on sending a body although its request has been answered. Node reads and drops the body. A client
+ * that does not finish in time is cut.
  */
 export function dropRest(request: IncomingMessage): void {
   if (!request.complete) cutLater(request.socket, request)
 }
 
-/** Cutting at once, with bytes of the client unread, would reset the connection and could lose the answer. */
+/** Cutting at once, while bytes of the client are unread, would reset the connection, and the answer could be lost. */
 function cutLater(socket: Socket, unless: Socket | IncomingMessage): void {
   const cut = setTimeout(() => socket.destroy(), LINGER)
   unless.once('close', () => clearTimeout(cut))
 }
 
-/** Puts into the envelope what Node would otherwise answer, or cut off, by itself. */
+/** Answers in the envelope what Node would otherwise answer or cut off by itself. */
 export function refuseUnroutable(
   server: Server,
   route: (request: IncomingMessage, response: ServerResponse) => void,
 ) {
-  // An expectation other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would answer 417.
+  // An expectation other than 100-continue may be ignored (RFC 9110 §10.1.1). Node would answer 417.
   server.on('checkExpectation', route)
-  // This is no proxy (RFC 9110 §9.3.6); Node would close the connection without an answer. It has taken its own
-  // listeners off the socket, without one of which a reset by the client would end the process.
+  // This is no proxy (RFC 9110 §9.3.6). Node would close the connection without an answer. It has removed its own
+  // listeners from the socket, and without one for errors a reset by the client would end the process.
   server.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy())
     refuseConnection(new Error('CONNECT'), socket)
   })
 }
 
-/** Puts something between a server and what serves its requests. */
+/** Wraps the listeners that serve the requests of a server. */
 export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
   for (const event of ['request', 'checkExpectation']) {
     for (const serve of server.listeners(event) as RequestListener[]) {
@@ -126,41 +123,49 @@ export function serveThrough(server: Server, wrap: (serve: RequestListener) => R
 }
 
 /**
- * What Node's parser lets pass although it is no request of HTTP/1.0 or 1.1, or is over the limit.
- * @param headerLimit bytes that the header block may have.
- * @returns how to refuse the request, if it is to be refused; the connection is then to be closed.
+ * Refuses what Node's parser lets pass although it is no request of HTTP/1.0 or 1.1, or is over the limit. Also notes
+ * the newest request of each connection, so that a later refusal knows whether it would be a second answer to it.
+ * @param headerLimit the largest header block, in bytes.
  */
-export function nonconformance(
+export function refuseNonconforming(app: FastifyInstance, headerLimit: number): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    newest.set(raw.socket, raw)
+    done(nonconformance(raw, headerLimit))
+  })
+}
+
+/** @returns how to refuse the request, or undefined if nothing is wrong with it. */
+function nonconformance(
   { httpVersion, headers, rawHeaders, url = '' }: IncomingMessage,
   headerLimit: number,
 ): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return failure.badRequest
-  // The absolute form is for proxies, which this is none of; `*` is for OPTIONS (RFC 9112 §3.2).
+  // The absolute form is for proxies, and this is none. `*` is for OPTIONS (RFC 9112 §3.2).
   if (!url.startsWith('/') && url !== '*') return failure.badRequest
-  // Any other coding would be taken for chunked; HTTP/1.0 has none (RFC 9112 §6.1).
+  // Node would take any other coding for chunked. HTTP/1.0 has none (RFC 9112 §6.1).
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return failure.badRequest
-  // RFC 9112 §3.2: one valid Host, which only HTTP/1.0 may leave out.
+  // A request has one valid Host. Only HTTP/1.0 may leave it out (RFC 9112 §3.2).
   if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) return failure.badRequest
-  // Node's own count leaves out the colon, the space and the end of each line.
+  // Node does not count the colon, the space and the end of each line.
   let size = 2 * rawHeaders.length
   for (const part of rawHeaders) size += part.length
   return size > headerLimit ? failure.headersTooLarge : undefined
 }
 
-/** The answer under way, or due to a complete request, if it is not that to the bad request itself. */
+/** The answer to an earlier request, if one is under way or due: not the answer to the bad request itself. */
 function earlierAnswer(socket: Socket): ServerResponse | undefined {
   const answer = current(socket)
   return answer?.headersSent || answer?.req.complete ? answer : undefined
 }
 
-/** Where the answer to a request goes whose turn it is; the request itself if there is no connection, as in tests. */
+/** @returns the answer to the request whose turn it is, or the request itself without a connection, as in tests. */
 export function answerTo(request: IncomingMessage): EventEmitter {
   return current(request.socket) ?? request
 }
 
-/** The first answer that is not finished. `_httpMessage` is what Node's own handler looks at. */
+/** The first answer that is not finished. Node's own handler uses `_httpMessage` too. */
 function current(socket: Socket & { _httpMessage?: ServerResponse | null }): ServerResponse | undefined {
   return socket._httpMessage ?? undefined
 }

@@ -2,9 +2,9 @@ import { METHODS } from 'node:http'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { failure } from '../envelope.ts'
 
-/** Escapes what the router would decode or cut off, so that it takes the path as it was sent: `/book/%31` is not `/book/1`. */
+/** Escapes what the router would decode or cut off. It then takes the path as it was sent: `/book/%31` is not `/book/1`. */
 export function literalPath(url: string): string {
-  // The router takes the asterisk, which is for OPTIONS (RFC 9112 §3.2.4), for the root.
+  // The router would take the asterisk for the root. It is for OPTIONS (RFC 9112 §3.2.4).
   if (url === '*') return '/*'
   if (!/[%#]/.test(url)) return url
   const query = url.indexOf('?')
@@ -12,9 +12,22 @@ export function literalPath(url: string): string {
   return path.replaceAll('%', '%25').replaceAll('#', '%23') + url.slice(path.length)
 }
 
+/** Answers 404 to every path without a route, before anything else of the request is looked at. */
+export function refuseUnknownPaths(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    // The router takes /book/ for /book/:id with an empty id.
+    const isUnknown = request.is404 || (request.params as { id?: string }).id === ''
+    done(isUnknown ? failure.notFound : undefined)
+  })
+  app.setNotFoundHandler(() => {
+    throw failure.notFound
+  })
+}
+
 /**
- * Notes the path of every route from now on; calling the result makes all methods that a path has no route for
- * answer 405 with Allow (RFC 9110 §15.5.6), without reading a body.
+ * Notes the paths of all routes that are registered from now on.
+ * @returns a function that makes these paths answer 405 with Allow (RFC 9110 §15.5.6) to all other methods, without
+ * reading a body.
  */
 export function collectPaths(app: FastifyInstance): () => void {
   const paths = new Set<string>()

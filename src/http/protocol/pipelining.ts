@@ -1,33 +1,33 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** With so many requests of a connection waiting, no more is read from it. One read may bring thousands. */
+/** When so many requests of a connection wait, no more is read from it. One read may bring thousands. */
 const MANY_WAITING = 10
 
-/** Requests that may wait on all connections: some 150 MB at most, for each takes over 3 kB, however small it is. */
+/** How many requests may wait on all connections. Each takes over 3 kB, however small it is: 150 MB in all. */
 const MAX_WAITING = 50_000
 
 interface Turns {
   /** Whether a request of the connection is being answered, or is about to be. */
   busy: boolean
-  /** Begins to serve each of the requests that wait. */
+  /** Functions that begin to serve the waiting requests. */
   readonly waiting: (() => void)[]
 }
 
 const turnsOf = new WeakMap<Socket, Turns>()
 
-/** Requests that wait on all connections. */
+/** How many requests wait on all connections. */
 let allWaiting = 0
 
 /**
- * Serves the requests of a connection one after the other. Node would begin with all that a client has sent without
- * waiting for answers, and keep every answer in memory until its turn; it would also serve what follows a request
- * after whose answer the connection is closed.
+ * Serves the requests of a connection one after the other. Node would begin to serve all requests at once that a client
+ * sends without waiting for answers, and keep every answer in memory until its turn. It would also serve requests that
+ * follow one after whose answer the connection is closed.
  */
 export function oneAtATime(serve: RequestListener): RequestListener {
   return (request, response) => {
     const { socket } = request
-    // After an answer that was to be the last, whatever else has come is not taken for a request.
+    // After the last answer of a connection, nothing that has come is taken for a request.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket)
     const turn = () => {
@@ -63,7 +63,7 @@ function watch(socket: Socket): Turns {
 
 function wait(turns: Turns, socket: Socket, turn: () => void): void {
   if (allWaiting >= MAX_WAITING) {
-    // Whoever sends without waiting has to expect it (RFC 9112 §9.3.2).
+    // A client that pipelines has to be ready for this (RFC 9112 §9.3.2).
     socket.destroy()
     return
   }
@@ -72,7 +72,7 @@ function wait(turns: Turns, socket: Socket, turn: () => void): void {
   hold(turns, socket)
 }
 
-/** Reads no more while many wait. The request that is served misses nothing, for they came after it. */
+/** Reads no more while many requests wait. The body of the request being served is complete, because they followed it. */
 function hold({ waiting }: Turns, socket: Socket): void {
   if (waiting.length >= MANY_WAITING) socket.pause()
 }
@@ -86,7 +86,7 @@ function next(turns: Turns, socket: Socket): void {
   }
   allWaiting--
   if (turns.waiting.length < MANY_WAITING && socket.isPaused()) socket.resume()
-  // Not at once, so that a client with thousands of requests does not keep the others waiting.
+  // The turn begins later, so that a client with thousands of requests does not keep other clients waiting.
   setImmediate(() => {
     if (socket.writable) turn()
     else forget(turns)

@@ -1,16 +1,18 @@
+import { ReadStream } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { COMMON_HEADERS, failure } from '../envelope.ts'
 
 const MIB = 1024 * 1024
 
-/** Bytes and milliseconds. */
+/** Sizes are in bytes, times in milliseconds. */
 export interface UnsentLimits {
-  /** What all answers together may hold in memory before new ones are refused; those under way may reach twice as much. */
+  /** When all answers together hold so much, new ones are refused. Those under way may reach twice as much. */
   readonly budget: number
-  /** What a client has to take in this time, once more than half of the budget is in use. */
+  /** A client has to take so many bytes in this time, once more than half of the budget is in use. */
   readonly rate: { readonly bytes: number; readonly time: number }
-  /** A client that has taken less than that for so long is cut if its memory is needed for another. */
+  /** A client that has taken less for so long is cut if its memory is needed for another one. */
   readonly patience: number
   /** How often the rate is checked. */
   readonly interval: number
@@ -23,26 +25,52 @@ const LIMITS: UnsentLimits = {
   interval: 1000,
 }
 
-/** An answer up to this size is not counted: however many connections there are, this much of each is no danger. */
-export const UNCOUNTED = 16 * 1024
+/** An answer up to this size is not counted, in bytes. It is no danger, however many connections there are. */
+const UNCOUNTED = 16 * 1024
+
+/** What a file that is being sent counts as, in bytes. It takes less; this bounds how many are open. */
+const FILE_SIZE = 512 * 1024
+
+/**
+ * Answers 503 while clients that do not read keep too much memory.
+ * @returns where lists are counted. They grow while they are sent.
+ */
+export function limitUnsentAnswers(app: FastifyInstance): UnsentAnswers {
+  const unsent = new UnsentAnswers()
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const size = memoryOf(payload)
+    if (size <= UNCOUNTED || unsent.hold(reply, size)) return done()
+    if (payload instanceof ReadStream) payload.destroy()
+    // These header fields belonged to the answer that is not sent.
+    reply.headers(COMMON_HEADERS).removeHeader('etag')
+    done(failure.unavailable)
+  })
+  return unsent
+}
+
+/** Bytes that an answer takes until it is sent; none for a list. */
+function memoryOf(payload: unknown): number {
+  if (typeof payload === 'string') return payload.length
+  return payload instanceof ReadStream ? FILE_SIZE : 0
+}
 
 interface Reader {
   readonly reply: FastifyReply
   readonly socket: Socket
-  /** What its answer has in memory. */
+  /** How much memory its answer takes. */
   bytes: number
-  /** Bytes that it had taken in all when it last had taken enough, and when that was. */
+  /** How many bytes it had taken when it last had taken enough, and when that was. */
   mark: number
   since: number
 }
 
 /**
- * Bounds the memory of large answers that clients have not taken. What the system has taken, which may be megabytes for
- * a client that reads nothing, counts as taken by the client.
+ * Bounds the memory of large answers that clients have not taken. What the system has buffered counts as taken. For a
+ * client that reads nothing that may be megabytes.
  */
 export class UnsentAnswers {
   readonly #limits: UnsentLimits
-  /** Those that have waited longest are first. */
+  /** The client that has taken nothing for the longest time comes first. */
   readonly #readers = new Map<ServerResponse, Reader>()
   #total = 0
   #timer: NodeJS.Timeout | undefined
@@ -52,8 +80,8 @@ export class UnsentAnswers {
   }
 
   /**
-   * Notes what an answer has in memory, until it is sent or its client is gone.
-   * @returns false if there is no room for an answer that has not begun. One that has is cut then.
+   * Notes how much memory an answer takes, until it is sent or its client has gone.
+   * @returns false if there is no room for an answer that has not begun. An answer that has begun is cut then.
    */
   hold(reply: FastifyReply, bytes: number): boolean {
     const { raw: response } = reply
@@ -96,7 +124,7 @@ export class UnsentAnswers {
     }
   }
 
-  /** Notes whether the client has taken enough, or everything that there was for it. */
+  /** Notes it if the client has taken enough, or everything that there was for it. */
   #look(reader: Reader, now: number): void {
     const taken = takenBy(reader.socket)
     if (taken - reader.mark < this.#limits.rate.bytes && reader.socket.writableLength > 0) return
@@ -121,7 +149,7 @@ export class UnsentAnswers {
   }
 }
 
-/** Bytes that the system has taken to send. `_handle` is what Node's own check of a connection's timeout looks at. */
+/** How many bytes the system has taken to send. Node's own timeout of connections uses `_handle` too. */
 function takenBy(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0

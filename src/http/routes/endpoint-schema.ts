@@ -1,21 +1,30 @@
-import type { FastifySchema } from 'fastify'
-import { Login, TokenData } from '../../auth/auth.ts'
-import { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
+import type {
+  FastifySchema,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+  RouteGenericInterface,
+  RouteShorthandOptionsWithHandler,
+} from 'fastify'
 import { type ObjectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import { FORMATS, MEDIA_TYPES } from '../../files/formats.ts'
-import { ImportResult } from '../../import-result.ts'
-import { type Answer, envelopeSchema, failure } from '../envelope.ts'
+import { envelopeSchema, failure, type StatusLine } from '../envelope.ts'
 import { searchIndexHeader } from '../search-index-header.ts'
-import { BookStatistics } from './statistics.ts'
 
-/** The schemas that the OpenAPI document names; endpoints refer to them by their `$id`. */
-export const namedSchemas = [Book, NewBook, BookChanges, Login, TokenData, ImportResult, BookStatistics]
+/** An endpoint as `app.get` and the like take it: its schema, its hooks and its handler. */
+export type Endpoint<Parts extends RouteGenericInterface = RouteGenericInterface> =
+  RouteShorthandOptionsWithHandler<
+    RawServerDefault,
+    RawRequestDefaultExpression,
+    RawReplyDefaultExpression,
+    Parts
+  >
 
-/** The data of an answer that has none. */
+/** The data of an answer without any. */
 export const NoData: Schema = { type: 'null', examples: [null] }
 
-/** The header fields that make a request conditional, for the document only: a malformed one is no error. */
-export const ConditionFields = partialSchema({
+/** The header fields that make a request conditional. They are only documented: a malformed one is no error. */
+export const PreconditionFields = partialSchema({
   'If-Match': {
     type: 'string',
     description: 'Entity tags: only if the book has one of them (RFC 9110 §13.1.1).',
@@ -36,44 +45,42 @@ const challenged = {
   },
 }
 
-export const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
-
 declare module 'fastify' {
   interface FastifySchema {
-    /** What of a request the endpoint itself checks, and the OpenAPI document only describes. */
+    /** The parts of a request that the endpoint checks itself. Fastify only documents them. */
     describedOnly?: { querystring?: ObjectSchema<unknown>; body?: object; consumes?: readonly string[] }
   }
 }
 
-/** The endpoint's part of the contract, as its route declares it. */
-interface Endpoint {
-  /** Names the call in clients generated from the OpenAPI document. */
+/** What the contract says about an endpoint. */
+interface Description {
+  /** The name of the call in clients that are generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
-  /** Whether it may be called without a token; by default it may not. */
+  /** Whether it can be called without a token. */
   readonly public?: boolean
-  /** The parameters of its query string, each with its schema. */
+  /** The schemas of its query parameters. */
   readonly query?: ObjectSchema<unknown>
   readonly body?: Schema
-  readonly success: Answer
+  readonly success: StatusLine
   readonly data: Schema
-  /** Whether the entity tag of the book goes with its success. */
+  /** Whether the answer of success has the entity tag of the book. */
   readonly tagged?: boolean
-  /** Whether the books can also be had as a file, or are read from one. */
+  /** Whether the endpoint reads books from a file, or can also write them as one. */
   readonly files?: 'read' | 'written'
-  /** Whether the answer may be of an index that is behind. */
+  /** Whether the answer may lack the last writes, because it comes from an index. */
   readonly indexed?: boolean
-  /** Whether it answers 304 to a client that has the book already. */
+  /** Whether it answers 304 to a client that already has the book. */
   readonly revalidated?: boolean
-  /** The failures of its own; those of every endpoint are added. */
-  readonly failures: readonly Answer[]
+  /** Its own failures. Those that every endpoint has are added. */
+  readonly failures: readonly StatusLine[]
 }
 
 /**
- * The route's schema: Fastify validates the body and serialises the answer with it, and the OpenAPI document is
- * made from it.
+ * Makes the schema of the route. Fastify validates the body and serialises the answer with it, and the OpenAPI document
+ * is made from it.
  */
-export function describeEndpoint(endpoint: Endpoint): FastifySchema {
+export function describeEndpoint(endpoint: Description): FastifySchema {
   const failures = [
     ...endpoint.failures,
     ...(endpoint.public ? [] : [failure.tokenRequired, failure.invalidToken]),
@@ -87,7 +94,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   const { data } = endpoint
   const response: Record<number, Schema> = {
     [endpoint.success.status]: {
-      ...(endpoint.files === 'written' ? withFiles : asItIs)(
+      ...(endpoint.files === 'written' ? withFiles : unchanged)(
         envelopeSchema([endpoint.success], reference(data), example(data)),
       ),
       ...(endpoint.tagged ? tagged : {}),
@@ -112,7 +119,7 @@ export function describeEndpoint(endpoint: Endpoint): FastifySchema {
   }
 }
 
-function described({ query, files }: Endpoint): Pick<FastifySchema, 'describedOnly'> | undefined {
+function described({ query, files }: Description): Pick<FastifySchema, 'describedOnly'> | undefined {
   if (query === undefined) return undefined
   if (files !== 'read') return { describedOnly: { querystring: query } }
   const body = { content: Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], FILE])) }
@@ -121,7 +128,7 @@ function described({ query, files }: Endpoint): Pick<FastifySchema, 'describedOn
 
 const FILE = { schema: { type: 'string' } }
 
-const asItIs = (schema: Schema) => schema
+const unchanged = (schema: Schema) => schema
 
 /** The same answer as a file, for clients that prefer one. */
 function withFiles(schema: Schema): Schema {
@@ -129,11 +136,11 @@ function withFiles(schema: Schema): Schema {
   return { ...schema, content: { 'application/json': { schema, example: example(schema) }, ...files } }
 }
 
-/** The schema by name if it has one, or else itself. */
-function reference(schema: Schema): Schema {
+/** The schema by its name if it has one, otherwise the schema itself. */
+export function reference(schema: Schema): Schema {
   return schema.$id === undefined ? schema : { $ref: `${schema.$id}#` }
 }
 
-function example(schema: Schema): unknown {
+export function example(schema: Schema): unknown {
   return schema.examples?.[0]
 }

@@ -1,17 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { partialSchema } from '../../catalogue/json-schema.ts'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
-import { ImportRefused, ImportReport } from '../../files/import-report.ts'
-import { ImportResult } from '../../import-result.ts'
+import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
 import { atLeast } from '../protocol/least-rate.ts'
 import { awaitBody, dropRest } from '../protocol/malformed-requests.ts'
-import { parseBoolean, parseQueryString, queryStringOf } from '../query-string.ts'
-import { describeEndpoint } from './endpoint-schema.ts'
+import { readQueryParameters } from '../query-string.ts'
+import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
-const ImportParameters = partialSchema({
+const ImportParameters = partialSchema<{ dry_run: boolean; skip_existing: boolean }>({
   dry_run: {
     type: 'boolean',
     description: 'Whether the file is only checked: the answer is 200 with all that is found.',
@@ -22,24 +21,59 @@ const ImportParameters = partialSchema({
   },
 })
 
-/** What a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
+const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
+
+/** The answer to an import. */
+export interface ImportResult {
+  readonly source: string
+  readonly rows: number
+  readonly added: number
+  readonly skipped: number
+  readonly without_year: number
+  readonly faulty: number
+  readonly faults: readonly RowFault[]
+}
+
+export const ImportResult = objectSchema<ImportResult>(
+  {
+    source: { type: 'string', description: 'The program that wrote the file, as its first line tells.' },
+    rows: count('Rows of the file that should be books.'),
+    added: count('Books that were stored; or would be.'),
+    skipped: count('Books that were there already.'),
+    without_year: count('Books of another program’s file whose year is unknown; theirs is 0.'),
+    faulty: count('Rows that cannot be stored. Only a dry run answers 200 if there is any.'),
+    faults: {
+      type: 'array',
+      items: objectSchema<RowFault>({
+        line: count('From 1.'),
+        field: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+        reason: { type: 'string' },
+      }),
+      description: `What is wrong with the first ${MAX_FAULTS} of them.`,
+    },
+  },
+  {
+    $id: 'ImportResult',
+    examples: [
+      { source: 'Goodreads', rows: 2, added: 2, skipped: 0, without_year: 1, faulty: 0, faults: [] },
+    ],
+  },
+)
+
+/** How fast a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
 const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
 const NONE: Imported = { added: 0, skipped: 0 }
 
 /**
- * POST /books/import. One file at a time: each holds a connection, or a part of the disk, as long as its client takes.
- * @param limit bytes that a file may have.
+ * POST /books/import reads one file at a time, because each one occupies a connection, or a part of the disk, for as
+ * long as its client takes.
+ * @param limit the size of the largest file, in bytes.
  */
-export function registerImport(
-  app: FastifyInstance,
-  store: Store,
-  limit: number,
-  authenticated: onRequestHookHandler,
-): void {
+export function importBooks(store: Store, limit: number, authenticated: onRequestHookHandler): Endpoint {
   let isBusy = false
 
-  app.post('/books/import', {
+  return {
     schema: describeEndpoint({
       id: 'importBooks',
       summary: 'Add the books of a CSV or NDJSON file, all of them or none',
@@ -65,7 +99,7 @@ export function registerImport(
       try {
         const format = formatOf(request)
         if (format === undefined) throw failure.unsupportedMediaType
-        const options = parseOptions(queryStringOf(request.originalUrl))
+        const options = readOptions(request)
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
         if (isBusy) throw failure.unavailable
         isBusy = true
@@ -86,12 +120,12 @@ export function registerImport(
       } catch (error) {
         throw error instanceof ImportRefused ? refusal(error) : error
       } finally {
-        // A client that is still sending reads the answer first.
+        // What a client still sends is dropped, so that it can read the answer.
         dropRest(raw)
         raw.resume()
       }
     },
-  })
+  }
 }
 
 interface Options {
@@ -106,11 +140,11 @@ async function importFile(
   options: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
-  // Loaded only where it is used, for a quick start.
+  // The module is loaded only when it is used, for a quick start.
   const { readBooks } = await import('../../files/read-books.ts')
   const books = readBooks(bytes, format, report)
   const importing = store.import(books, options)
-  // A dry run answers with the faults; what cannot be read at all has none.
+  // A dry run answers with the faults. A file that cannot be read at all has none.
   const counts = await importing.catch((error: unknown) => {
     if (error instanceof ImportRefused && options.dryRun && report.faulty > 0) return NONE
     throw error
@@ -126,11 +160,11 @@ async function importFile(
   }
 }
 
-/** @throws Failure when there are too many, they come too slowly, or the client goes away. */
+/** @throws Failure when there are too many bytes, they come too slowly, or the client goes away. */
 async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
   let size = 0
   try {
-    // The answer needs the connection when the rest is not read any more.
+    // The connection stays open for the answer, even if the rest of the file is not read.
     const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
     for await (const chunk of atLeast(chunks, LEAST_RATE, () => failure.requestTimeout)) {
       size += chunk.length
@@ -148,10 +182,9 @@ function formatOf({ headers }: FastifyRequest): Format | undefined {
 }
 
 /** @throws failure.invalidQueryParameter */
-function parseOptions(queryString: string): Options {
-  const parameters = parseQueryString(queryString, ImportParameters.properties)
-  const { dry_run = 'false', skip_existing = 'false' } = parameters
-  return { dryRun: parseBoolean(dry_run), skipExisting: parseBoolean(skip_existing) }
+function readOptions(request: FastifyRequest): Options {
+  const { dry_run = false, skip_existing = false } = readQueryParameters(request, ImportParameters)
+  return { dryRun: dry_run, skipExisting: skip_existing }
 }
 
 function refusal({ message }: ImportRefused): Failure {

@@ -1,26 +1,33 @@
-import type { Book } from '../../catalogue/book.ts'
+import type { FastifyRequest } from 'fastify'
 import { partialSchema, type Schema } from '../../catalogue/json-schema.ts'
-import { type BookFilter, type BookQuery, BY_ID, type SortField } from '../../catalogue/query.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  BY_ID,
+  SORT_NAMES,
+  type SortField,
+  type SortName,
+} from '../../catalogue/query.ts'
 import { searchedWords } from '../../catalogue/search-words.ts'
 import { failure } from '../envelope.ts'
 import type { Cursors, Place } from '../page-cursor.ts'
-import { type Parameters, parseBoolean, parseQueryString, valid } from '../query-string.ts'
+import { orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
 
-/** What a request for the list asks for. */
+/** What a request asks of the list. */
 export interface ListRequest {
   readonly query: BookQuery
   /** Where the page begins; undefined for the first book. */
   readonly after: Place | undefined
-  /** Undefined for all. */
+  /** How many books at most; undefined for all. */
   readonly limit: number | undefined
-  /** Whether the number of all books that the filter lets through is wanted. */
+  /** Whether the client wants to know how many books the filter lets through. */
   readonly count: boolean
 }
 
-const MAX_LIMIT = 1000
-
-/** Words in a search; each costs a look-up. */
+/** How many words a search may have. Each costs a look-up. */
 const MAX_WORDS = 32
+
+const SORT_FIELD = `-?(${SORT_NAMES.join('|')})`
 
 const year = (description: string): Schema => ({
   type: 'integer',
@@ -29,8 +36,17 @@ const year = (description: string): Schema => ({
   description,
 })
 
-/** The parameters of a filter, as the OpenAPI document describes them. */
-export const FilterParameters = partialSchema({
+interface FilterValues {
+  readonly q: string
+  readonly title: string
+  readonly author: string
+  readonly year: number
+  readonly year_min: number
+  readonly year_max: number
+}
+
+/** The query parameters of a filter. The OpenAPI document has this schema, and requests are checked with it. */
+export const FilterParameters = partialSchema<FilterValues>({
   q: {
     type: 'string',
     description:
@@ -44,12 +60,19 @@ export const FilterParameters = partialSchema({
   year_max: year('The last year.'),
 })
 
-/** Those of the list. */
-export const ListParameters = partialSchema({
+interface ListValues extends FilterValues {
+  readonly limit: number
+  readonly after: string
+  readonly count: boolean
+  readonly sort: string
+}
+
+/** The query parameters of the list. */
+export const ListParameters = partialSchema<ListValues>({
   limit: {
     type: 'integer',
     minimum: 1,
-    maximum: MAX_LIMIT,
+    maximum: 1000,
     description:
       'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
   },
@@ -60,7 +83,7 @@ export const ListParameters = partialSchema({
   },
   sort: {
     type: 'string',
-    pattern: '^-?(id|title|author|year)(,-?(id|title|author|year))*$',
+    pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
       'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
       'Texts compare by code point.',
@@ -69,29 +92,30 @@ export const ListParameters = partialSchema({
   ...FilterParameters.properties,
 })
 
-type FilterTexts = Parameters<keyof typeof FilterParameters.properties>
-
 /**
- * Reads a query string.
- * @throws failure.invalidQueryParameter for anything that it does not know or cannot take as it stands.
+ * Reads what a request asks for.
+ * @returns undefined if it has no query string: it asks for all books.
+ * @throws failure.invalidQueryParameter
  */
-export function parseListRequest(queryString: string, cursors: Cursors): ListRequest {
-  const { limit, after, count, ...selection } = parseQueryString(queryString, ListParameters.properties)
-  const query = readQuery(selection)
+export function readListRequest(request: FastifyRequest, cursors: Cursors): ListRequest | undefined {
+  if (queryStringOf(request.originalUrl) === '') return undefined
+  const { limit, after, count = false, sort, ...values } = readQueryParameters(request, ListParameters)
+  const filter = filterOf(values)
+  const query = { filter, order: sort === undefined ? defaultOrder(filter) : parseSort(sort) }
   return {
     query,
-    after: after === undefined ? undefined : valid(cursors.read(after, query)),
-    limit: limit === undefined ? undefined : parseLimit(limit),
-    count: count !== undefined && parseBoolean(count),
+    after: after === undefined ? undefined : orInvalid(cursors.read(after, query)),
+    limit,
+    count,
   }
 }
 
 /**
- * Reads a query string that has only what filters.
+ * Reads which books a request asks for.
  * @throws failure.invalidQueryParameter
  */
-export function parseFilter(queryString: string): BookFilter {
-  return readFilter(parseQueryString(queryString, FilterParameters.properties))
+export function readFilterRequest(request: FastifyRequest): BookFilter {
+  return filterOf(readQueryParameters(request, FilterParameters))
 }
 
 /** @returns the query string of the next page. */
@@ -101,30 +125,27 @@ export function nextPage(queryString: string, cursor: string): string {
   return parameters.toString()
 }
 
-function readQuery({ sort, ...texts }: FilterTexts & Parameters<'sort'>): BookQuery {
-  const filter = readFilter(texts)
-  if (sort !== undefined) return { filter, order: parseSort(sort) }
-  return { filter, order: filter.words === undefined ? BY_ID : 'relevance' }
-}
-
-function readFilter({ q, title, author, year, year_min, year_max }: FilterTexts): BookFilter {
+function filterOf({ q, title, author, year, year_min, year_max }: Partial<FilterValues>): BookFilter {
   return {
     ...(title !== undefined && { title }),
     ...(author !== undefined && { author }),
-    ...(year !== undefined && { year: parseInteger(year) }),
-    ...(year_min !== undefined && { yearMin: parseInteger(year_min) }),
-    ...(year_max !== undefined && { yearMax: parseInteger(year_max) }),
+    ...(year !== undefined && { year }),
+    ...(year_min !== undefined && { yearMin: year_min }),
+    ...(year_max !== undefined && { yearMax: year_max }),
     ...(q !== undefined && { words: parseWords(q) }),
   }
 }
 
-const SORT_FIELDS: readonly (keyof Book)[] = ['id', 'title', 'author', 'year']
+function defaultOrder({ words }: BookFilter): BookQuery['order'] {
+  return words === undefined ? BY_ID : 'relevance'
+}
 
-/** @returns the fields up to `id`, after which nothing is left to decide. */
+/** @returns the fields up to `id`, because ids are unique. `id` is added if it is missing. */
 function parseSort(text: string): readonly SortField[] {
   const fields = text.split(',').map((part) => {
     const descending = part.startsWith('-')
-    const name = valid(SORT_FIELDS.find((field) => field === (descending ? part.slice(1) : part)))
+    // The pattern of the schema lets no other names pass.
+    const name = (descending ? part.slice(1) : part) as SortName
     return { name, descending }
   })
   if (new Set(fields.map(({ name }) => name)).size < fields.length) throw failure.invalidQueryParameter
@@ -136,17 +157,4 @@ function parseWords(text: string): readonly string[] {
   const words = searchedWords(text)
   if (words.length === 0 || words.length > MAX_WORDS) throw failure.invalidQueryParameter
   return words
-}
-
-function parseLimit(text: string): number {
-  const limit = parseInteger(text)
-  if (limit < 1 || limit > MAX_LIMIT) throw failure.invalidQueryParameter
-  return limit
-}
-
-function parseInteger(text: string): number {
-  const number = Number(text)
-  if (!/^(?:0|-?[1-9][0-9]*)$/.test(text) || !Number.isSafeInteger(number))
-    throw failure.invalidQueryParameter
-  return number
 }

@@ -4,14 +4,11 @@ import type { Page, QueryOptions, Store } from '../../catalogue/store.ts'
 import type { Framing } from '../../files/write-books.ts'
 import { envelope, success } from '../envelope.ts'
 
-/** The text of a page that a client asks for, in bytes. */
+/** The largest page that a client gets, in bytes of text. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
-/**
- * A page of at most `limit` books; fewer than there are if their texts are very long.
- * @param signal as for Store.page.
- */
-export function readPage(
+/** Reads a page of at most `limit` books. It has fewer if their texts are very long. */
+export function readRequestedPage(
   store: Store,
   query: BookQuery,
   after: Position | undefined,
@@ -26,18 +23,18 @@ const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(
   string,
 ]
 
-/** The list as the envelope has it. */
-export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, of: (page) => page }
+/** The list in the envelope. */
+export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, render: (page) => page }
 
-/** The whole answer with one page. */
-export const listText = (page: string, { head, tail, of }: Framing) => head + of(page) + tail
+/** The whole text of a list of one page. */
+export const listText = (page: string, { head, tail, render }: Framing) => head + render(page) + tail
 
 /**
- * The answer to GET /books, without ever holding more than a few pages of it: a list that ends within
- * one page as a string, a longer one as a stream that reads the next page when the client has taken the last.
- * If a page cannot be read, the promise is rejected, or the stream destroyed once it has begun.
- * @param pages as Store.list makes them.
- * @param hold is told how many bytes a stream has in memory, as often as that changes.
+ * Makes the answer to GET /books, and never holds more than a few pages of it. A list of one page is a string. A longer
+ * one is a stream, which reads the next page when the client has taken the last. If a page cannot be read, the promise
+ * is rejected, or the stream is destroyed if it has begun.
+ * @param pages pages as Store.list makes them.
+ * @param hold is called with the number of bytes that the stream has in memory, whenever that changes.
  */
 export async function listing(
   pages: AsyncIterable<string>,
@@ -49,14 +46,14 @@ export async function listing(
   if (first.done) return listText('', framing)
   const second = await iterator.next()
   if (second.done) return listText(first.value, framing)
-  const { head, between, tail, of } = framing
-  // Bytes, because for a string Node would reserve three times its length until the client has taken it.
-  const ready = [Buffer.from(head + of(first.value)), Buffer.from(between + of(second.value))]
+  const { head, between, tail, render } = framing
+  // These are bytes, because Node would reserve three times the length of a string until the client has taken it.
+  const ready = [Buffer.from(head + render(first.value)), Buffer.from(between + render(second.value))]
   // One page waits here, and the one before it for the client.
   let [before, last] = ready.map(({ length }) => length) as [number, number]
   hold(before + last)
   return new Readable({
-    // Pages are large enough: one ahead of the client is all that a faster answer needs.
+    // One page ahead of the client is enough for a fast answer, because pages are large.
     objectMode: true,
     highWaterMark: 1,
     read() {
@@ -67,19 +64,19 @@ export async function listing(
       }
       const readNext = async () => {
         const { done, value } = await iterator.next()
-        const bytes = Buffer.from(done ? tail : between + of(value))
+        const bytes = Buffer.from(done ? tail : between + render(value))
         ;[before, last] = [last, bytes.length]
         hold(before + last)
         this.push(bytes)
         if (done) this.push(null)
       }
-      // A client that takes every page at once would otherwise keep all others waiting. A promise of the page that was
-      // made before the wait would by then be in V8's old generation, and keep the page until a full collection.
+      // Without the wait, a client that takes every page at once would keep all others waiting. The promise is made after
+      // it: an older one would be in V8's old generation by then, and keep its page until a full collection.
       setImmediate(() => {
         if (!this.destroyed) readNext().catch((error: Error) => this.destroy(error))
       })
     },
-    // Also when the client is gone before the first page was taken.
+    // This is also called if the client goes before it has taken the first page.
     destroy(error, callback) {
       Promise.resolve(iterator.return?.()).then(() => callback(error), callback)
     },

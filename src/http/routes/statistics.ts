@@ -1,9 +1,14 @@
+import type { onRequestHookHandler } from 'fastify'
 import { objectSchema, type Schema } from '../../catalogue/json-schema.ts'
-import type { Statistics } from '../../catalogue/store.ts'
+import type { Statistics, Store } from '../../catalogue/store.ts'
+import { envelope, failure, success } from '../envelope.ts'
+import { announceIncomplete } from '../search-index-header.ts'
+import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
+import { FilterParameters, readFilterRequest } from './list-parameters.ts'
 
 const count: Schema = { type: 'integer', minimum: 1 }
 
-/** What the books of a catalogue are, at a glance. */
+/** The answer of GET /books/statistics. */
 export const BookStatistics = objectSchema<Statistics>(
   {
     decades: {
@@ -27,3 +32,25 @@ export const BookStatistics = objectSchema<Statistics>(
     ],
   },
 )
+
+/** GET /books/statistics counts the books that match a filter. The store does the counting. */
+export function countBooks(store: Store, authenticated: onRequestHookHandler): Endpoint {
+  return {
+    schema: describeEndpoint({
+      id: 'countBooks',
+      summary: 'Count the books by decade and by author; all, or those that are asked for',
+      query: FilterParameters,
+      success: success.statisticsRetrieved,
+      data: BookStatistics,
+      indexed: true,
+      failures: [failure.invalidQueryParameter],
+    }),
+    onRequest: authenticated,
+    handler: async (request, reply) => {
+      const filter = readFilterRequest(request)
+      const options = { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
+      const { decades, authors } = await store.statistics(filter, options)
+      return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
+    },
+  }
+}

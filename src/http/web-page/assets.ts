@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 
 const FOLDER = resolve(import.meta.dirname, '../../../web')
-const MODULES = resolve(import.meta.dirname, '../node_modules')
+const MODULES = resolve(import.meta.dirname, '../../../node_modules')
 
-/** What the modules of the page import by the name of its package, as it lies there. */
+/** The files of packages that the modules of the page import, by their paths in node_modules. */
 const LIBRARY_FILES = [
   'lit-html/lit-html.js',
   'lit-html/directive.js',
@@ -18,7 +18,7 @@ const LIBRARY_FILES = [
   'uplot/dist/uPlot.min.css',
 ]
 
-/** Modules that are loaded only when they are needed. */
+/** Modules that the page loads only when it needs them. */
 const LATER = new Set(['plot.js', 'uplot/dist/uPlot.esm.js'])
 
 const TYPES: Record<string, string> = {
@@ -39,17 +39,17 @@ export interface WebFile {
 }
 
 export interface WebFiles {
-  /** A digest of all files: it is in their paths, so that a browser may keep them for ever. */
+  /** A digest of all files. It is in their paths, so that a browser may keep them for ever. */
   readonly version: string
   /** The page at `/`. */
   readonly page: WebFile
   /** The base64 SHA-256 of the import map, the only script inside the page. */
   readonly importMapDigest: string
-  /** All others, by their paths after the version. */
+  /** All other files, by their paths after the version. */
   readonly files: ReadonlyMap<string, WebFile>
 }
 
-/** Reads and compresses the web page, with the parts of its libraries. */
+/** Reads and compresses the files of the web page and of its libraries. */
 export async function readWebFiles(): Promise<WebFiles> {
   const contents = await readContents()
   const digest = createHash('sha256')
@@ -81,7 +81,7 @@ export async function readWebFiles(): Promise<WebFiles> {
   }
 }
 
-/** In an order that does not depend on the file system. */
+/** Reads the files in an order that does not depend on the file system. */
 async function readContents(): Promise<Map<string, Buffer>> {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).toSorted()
   const read = [

@@ -4,7 +4,7 @@ import { negotiate } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
 import { CODINGS, readWebFiles, type WebFile, type WebFiles } from './assets.ts'
 
-/** The page loads what the service itself serves, calls it, and cannot be put into a frame. */
+/** The page loads and calls only the service itself, and cannot be put into a frame. */
 const policy = (importMapDigest: string) =>
   [
     "default-src 'none'",
@@ -16,14 +16,14 @@ const policy = (importMapDigest: string) =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // The templates of the library are constants of its callers; texts of books never are.
+    // The library makes HTML only from templates, which are constants in the code, never from the texts of books.
     'trusted-types lit-html',
   ].join('; ')
 
-/** Serves the web page: itself at `/`, which is asked for each time, the rest under paths that never change. */
+/** Serves the web page at `/`, which browsers ask for each time, and its files under paths that they may keep. */
 export function registerWebPage(app: FastifyInstance): void {
   let reading: Promise<WebFiles> | undefined
-  // At the first request, for a quick start.
+  // The files are read at the first request, for a quick start.
   const read = () => {
     reading ??= readWebFiles().catch((error: unknown) => {
       reading = undefined

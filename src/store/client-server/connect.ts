@@ -1,69 +1,73 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
-import { describeError } from './network-errors.ts'
-import { ConnectionPool, type Driver } from './pool.ts'
+import { describeError } from '../../errors.ts'
+import type { Driver } from './driver.ts'
+import { ConnectionPool } from './pool.ts'
 
-/** How long to wait at start for a server that is not ready, and between attempts; milliseconds. */
+/** How long to wait at start for a server that is not ready, in milliseconds. */
 const WAITING_TIME = 30_000
+
+/** The time between two attempts, in milliseconds. */
 const INTERVAL = 500
 
 /** What opening a store on a server takes. */
 export interface OpenOptions {
-  /** Connections to the server at most. */
+  /** The maximum number of connections to the server. */
   readonly connections: number
-  /** Tells the operator of something that takes time; one line. */
+  /** Tells the operator something, in one line. */
   report(message: string): void
 }
 
-/** A server of databases, as its engine knows it. */
-interface Server<Connection> {
+/** A database server, as its engine knows it. */
+interface DatabaseServer<Connection, Prepared> {
   /** For messages. */
   readonly name: string
   readonly driver: Driver<Connection>
-  /** Makes the database ready for books. */
-  ensureSchema(connection: Connection): Promise<void>
-  /** Whether it may accept a connection in a moment. */
-  isNotReady(error: unknown): boolean
+  /** Prepares the database for books. May be repeated. */
+  prepare(pool: ConnectionPool<Connection>): Promise<Prepared>
 }
 
 /**
- * Connects to a server, again and again while it is not ready, as when both start at the same time.
- * @throws StoreNotOpened when the time is over, or at once for what waiting does not help against.
+ * Connects to a server and prepares its database. Tries again while the server is not ready, as when both start at
+ * the same time.
+ * @returns the connections, and what preparing the database found out.
+ * @throws StoreNotOpened when the time is over, or at once for errors that do not pass.
  */
-export async function openPool<Connection>(
-  server: Server<Connection>,
+export async function connect<Connection, Prepared>(
+  server: DatabaseServer<Connection, Prepared>,
   { connections, report }: OpenOptions,
-): Promise<ConnectionPool<Connection>> {
+): Promise<[ConnectionPool<Connection>, Prepared]> {
   const pool = new ConnectionPool(server.driver, connections)
   try {
-    await whenReady(server, pool, report)
-    return pool
+    return [pool, await prepareWhenReady(server, pool, report)]
   } catch (error) {
     await pool.close()
     throw error
   }
 }
 
-async function whenReady<Connection>(
-  { name, ensureSchema, isNotReady }: Server<Connection>,
+async function prepareWhenReady<Connection, Prepared>(
+  { name, driver, prepare }: DatabaseServer<Connection, Prepared>,
   pool: ConnectionPool<Connection>,
   report: OpenOptions['report'],
-): Promise<void> {
+): Promise<Prepared> {
   const end = Date.now() + WAITING_TIME
-  for (let attempts = 1; ; attempts++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await pool.use(ensureSchema)
+      return await prepare(pool)
     } catch (error) {
-      const reason = describeError(error)
-      if (!(error instanceof StoreUnavailable || isNotReady(error))) {
+      // It has no cause when the server did not answer.
+      const cause = error instanceof StoreUnavailable ? error.cause : error
+      const reason = describeError(cause ?? error)
+      if (cause !== undefined && !driver.errors.isNotReady(cause)) {
         throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
       }
+      const waited = `${WAITING_TIME / 1000} seconds`
       if (Date.now() > end) {
-        const waited = `${WAITING_TIME / 1000} seconds`
         throw new StoreNotOpened(`${name} was not ready within ${waited}: ${reason}`, { cause: error })
       }
-      if (attempts === 1) report(`waiting up to ${WAITING_TIME / 1000} seconds for ${name}: ${reason}`)
+      if (attempt === 1) report(`waiting up to ${waited} for ${name}: ${reason}`)
     }
-    await setTimeout(INTERVAL)
+    await sleep(INTERVAL)
   }
 }

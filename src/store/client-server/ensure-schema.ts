@@ -1,46 +1,152 @@
-import { setTimeout } from 'node:timers/promises'
-import { StoreNotOpened } from '../../catalogue/store.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { describeError } from '../../errors.ts'
+import type { ConnectionPool } from './pool.ts'
 
 /** A column as the server describes it. */
 export interface Column {
   readonly name: string
   readonly type: string
-  /** Whether it gets a value by itself. MySQL tells of this as 0 or 1, and so below. */
+  /** Whether it gets a value by itself. MySQL has 0 or 1 for this and the next one. */
   readonly generated: boolean | number
   /** Whether a row cannot be added without a value for it. */
   readonly required: boolean | number
 }
 
-const ATTEMPTS = 20
+/** What the service adds to the database beside the table of books, such as an index. */
+export interface SchemaObject {
+  readonly name: string
+  readonly sql: string
+}
 
-/** How long to wait before another look at what another instance does, in milliseconds. */
+/** Objects that are only useful together. */
+export interface SchemaGroup {
+  /** What follows if one is missing, for messages. */
+  readonly without: string
+  readonly objects: readonly SchemaObject[]
+}
+
+/** How an engine reads and changes the schema. */
+export interface SchemaEditor<Connection> {
+  /** The columns of the table of books; none if there is no table. */
+  columns(connection: Connection): Promise<Column[]>
+  /** The names of the objects that exist. */
+  objects(connection: Connection): Promise<string[]>
+  execute(connection: Connection, sql: string): Promise<unknown>
+  /** Whether a statement failed because another instance does the same at the same moment. */
+  isLostRace(error: unknown): boolean
+  /** Whether the server may be ready in a moment. */
+  isNotReady(error: unknown): boolean
+}
+
+/** How long to try to create the table while others do so, in milliseconds. */
+const TABLE_TIME = 2000
+
+/** How long to try to add an object while others do so, in milliseconds. */
+const OBJECT_TIME = 300_000
+
+/** How long all objects may take, for a large table; milliseconds. */
+const OBJECTS_TIME = 3600_000
+
+/** The start tells the operator what it is doing after so many milliseconds. */
+const SILENT_TIME = 2000
+
+/** The longest wait after the first lost race, in milliseconds. It doubles with each further one. */
 const INTERVAL = 50
 
+/** The longest wait after any lost race, in milliseconds. */
+const LONGEST_INTERVAL = 5000
+
 /**
- * Creates the table of books unless there is one, which is then taken as it stands. Safe when many instances start
- * at once, and without advisory locks, which not every compatible server has.
- * @param accepted the types that each column may have, the best first.
- * @throws StoreNotOpened when there is a table that cannot hold every book; else what the server says.
+ * Creates the table of books unless there is one, which is then used as it is. Safe when many instances start at
+ * once, and without advisory locks, which not every compatible server has.
+ * @param accepted the types that each column may have, the best one first.
+ * @throws StoreNotOpened if there is a table that cannot hold every book; else what the server reports.
  */
-export async function ensureTable(
+export async function ensureTable<Connection>(
+  connection: Connection,
+  { columns, execute, isLostRace }: SchemaEditor<Connection>,
+  sql: string,
   accepted: Readonly<Record<string, readonly string[]>>,
-  table: {
-    /** Those of the table that is there; none if there is no table. */
-    columns(): Promise<Column[]>
-    create(): Promise<unknown>
-    /** Whether another instance created it at the same moment. */
-    isLostRace(error: unknown): boolean
-  },
 ): Promise<void> {
-  for (let attempts = 1; ; attempts++) {
-    const columns = await table.columns()
-    if (columns.length > 0) return checkColumns(columns, accepted)
+  await retryLostRaces(isLostRace, TABLE_TIME, async () => {
+    if ((await columns(connection)).length === 0) await execute(connection, sql)
+  })
+  checkColumns(await columns(connection), accepted)
+}
+
+/**
+ * Adds the objects that are missing, each in one step. Safe when many instances start at once. If the server or the
+ * account does not allow it, the service does without, and the operator is told how an administrator can add them.
+ * @returns for each group whether all of its objects are there.
+ * @throws StoreUnavailable if the server is not ready.
+ */
+export async function ensureObjects<Connection>(
+  pool: ConnectionPool<Connection>,
+  editor: SchemaEditor<Connection>,
+  groups: readonly SchemaGroup[],
+  report: (message: string) => void,
+): Promise<boolean[]> {
+  const results: boolean[] = []
+  const faults: string[] = []
+  for (const { without, objects } of groups) {
     try {
-      await table.create()
+      const time = { time: OBJECTS_TIME, attempts: 1 }
+      await pool.run((connection) => addMissing(connection, editor, objects, report), time)
+      results.push(true)
     } catch (error) {
-      if (!table.isLostRace(error) || attempts === ATTEMPTS) throw error
-      await setTimeout(INTERVAL)
+      const cause = error instanceof StoreUnavailable ? error.cause : error
+      if (cause === undefined || editor.isNotReady(cause)) throw error
+      results.push(false)
+      faults.push(`${without} (${describeError(cause)})`)
     }
+  }
+  if (faults.length === 0) return results
+  const existing = await pool.run(editor.objects)
+  const missing = groups.flatMap(({ objects }) => objects).filter(({ name }) => !existing.includes(name))
+  const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`).join(' ')
+  report(`${faults.join('; ')}. An administrator can run this, and start the service again: ${statements}`)
+  return results
+}
+
+async function addMissing<Connection>(
+  connection: Connection,
+  { objects, execute, isLostRace }: SchemaEditor<Connection>,
+  wanted: readonly SchemaObject[],
+  report: (message: string) => void,
+): Promise<void> {
+  const notice = setTimeout(
+    () => report('adding indexes to the table books, during which writes may have to wait'),
+    SILENT_TIME,
+  )
+  try {
+    await retryLostRaces(isLostRace, OBJECT_TIME, async () => {
+      const existing = await objects(connection)
+      for (const { name, sql } of wanted) if (!existing.includes(name)) await execute(connection, sql)
+    })
+  } finally {
+    clearTimeout(notice)
+  }
+}
+
+/**
+ * Repeats work that failed because other instances did the same, with growing intervals: whoever waits for the lock
+ * of a table keeps all others from reading it.
+ * @param time in milliseconds.
+ */
+async function retryLostRaces(
+  isLostRace: (error: unknown) => boolean,
+  time: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const end = Date.now() + time
+  for (let interval = INTERVAL; ; interval = Math.min(2 * interval, LONGEST_INTERVAL)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isLostRace(error) || Date.now() >= end) throw error
+    }
+    await sleep(Math.random() * interval)
   }
 }
 

@@ -1,69 +1,56 @@
-import {
-  type Imported,
-  type ImportedBook,
-  type ImportOptions,
-  StoreNotEmpty,
-  StoreUnavailable,
-} from '../../catalogue/store.ts'
-import type { Faults } from '../server-attempt.ts'
-import { within } from '../timeout.ts'
-import { describeError } from './network-errors.ts'
+import { type Imported, type ImportedBook, type ImportOptions, StoreNotEmpty } from '../../catalogue/store.ts'
+import { withTimeout } from '../timeout.ts'
 import type { ConnectionPool } from './pool.ts'
 
-/** How long one statement of an import may take, and all of it; milliseconds. */
+/** How long one statement of an import may take, in milliseconds. */
 const STATEMENT_TIME = 60_000
-const HOUR = 60 * 60 * 1000
-const IMPORT_TIME = 24 * HOUR
+
+/** How long an import may take in all, in hours. */
+const IMPORT_HOURS = 24
 
 /** What an engine does in the transaction of an import. */
 export interface ImportTransaction {
   begin(): Promise<unknown>
-  /** @returns the highest id that a book has; 0 if there is none. */
+  /** @returns the highest id of a book; 0 if there is no book. */
   highestId(): Promise<number>
   /**
-   * @param above undefined to store all of them; else not those that a book equals that has this id or a lower one.
+   * @param known the highest id of the books that were there before: a book that equals one of them is not stored.
+   * Undefined to store all.
    * @returns how many were stored.
    */
-  insert(books: readonly ImportedBook[], above: number | undefined): Promise<number>
+  insert(books: readonly ImportedBook[], known: number | undefined): Promise<number>
   /** Stores the books with their ids. */
   insertWithIds(books: readonly ImportedBook[]): Promise<number>
   count(): Promise<number>
-  /** Lets the ids of new books be higher than those that were stored. */
+  /** Makes the ids of new books higher than those that were stored. */
   continueIds(): Promise<unknown>
   commit(): Promise<unknown>
   rollback(): Promise<unknown>
 }
 
 /**
- * Imports books as Store.import promises it, in one transaction. Other connections see nothing of it before its end,
- * nor do they wait for it.
+ * Imports books as Store.import promises, in one transaction. Other connections neither see the books before its end
+ * nor wait for it.
  */
 export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
-  faults: Faults,
   transactionOn: (connection: Connection) => ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
   options: ImportOptions,
 ): Promise<Imported> {
-  let result: { readonly imported: Imported } | { readonly refused: unknown }
-  try {
-    result = await pool.use((connection) => importWithin(transactionOn(connection), groups, options), {
-      time: IMPORT_TIME,
-      ...(options.signal && { signal: options.signal }),
-      late: `the import was not finished within ${IMPORT_TIME / HOUR} hours`,
-    })
-  } catch (error) {
-    options.signal?.throwIfAborted()
-    const isUnavailable = faults.isUnavailable(error) || faults.isRolledBack(error)
-    if (error instanceof StoreUnavailable || !isUnavailable) throw error
-    throw new StoreUnavailable(describeError(error), { cause: error })
-  }
+  const result = await pool.run((connection) => importOn(transactionOn(connection), groups, options), {
+    time: IMPORT_HOURS * 3600_000,
+    late: `the import was not finished within ${IMPORT_HOURS} hours`,
+    // The books can be read only once.
+    attempts: 1,
+    signal: options.signal,
+  })
   if ('refused' in result) throw result.refused
   return result.imported
 }
 
-/** What is wrong with the books rather than with the connection is returned: then that can be used again. */
-async function importWithin(
+/** Returns errors of the books, so that the connection can be used again. */
+async function importOn(
   transaction: ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
   { skipExisting, dryRun, keepIds, signal }: ImportOptions,
@@ -74,9 +61,10 @@ async function importWithin(
   }
   await inTime(transaction.begin())
   if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
-  const above = skipExisting ? await inTime(transaction.highestId()) : undefined
+  const known = skipExisting ? await inTime(transaction.highestId()) : undefined
   const iterator = groups[Symbol.asyncIterator]()
-  let [added, all] = [0, 0]
+  let added = 0
+  let all = 0
   try {
     for (;;) {
       const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
@@ -84,7 +72,7 @@ async function importWithin(
       if (next.done) break
       signal?.throwIfAborted()
       added += await inTime(
-        keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, above),
+        keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known),
       )
       all += next.value.length
     }
@@ -92,20 +80,20 @@ async function importWithin(
     await iterator.return?.()
   }
   if (keepIds) {
-    // Somebody else may have created one meanwhile.
+    // Another client may have created a book in the meantime.
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
     if (added > 0) await inTime(transaction.continueIds())
   }
-  // The connection is still there for a moment when it has been given up.
+  // The connection still works for a moment after the import was aborted.
   signal?.throwIfAborted()
   if (dryRun) await inTime(transaction.rollback())
   else await inTime(transaction.commit(), ', and it is not known whether the books were stored')
   return { imported: { added, skipped: all - added } }
 }
 
-/** @param consequence what follows when the server is late, for the end of the message. */
+/** @param consequence the end of the message if the server does not answer in time. */
 const inTime = <Result>(work: Promise<Result>, consequence = '') =>
-  within(
+  withTimeout(
     work,
     STATEMENT_TIME,
     `the database server did not answer within ${STATEMENT_TIME / 1000} seconds${consequence}`,

@@ -1,4 +1,4 @@
-/** What the system says when a server is away, or does not answer, and may be back later. */
+/** Codes of the system for a server that cannot be reached now, but perhaps later. */
 const AWAY = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,30 +10,23 @@ const AWAY = new Set([
   'ENETUNREACH',
   'ENETDOWN',
   'EAI_AGAIN',
-  // The socket of a server on this machine that has not started.
+  // The Unix socket of a server that has not started.
   'ENOENT',
 ])
 
 /** Whether a server could not be reached for a reason that may pass. */
 export function isAway(error: unknown): boolean {
-  // Node tries every address of a name, and tells of each.
+  // Node tries every address of a host name, and reports one error for each.
   if (error instanceof AggregateError) return error.errors.some(isAway)
   return AWAY.has(codeOf(error) ?? '')
 }
 
-/** The `code` of a driver or of the system. */
+/** The `code` of an error of a driver or of the system. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** What went wrong, in one line. */
-export function describeError(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
-  const text = error instanceof Error ? error.message || error.name : String(error)
-  return text.replace(/\s*\n\s*/g, ' ')
-}
-
-/** Whether it is a defect of the program rather than anything that a server or the network did. */
+/** Whether the error is a defect of this program rather than of the server or the network. */
 export function isDefect(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

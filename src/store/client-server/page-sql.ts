@@ -1,15 +1,18 @@
-import { PART } from '../../catalogue/paginate.ts'
+import { FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
+import { STREAM_PAGE } from '../../catalogue/paginate.ts'
 import { BY_ID, type SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
 import { type Dialect, orderBy } from '../query/dialect.ts'
 
-/** The columns of a book. A table that was there before the service may have NULL in any of them but the id. */
-export const BOOK =
-  "id, COALESCE(title, '') AS title, COALESCE(author, '') AS author, COALESCE(year, 0) AS year"
+/** The value of a column. In a table that others made, all of them but the id may be NULL. */
+export const columnOrEmpty = (name: keyof NewBook) => `COALESCE(${name}, ${isTextField(name) ? "''" : 0})`
 
-const SIZE = "OCTET_LENGTH(COALESCE(title, '')) + OCTET_LENGTH(COALESCE(author, ''))"
+/** The columns of a book. */
+export const BOOK = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name)} AS ${name}`).join(', ')}`
 
-/** Books that follow one another in an order. */
+const SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
+
+/** The books with a condition, in an order. */
 interface Selection {
   readonly where: string
   readonly fields: readonly SortField[]
@@ -17,8 +20,8 @@ interface Selection {
 
 /**
  * The statement that reads the first books of a selection, in the SQL that all servers share. It reads the sizes
- * first, so that a page of long texts is never in memory whole; and it limits them before it adds them up, because
- * MariaDB would add up those of all books to the end of the table.
+ * first, so that the server never holds a whole page of long texts in memory. It limits the books before it adds up
+ * their sizes, because MariaDB would otherwise add up those of all books to the end of the table.
  */
 export function selectPage(
   { where, fields }: Selection,
@@ -41,20 +44,20 @@ export function selectPage(
     WHERE COALESCE(sizes.text_before, 0) < ${text} ORDER BY ${orderIn('sizes')}`
 }
 
-/** Books of a page of the list that is not cut: their texts may have 131 bytes in the mean. */
+/** The number of books on an uncut page of the list: their texts may have 131 bytes on average. */
 export const UNCUT_BOOKS = 500
 
 /** The statements that read a page of the list of all books. */
 export interface ListStatements {
-  /** Reads the page, if its texts are not too long together; nothing otherwise. Its values are the id before, twice. */
+  /** Reads the page unless its texts are too long in total; then nothing. Its values are the last id, twice. */
   readonly uncut: string
-  /** Reads the page, cut where its texts become too long. Its value is the id before. */
+  /** Reads the page, cut where its texts become too long. Its value is the last id. */
   readonly cut: string
 }
 
 /**
- * To cut a page takes a server twice the time, so this is only asked for where it has to be.
- * @param after two placeholders of the id before.
+ * To cut a page takes a server twice as long, so it is done only where it is necessary.
+ * @param after two placeholders for the last id of the page before.
  */
 export const selectListPage = (...after: [string, string]): ListStatements => ({
   uncut: `
@@ -62,6 +65,6 @@ export const selectListPage = (...after: [string, string]): ListStatements => ({
       SELECT SUM(size) FROM (
         SELECT ${SIZE} AS size FROM books WHERE id > ${after[1]} ORDER BY id LIMIT ${UNCUT_BOOKS}
       ) sizes
-    ) <= ${PART.text} ORDER BY id LIMIT ${UNCUT_BOOKS}`,
-  cut: selectPage({ where: `id > ${after[0]}`, fields: BY_ID }, { key: (name) => name }, PART),
+    ) <= ${STREAM_PAGE.text} ORDER BY id LIMIT ${UNCUT_BOOKS}`,
+  cut: selectPage({ where: `id > ${after[0]}`, fields: BY_ID }, { key: (name) => name }, STREAM_PAGE),
 })

@@ -1,45 +1,34 @@
-import { StoreUnavailable } from '../../catalogue/store.ts'
+import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { DEADLINE, startDeadline, withTimeout } from '../timeout.ts'
+import type { Driver } from './driver.ts'
 
-/** The time that one use of a connection may take in all: waiting, connecting and working; milliseconds. */
-export const DEADLINE = 4000
-
-/** The part of it that connecting may take, so that what is wrong is found out rather than just late. */
-export const CONNECT_TIME = 3000
-
-/** The time to tell a server to stop what it is doing, in milliseconds. */
+/** How long to wait for the server to cancel a statement, in milliseconds. */
 const CANCEL_TIME = 1000
 
-/** Uses that may wait for a connection: more are turned away at once. */
+/** How many callers may wait for a connection. Any more are refused at once. */
 const MAX_WAITING = 5000
 
-/** A connection that was idle for as long is not used again: something on the way may have dropped it; milliseconds. */
+/**
+ * A connection that was idle for longer is not used again, because a firewall may have dropped it; milliseconds.
+ */
 const MAX_IDLE_TIME = 60_000
 
-/** What the pool needs to know of a database's connections. */
-export interface Driver<Connection> {
-  /** Connects within CONNECT_TIME. */
-  connect(): Promise<Connection>
-  /** Sets what to call when the connection ends by itself. */
-  onLost(connection: Connection, callback: () => void): void
-  /**
-   * Tells the server to stop what it is doing on a connection that is about to be destroyed. Many do not notice on
-   * their own that nobody waits for it, and go on: they would have ever more connections.
-   */
-  cancel(connection: Connection): Promise<void>
-  /** Cuts the connection at once, whatever it is doing. */
-  destroy(connection: Connection): void
-  /** Ends an idle connection in the way of its protocol. */
-  end(connection: Connection): Promise<void>
-}
+/** How often work is tried that the server rolls back. */
+const ATTEMPTS = 5
 
-export interface UseOptions {
-  /** The time that waiting, connecting and working may take in all, in milliseconds. */
+export interface RunOptions {
+  /** The time for everything: waiting, connecting, working and trying again; milliseconds. */
   readonly time?: number
-  /** The message when the work is not done by then. */
+  /** The message of the error when the work is not done by then. */
   readonly late?: string
-  /** Gives the use up, as if its time were over. */
+  /** How often the work may be tried; 1 if it must not be repeated. */
+  readonly attempts?: number
+  /** Aborts the work. */
   readonly signal?: AbortSignal | undefined
 }
+
+/** Does work on a connection of a store. */
+export type RunOn<Connection> = <Result>(work: (connection: Connection) => Promise<Result>) => Promise<Result>
 
 interface Waiting<Connection> {
   resolve(connection: Connection): void
@@ -47,69 +36,58 @@ interface Waiting<Connection> {
 }
 
 /**
- * Connections to one database server, used by one caller each. Every use has a deadline; a connection that passed
- * it, or on which anything failed, is thrown away, never put back. (The pools of the drivers differ in what they
- * bound: one has no deadline for waiting, the other none for all of a use.)
+ * Connections to one database server. Each is used by one caller at a time. A connection on which anything failed, or
+ * that was used beyond the deadline, is destroyed and never used again. (The pools of the drivers lack a deadline for
+ * waiting or for the whole use.)
  */
 export class ConnectionPool<Connection> {
   readonly #driver: Driver<Connection>
   readonly #size: number
-  /** Connections that are there or under way. */
+  /** How many connections are open or being opened. */
   #open = 0
-  /** Those that can still be used, as far as is known. */
+  /** The connections that can still be used, as far as is known. */
   readonly #alive = new Set<Connection>()
-  /** The most recently used last. */
+  /** The most recently used is the last one. */
   #idle: { readonly connection: Connection; readonly since: number }[] = []
   readonly #waiting = new Set<Waiting<Connection>>()
   #closed: { readonly promise: Promise<void>; resolve(): void } | undefined
 
-  /** @param size connections at most. */
+  /** @param size the maximum number of connections. */
   constructor(driver: Driver<Connection>, size: number) {
     this.#driver = driver
     this.#size = size
   }
 
   /**
-   * Does the work on a connection of its own.
-   * @throws StoreUnavailable after the deadline, or at once when too many wait; the reason of the signal; else what
-   * connecting or the work throws.
+   * Does the work on a connection. Repeats it where the server has certainly not done it.
+   * @throws StoreUnavailable after the deadline, when too many wait, and for errors that may pass; the reason of the
+   * signal; else what connecting or the work throws.
    */
-  async use<Result>(
+  async run<Result>(
     work: (connection: Connection) => Promise<Result>,
-    {
-      time = DEADLINE,
-      late = `the database server did not answer within ${seconds(time)}`,
-      signal,
-    }: UseOptions = {},
+    { time = DEADLINE, attempts = ATTEMPTS, ...options }: RunOptions = {},
   ): Promise<Result> {
-    signal?.throwIfAborted()
-    const begin = Date.now()
-    let message = `no connection to the database server was available within ${seconds(time)}`
-    const deadline = startDeadline(time, () => message, signal)
-    try {
-      const connection = await this.#acquire(deadline.passed)
-      message = late
+    const { errors } = this.#driver
+    const end = Date.now() + time
+    let isRenewed = false
+    for (let attempt = 1; ; attempt++) {
       try {
-        const result = await Promise.race([work(connection), deadline.passed])
-        this.#release(connection)
-        return result
+        return await this.#attempt(work, end - Date.now(), options)
       } catch (error) {
-        // The same may be wrong with those that were idle since: dead, or read-only since the server's role changed.
-        if (!signal?.aborted) this.#discardIdle(begin)
-        if (deadline.isPassed()) this.#cancel(connection)
-        else this.#discard(connection)
+        options.signal?.throwIfAborted()
+        if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
+        if (attempt < attempts && errors.isRolledBack(error)) continue
+        if (attempt < attempts && errors.isReadOnly(error) && !isRenewed) {
+          // The server has changed its role since this connection was made, and perhaps since the others were.
+          this.#renew()
+          isRenewed = true
+          continue
+        }
+        if (errors.isUnavailable(error))
+          throw new StoreUnavailable('the database server failed', { cause: error })
         throw error
       }
-    } finally {
-      deadline.clear()
     }
-  }
-
-  /** Uses that begin from now on get new connections, as when the server has changed its role. */
-  renew(): void {
-    // Those in use are destroyed when their work is done, as if they had been lost.
-    this.#alive.clear()
-    for (const { connection } of this.#idle.splice(0)) this.#discard(connection)
   }
 
   load() {
@@ -127,12 +105,47 @@ export class ConnectionPool<Connection> {
     if (this.#open > 0) await this.#closed.promise
   }
 
+  async #attempt<Result>(
+    work: (connection: Connection) => Promise<Result>,
+    time: number,
+    { late = `the database server did not answer within ${seconds(time)}`, signal }: RunOptions,
+  ): Promise<Result> {
+    signal?.throwIfAborted()
+    const begin = Date.now()
+    let message = `no connection to the database server was available within ${seconds(time)}`
+    const deadline = startDeadline(time, () => message, signal)
+    try {
+      const connection = await this.#acquire(deadline.passed)
+      message = late
+      try {
+        const result = await Promise.race([work(connection), deadline.passed])
+        this.#release(connection)
+        return result
+      } catch (error) {
+        // The connections that have been idle since may have the same fault: dead, or read-only after a change of role.
+        if (!signal?.aborted) this.#discardIdle(begin)
+        if (deadline.isPassed()) this.#cancel(connection)
+        else this.#discard(connection)
+        throw error
+      }
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  /** Work that begins from now on gets new connections. */
+  #renew(): void {
+    // Those in use are destroyed when their work is done, as if they were lost.
+    this.#alive.clear()
+    for (const { connection } of this.#idle.splice(0)) this.#discard(connection)
+  }
+
   async #acquire(passed: Promise<never>): Promise<Connection> {
     const acquiring = this.#takeIdle() ?? (this.#open < this.#size ? this.#connect() : this.#wait(passed))
     try {
       return await Promise.race([acquiring, passed])
     } catch (error) {
-      // What is still on its way is for somebody else.
+      // A connection that still comes is for another caller.
       Promise.resolve(acquiring).then(
         (connection) => this.#release(connection),
         () => {},
@@ -145,7 +158,7 @@ export class ConnectionPool<Connection> {
     const newest = this.#idle.pop()
     if (newest === undefined) return undefined
     if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer. None can be asked to end: what dropped it would drop that too.
+    // The others have been idle for longer. They are destroyed and not ended, because nobody might answer.
     for (const { connection } of [newest, ...this.#idle.splice(0)]) this.#discard(connection)
     return undefined
   }
@@ -190,13 +203,13 @@ export class ConnectionPool<Connection> {
 
   /** Ends a connection on which the server has not answered. */
   #cancel(connection: Connection): void {
-    const deadline = startDeadline(CANCEL_TIME, () => 'the server did not cancel the statement in time')
-    Promise.race([this.#driver.cancel(connection), deadline.passed])
+    withTimeout(
+      this.#driver.cancel(connection),
+      CANCEL_TIME,
+      'the server did not cancel the statement in time',
+    )
       .catch(() => {})
-      .finally(() => {
-        deadline.clear()
-        this.#discard(connection)
-      })
+      .finally(() => this.#discard(connection))
   }
 
   #discard(connection: Connection): void {
@@ -207,17 +220,13 @@ export class ConnectionPool<Connection> {
 
   #retire(connection: Connection): void {
     this.#alive.delete(connection)
-    const deadline = startDeadline(DEADLINE, () => 'the connection did not end in time')
-    // A server that does not answer keeps nobody from closing.
-    Promise.race([this.#driver.end(connection), deadline.passed])
+    // A server that does not answer must not delay closing.
+    withTimeout(this.#driver.end(connection), DEADLINE, 'the connection did not end in time')
       .catch(() => this.#driver.destroy(connection))
-      .finally(() => {
-        deadline.clear()
-        this.#closeOne()
-      })
+      .finally(() => this.#closeOne())
   }
 
-  /** A connection that was lost. One in use is its user's, whose work fails, or has just been done. */
+  /** Removes a lost connection if it is idle. The work on one in use fails by itself, or has just been done. */
   #forget(connection: Connection): void {
     this.#alive.delete(connection)
     const index = this.#idle.findIndex((idle) => idle.connection === connection)
@@ -241,25 +250,3 @@ export class ConnectionPool<Connection> {
 }
 
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`
-
-/**
- * @param late says why the work is given up; asked when the time is over.
- * @param signal gives it up before.
- */
-function startDeadline(time: number, late: () => string, signal?: AbortSignal) {
-  const { promise, reject } = Promise.withResolvers<never>()
-  let isPassed = false
-  const pass = (reason: unknown) => {
-    isPassed = true
-    reject(reason)
-  }
-  const timer = setTimeout(() => pass(new StoreUnavailable(late())), time)
-  const abandon = () => pass(signal?.reason)
-  signal?.addEventListener('abort', abandon)
-  promise.catch(() => {})
-  const clear = () => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abandon)
-  }
-  return { passed: promise, isPassed: () => isPassed, clear }
-}

@@ -1,15 +1,22 @@
 import type { Book } from '../../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../../catalogue/query.ts'
-import type { Page, PageBounds, QueryOptions, Statistics } from '../../catalogue/store.ts'
-import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from '../query/dialect.ts'
-import { type Found, readPage, type Source } from '../query/page-reader.ts'
+import {
+  type Page,
+  type PageBounds,
+  type QueryOptions,
+  type Statistics,
+  StoreUnavailable,
+} from '../../catalogue/store.ts'
+import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '../query/dialect.ts'
+import type { KeyRange } from '../query/key-ranges.ts'
+import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { selectStatistics } from '../query/statistics.ts'
-import { countByScan, pageByScan, statisticsByScan } from '../server-scan.ts'
+import { DEADLINE } from '../timeout.ts'
 import { selectPage } from './page-sql.ts'
-import { DEADLINE, type UseOptions } from './pool.ts'
-import type { WordUpkeep } from './search-indexer.ts'
+import type { RunOptions } from './pool.ts'
+import type { SearchIndexer } from './search-indexer.ts'
 
-/** How long a search waits for the words of the last writes, of the time that it has; milliseconds. */
+/** How long a search waits until the last writes are indexed, in milliseconds. */
 const INDEX_TIME = DEADLINE / 2
 
 /** Runs a statement on a connection. */
@@ -17,12 +24,12 @@ export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]
 
 /** How an engine answers queries. */
 export interface QueryEngine {
-  /** How conditions are written to find books with these words, or any. */
+  /** How the conditions of a query are written. @param words the searched words. */
   dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
-  /** Keeps the index of words; undefined where the server has none. */
-  readonly words: WordUpkeep | undefined
+  /** Keeps the index of words; undefined if the database has none. */
+  readonly indexer: SearchIndexer | undefined
   /** Does the work on a connection. */
-  use<Result>(work: (query: Query) => Promise<Result>, options: UseOptions): Promise<Result>
+  run<Result>(work: (query: Query) => Promise<Result>, options: RunOptions): Promise<Result>
 }
 
 /** Answers the queries of a store on a server. */
@@ -33,50 +40,43 @@ export class ServerQueries {
     this.#engine = engine
   }
 
-  async page(
+  page(
     query: BookQuery,
     after: Position | undefined,
     bounds: PageBounds,
     options: QueryOptions = {},
   ): Promise<Page> {
-    if (this.#isIndexed(query.filter))
-      return this.#use((source) => readPage(source, query, after, bounds), query.filter, options)
-    return pageByScan(this, query, after, bounds, options)
+    return this.#run((source) => readPage(source, query, after, bounds), query.filter, options)
   }
 
-  async count(filter: BookFilter, options: QueryOptions = {}): Promise<number> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.count(filter), filter, options)
-    return countByScan(this, filter, options)
+  count(filter: BookFilter, options: QueryOptions = {}): Promise<number> {
+    return this.#run((source) => source.count(filter), filter, options)
   }
 
-  async statistics(filter: BookFilter, options: QueryOptions = {}): Promise<Statistics> {
-    if (this.#isIndexed(filter)) return this.#use((source) => source.statistics(filter), filter, options)
-    return statisticsByScan(this, filter, options)
+  statistics(filter: BookFilter, options: QueryOptions = {}): Promise<Statistics> {
+    return this.#run((source) => source.statistics(filter), filter, options)
   }
 
-  /** Whether the server can find the books itself: words only where it has an index of them. */
-  #isIndexed({ words }: BookFilter): boolean {
-    return words === undefined || this.#engine.words !== undefined
-  }
-
-  async #use<Result>(
+  async #run<Result>(
     work: (source: ServerSource) => Promise<Result>,
-    filter: BookFilter,
+    { words }: BookFilter,
     { signal, onIncomplete }: QueryOptions,
   ): Promise<Result> {
-    const { dialect, words } = this.#engine
+    const { dialect, indexer } = this.#engine
     const end = Date.now() + DEADLINE
-    if (filter.words !== undefined && (await words?.bringUpToDate(INDEX_TIME, signal)) === false)
-      onIncomplete?.()
-    return this.#engine.use(
-      async (query) => work(new ServerSource(await dialect(filter.words, query), query)),
-      { time: end - Date.now(), signal },
-    )
+    if (words !== undefined) {
+      if (indexer === undefined) throw new StoreUnavailable('the database has no index for searches')
+      if (!(await indexer.bringUpToDate(INDEX_TIME, signal))) onIncomplete?.()
+    }
+    return this.#engine.run(async (query) => work(new ServerSource(await dialect(words, query), query)), {
+      time: end - Date.now(),
+      signal,
+    })
   }
 }
 
 /** Reads books on one connection. */
-class ServerSource implements Source {
+class ServerSource implements BookSource {
   readonly dialect: Dialect
   readonly #query: Query
 
@@ -85,8 +85,8 @@ class ServerSource implements Source {
     this.#query = query
   }
 
-  async read(run: Run, books: number, text: number): Promise<Found[]> {
-    const rows = await this.#query(selectPage(run, this.dialect, { books, text }), run.values)
+  async read(range: KeyRange, books: number, text: number): Promise<Found[]> {
+    const rows = await this.#query(selectPage(range, this.dialect, { books, text }), range.values)
     return (rows as Book[]).map((book) => ({ book, key: book }))
   }
 
@@ -95,7 +95,7 @@ class ServerSource implements Source {
     const order = orderBy([field], this.dialect)
     const sql = `SELECT ${key} AS sort_key FROM books WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${number - 1}`
     const [row] = (await this.#query(sql, values)) as { sort_key: Value | Buffer }[]
-    // MySQL compares texts as bytes.
+    // MySQL returns sort keys of texts as bytes.
     return Buffer.isBuffer(row?.sort_key) ? row.sort_key.toString() : row?.sort_key
   }
 

@@ -1,95 +1,100 @@
+import { type NewBook, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { isTrueWithin } from '../timeout.ts'
 
-/** Books that are looked up at once, at most. */
-export const DUE_BOOKS = 200
+/** The maximum number of books that are looked up at once. */
+export const STALE_BOOKS = 200
 
-/** About so many words are stored in one step, made in so many milliseconds: other requests wait for that. */
+/** The approximate number of words that are stored in one step. */
 const STEP_WORDS = 8000
+
+/** How long it may take to make the words of a step, in milliseconds: other requests wait for it. */
 const STEP_TIME = 10
 
-/** The length of a title and an author of which the words take a part of a millisecond, in UTF-16 code units. */
+/** The total length of a title and an author whose words are made in less than a millisecond, in UTF-16 code units. */
 const SHORT_TEXT = 500
 
-/** The index follows the writes when there was none for so long, in milliseconds, or with so many. */
+/** The index is updated after so many milliseconds without a write. */
 const DELAY = 200
+
+/** The index is also updated after so many writes. */
 const MAX_WRITES = 500
 
-/** How long a pass over the books may take before the operator is told of it, and how often then; milliseconds. */
+/** The time between reports to the operator during a long pass, in milliseconds. */
 const REPORT_INTERVAL = 15_000
 
-/** A book whose words are not those in the index: it is new, or was changed, by whatever program. */
-export interface DueBook {
+/** A book whose words in the index are missing or out of date, because some program wrote the book. */
+export interface StaleBook {
   readonly id: number
-  /** The parts of its texts that are searched, or more. */
+  /** At least the part of the text that is searched. */
   readonly title: string
   readonly author: string
-  /** Of its texts. */
+  /** Identifies its texts. */
   readonly fingerprint: string
 }
 
-/** What the index has of a book. */
+/** The words of a book, as the index stores them. */
 export interface BookWords {
   readonly id: number
-  /** Of the texts that have these words. */
+  /** Identifies the texts that have these words. */
   readonly fingerprint: string
   readonly words: readonly string[]
 }
 
-/** Whether the words of a book are so soon made that its request may do it. */
-export function hasShortTexts({ title, author }: Pick<DueBook, 'title' | 'author'>): boolean {
-  return title.length + author.length <= SHORT_TEXT
+/** Whether the words of a book are made quickly enough for the request that creates it. */
+export function hasShortTexts(book: NewBook): boolean {
+  return textLength(book) <= SHORT_TEXT
 }
 
 /** The words of all books in the database. */
-export interface WordIndex {
-  /** The first books that are due, by their ids, at most DUE_BOOKS; all of them have an id above `after`. */
-  due(after: number): Promise<readonly DueBook[]>
+export interface SearchIndex {
+  /** The first stale books with an id above `after`, in the order of ids, at most STALE_BOOKS. */
+  stale(after: number): Promise<readonly StaleBook[]>
   /**
-   * Stores the words of books, except of those whose texts have changed meanwhile.
-   * @returns of how many.
+   * Stores the words of books, except of those whose texts have changed since.
+   * @returns the number of books whose words were stored.
    */
   store(books: readonly BookWords[]): Promise<number>
 }
 
 /**
- * Keeps the index of words. Words are told from texts in the service, so that all engines find the same books; and
- * with each book is stored of which texts its words are, as a fingerprint, so that the database itself tells which
- * books are due, whoever wrote them. The index follows the writes in steps of many books, and at once for a search:
- * in the transaction of every write it would take MySQL four round trips instead of one.
+ * Keeps the index of words up to date. The service itself splits texts into words, so that all engines find the same
+ * books. A fingerprint of the indexed texts is stored with each book, so that the database knows which books are
+ * stale, whichever program wrote them. The index follows the writes in steps of many books, and is brought up to date
+ * before a search. To index within the transaction of every write would take MySQL four round trips instead of one.
  */
-export class WordUpkeep {
-  readonly #index: WordIndex
+export class SearchIndexer {
+  readonly #index: SearchIndex
   readonly #report: (message: string) => void
   #running: Promise<void> = Promise.resolve()
-  /** The pass that begins when the one that is running ends. */
+  /** The pass that begins when the running one ends. */
   #next: Promise<void> | undefined
   readonly #timer: NodeJS.Timeout
   #writes = 0
   #isClosed = false
-  /** When the pass that is running began. */
+  /** When the running pass began. */
   #beganAt: number | undefined
 
-  /** @param report tells the operator of something that takes time; one line. */
-  constructor(index: WordIndex, report: (message: string) => void) {
+  /** @param report tells the operator something, in one line. */
+  constructor(index: SearchIndex, report: (message: string) => void) {
     this.#index = index
     this.#report = report
-    // Also without a write: the books may be older than the index.
+    // A first pass without a write: the books may be older than the index.
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
 
-  /** To be called after each write that does not bring its words along. */
+  /** To be called after each write that did not store the words itself. */
   noteWrite(): void {
     this.#timer.refresh()
     if (++this.#writes >= MAX_WRITES) this.#begin()
   }
 
   /**
-   * Resolves when the index has all that was written before the call; or when that takes too long, at once if a pass
-   * is running that already has.
-   * @param time that it may take, in milliseconds.
+   * Waits until everything is indexed that was written before the call, but not longer than `time`, and not at all if
+   * the running pass has already taken that long.
+   * @param time in milliseconds.
    * @param signal ends the wait.
-   * @returns whether the index has all.
+   * @returns whether everything is indexed.
    * @throws the reason of the signal; else what the index throws.
    */
   async bringUpToDate(time: number, signal?: AbortSignal): Promise<boolean> {
@@ -103,20 +108,20 @@ export class WordUpkeep {
     return false
   }
 
-  /** Ends when the step that is being done is. */
+  /** Ends after the current step. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#running
   }
 
-  /** What fails here fails again for the search that needs it, and is told then. */
+  /** An error is ignored here, because it comes again, and is reported, with the search that needs the index. */
   #begin(): void {
     this.#writes = 0
     this.#pass().catch(() => {})
   }
 
-  /** A pass that begins after the call: one that is running may already have looked. */
+  /** A pass that begins after the call: the running one may have looked before the write. */
   #pass(): Promise<void> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
@@ -132,22 +137,24 @@ export class WordUpkeep {
 
   async #indexAll(): Promise<void> {
     let reported = Date.now()
-    let [after, books, reports] = [0, 0, 0]
-    let due: readonly DueBook[] = []
+    let after = 0
+    let books = 0
+    let reports = 0
+    let stale: readonly StaleBook[] = []
     for (let isLast = false; !this.#isClosed; ) {
-      if (due.length === 0) {
+      if (stale.length === 0) {
         if (isLast) break
-        due = await this.#index.due(after)
-        isLast = due.length < DUE_BOOKS
+        stale = await this.#index.stale(after)
+        isLast = stale.length < STALE_BOOKS
         continue
       }
-      const step = wordsOfSome(due)
+      const step = wordsOfSome(stale)
       const stored = await this.#index.store(step)
       books += stored
-      // What has changed meanwhile was perhaps due before: it has to be looked at again.
+      // A book that has changed since is perhaps still stale, so these books are looked up again.
       const isChanged = stored < step.length
       if (!isChanged) after = step.at(-1)?.id ?? after
-      due = isChanged ? [] : due.slice(step.length)
+      stale = isChanged ? [] : stale.slice(step.length)
       if (isChanged) isLast = false
       if (Date.now() < reported + REPORT_INTERVAL) continue
       this.#report(`indexing the words of books, ${books} so far; searches do not find the others yet`)
@@ -158,8 +165,8 @@ export class WordUpkeep {
   }
 }
 
-/** The words of the first books, at least of one. */
-function wordsOfSome(books: readonly DueBook[]): BookWords[] {
+/** The words of the first books, of at least one. */
+function wordsOfSome(books: readonly StaleBook[]): BookWords[] {
   const end = performance.now() + STEP_TIME
   const step: BookWords[] = []
   let count = 0

@@ -12,20 +12,19 @@ import type {
   Store,
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { attempt, type Faults, type Use } from '../server-attempt.ts'
+import { DEADLINE } from '../timeout.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { type ListStatements, UNCUT_BOOKS } from './page-sql.ts'
-import { type ConnectionPool, DEADLINE, type UseOptions } from './pool.ts'
+import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
-import { type WordIndex, WordUpkeep } from './search-indexer.ts'
+import { type SearchIndex, SearchIndexer } from './search-indexer.ts'
 
 const LATE_WRITE = `the database server did not answer within ${DEADLINE / 1000} seconds, and it is not known whether the write was stored`
 
-/** What differs between the engines: what they do on a connection for each promise of the store. */
+/** What differs between the engines: what they do on a connection for each operation of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
-  readonly faults: Faults
-  /** Makes the index of words; undefined where the database has none. */
-  readonly words: ((use: Use<Connection>) => WordIndex) | undefined
+  /** Makes the index of words; undefined if the database has none. */
+  readonly searchIndex: ((run: RunOn<Connection>) => SearchIndex) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
@@ -42,10 +41,10 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
 export class ServerStore<Connection> implements Store {
   readonly #pool: ConnectionPool<Connection>
   readonly #engine: ServerEngine<Connection>
-  readonly #words: WordUpkeep | undefined
+  readonly #indexer: SearchIndexer | undefined
   readonly #queries: ServerQueries
 
-  /** @param report tells the operator of something that takes time; one line. */
+  /** @param report tells the operator something, in one line. */
   constructor(
     pool: ConnectionPool<Connection>,
     engine: ServerEngine<Connection>,
@@ -53,29 +52,29 @@ export class ServerStore<Connection> implements Store {
   ) {
     this.#pool = pool
     this.#engine = engine
-    const index = engine.words?.((work) => this.#use(work))
-    this.#words = index && new WordUpkeep(index, report)
+    const index = engine.searchIndex?.((work) => pool.run(work))
+    this.#indexer = index && new SearchIndexer(index, report)
     this.#queries = new ServerQueries({
       dialect: (words, query) => engine.dialect(words, query),
-      words: this.#words,
-      use: (work, options) =>
-        this.#use((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
+      indexer: this.#indexer,
+      run: (work, options) =>
+        pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
   }
 
   async create(book: NewBook): Promise<Book> {
     const created = await this.#write((connection) => this.#engine.create(connection, book))
-    if (!this.#engine.createsWords(book)) this.#words?.noteWrite()
+    if (!this.#engine.createsWords(book)) this.#indexer?.noteWrite()
     return created
   }
 
   find(id: number): Promise<Book | undefined> {
-    return this.#use((connection) => this.#engine.find(connection, id))
+    return this.#pool.run((connection) => this.#engine.find(connection, id))
   }
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     const read = (after: number, time: number) =>
-      this.#use((connection) => this.#listPage(connection, after), { time })
+      this.#pool.run((connection) => this.#listPage(connection, after), { time })
     return pages(read, format === 'csv' ? csvLines : jsonOf)
   }
 
@@ -98,7 +97,7 @@ export class ServerStore<Connection> implements Store {
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
     const updated = await this.#write((connection) => this.#engine.update(connection, id, changes, expected))
-    this.#words?.noteWrite()
+    this.#indexer?.noteWrite()
     return updated
   }
 
@@ -110,10 +109,9 @@ export class ServerStore<Connection> implements Store {
     groups: AsyncIterable<readonly ImportedBook[]>,
     options: ImportOptions = {},
   ): Promise<Imported> {
-    const { faults } = this.#engine
     const transactionOn = (connection: Connection) => this.#engine.importOn(connection)
-    const imported = await importIntoServer(this.#pool, faults, transactionOn, groups, options)
-    this.#words?.noteWrite()
+    const imported = await importIntoServer(this.#pool, transactionOn, groups, options)
+    this.#indexer?.noteWrite()
     return imported
   }
 
@@ -122,7 +120,7 @@ export class ServerStore<Connection> implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#words?.close()
+    await this.#indexer?.close()
     await this.#pool.close()
   }
 
@@ -135,11 +133,7 @@ export class ServerStore<Connection> implements Store {
   }
 
   #write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    return this.#use(work, { late: LATE_WRITE })
-  }
-
-  #use<Result>(work: (connection: Connection) => Promise<Result>, options?: UseOptions): Promise<Result> {
-    return attempt(this.#pool, this.#engine.faults, work, options)
+    return this.#pool.run(work, { late: LATE_WRITE })
   }
 }
 
@@ -148,16 +142,11 @@ interface ListPage {
   readonly isLast: boolean
 }
 
-/** The fields as values for the placeholders of a statement. */
-export function fieldsOf({ title, author, year }: NewBook): [title: string, author: string, year: number] {
-  return [title, author, year]
-}
-
 const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
 
 /**
- * All books as pages of text, each read when it is asked for. The first two have the time of one together, because an
- * answer begins only when both are there.
+ * All books as pages of text. Each page is read when it is asked for. The first two pages share one deadline, because
+ * an answer begins only when both are there.
  */
 async function* pages(
   read: (after: number, time: number) => Promise<ListPage>,
@@ -171,7 +160,7 @@ async function* pages(
     if (last === undefined) return
     after = last.id
     const text = textOf(books)
-    // What a driver has done with them is garbage that survives for long: of a million books 130 MB, without this.
+    // Otherwise the rows stay in memory for long after they were read: 130 MB for a million books.
     books.length = 0
     yield text
     if (isLast) return

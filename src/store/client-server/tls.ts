@@ -4,9 +4,9 @@ import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 
 /**
- * How a connection is encrypted, in the words of PostgreSQL's sslmode: `allow` uses TLS if the server insists,
- * `prefer` if it can, `require` always; only `verify-ca` checks who signed the server's certificate, and only
- * `verify-full` also whose it is.
+ * How a connection is encrypted, with the names of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,
+ * `prefer` if the server supports it, `require` always. `verify-ca` also checks who signed the certificate of the
+ * server, and `verify-full` also its host name.
  */
 export const TLS_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 export type TlsMode = (typeof TLS_MODES)[number]
@@ -19,7 +19,7 @@ export interface TlsSettings {
   readonly key: string | undefined
 }
 
-/** @throws Error, in words that follow the name of the setting, if the settings make no sense. */
+/** @throws Error if the settings contradict each other; the message continues the name of the setting. */
 export function tlsSettings(settings: TlsSettings): TlsSettings {
   if ((settings.certificate === undefined) !== (settings.key === undefined)) {
     throw new Error('has only one of the two files of a certificate of the client: give sslcert and sslkey')
@@ -27,22 +27,22 @@ export function tlsSettings(settings: TlsSettings): TlsSettings {
   return settings
 }
 
-/** Whether it is checked that the server's certificate is one of an authority that is trusted. */
+/** Whether the certificate of the server must be signed by a trusted authority. */
 function checksSigner({ mode, authority }: TlsSettings): boolean {
   // With an authority named, `require` means `verify-ca`, as in libpq.
   return mode === 'verify-ca' || mode === 'verify-full' || (mode === 'require' && authority !== undefined)
 }
 
-/** Whether it is checked that the server's certificate is for the name of the host. */
+/** Whether the certificate of the server must be for the name of the host. */
 export function checksName(settings: TlsSettings): boolean {
-  // Without an authority of one's own the certificates are those that Node trusts, and of these anybody may have one.
+  // Without an authority of one's own, every certificate that Node trusts would do, and anybody can get one.
   const isOwn = settings.authority !== undefined && settings.authority !== 'system'
   return settings.mode === 'verify-full' || (checksSigner(settings) && !isOwn)
 }
 
 /**
  * @returns Node's options for a connection that is encrypted.
- * @throws StoreNotOpened if a file cannot be read, or does not hold what it should.
+ * @throws StoreNotOpened if a file cannot be read or has the wrong content.
  */
 export function tlsOptions(settings: TlsSettings): ConnectionOptions {
   const { mode, authority, certificate, key } = settings
@@ -52,7 +52,7 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
     ...(certificate !== undefined && { cert: read(certificate) }),
     ...(key !== undefined && { key: read(key) }),
   }
-  // Found out here, because a driver would find it out with every connection, or not say what it is.
+  // Checked here, because a driver would fail with every connection, and perhaps not say why.
   check(() => createSecureContext(files), `${certificate} and ${key}`)
   if (!checksSigner(settings)) return { ...files, rejectUnauthorized: false }
   return {
@@ -62,7 +62,7 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
   }
 }
 
-/** Node would ignore a file without certificates, and then trust nobody. */
+/** Node would ignore a file without certificates and then trust nobody. */
 function readAuthority(path: string): Buffer {
   const file = read(path)
   check(() => new X509Certificate(file), path)

@@ -1,21 +1,21 @@
-/** The parts of the URL of a database server, decoded; what is absent or empty is undefined. */
+/** The decoded parts of the URL of a database server. A part that is absent or empty is undefined. */
 export interface ServerUrl {
   readonly user: string | undefined
   readonly password: string | undefined
   readonly host: string | undefined
   readonly port: number | undefined
   readonly database: string | undefined
-  /** Of several with one name the last. */
+  /** If a name occurs several times, the last value counts. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 /**
  * Reads `scheme://user:password@host:port/database?name=value`.
- * @throws Error whose message says what is wrong, without quoting anything that may be a password.
+ * @throws Error whose message says what is wrong, without anything that may be a password.
  */
 export function parseServerUrl(text: string): ServerUrl {
   if (/\p{Cc}/u.test(text)) throw new Error('has a line break or another control character')
-  // An @ may be in the account, but not behind it: there it would tell of a / in a password.
+  // An @ behind the account is refused: it would mean that the password contains a / that was not escaped.
   const match = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#]*))?$/i.exec(text)
   if (match === null) {
     throw new Error(
@@ -33,7 +33,7 @@ export function parseServerUrl(text: string): ServerUrl {
   }
 }
 
-/** @throws Error if it is no port. */
+/** @throws Error if the text is not a port. */
 export function parsePort(text: string): number {
   if (!/^[0-9]{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65535) {
     throw new Error('has a port that is not a number from 1 to 65535')
@@ -42,9 +42,9 @@ export function parsePort(text: string): number {
 }
 
 /**
- * Refuses a parameter that is not known. Its name is told only where it cannot be a piece of a password that was
- * not escaped: it looks like a name, is behind the account and not behind a parameter that may be a password.
- * @param text what the parameter was read from.
+ * The error for an unknown parameter. It contains the name only if that cannot be a part of a password that was not
+ * escaped: the name looks like one, comes after the account, and not after a parameter that may be a password.
+ * @param text the text from which the parameter was read.
  */
 export function unknownParameter(name: string, text: string): Error {
   const index = text.indexOf(name)
@@ -85,7 +85,7 @@ function decode(text: string | undefined): string | undefined {
   } catch {
     throw new Error('has a % that does not begin a %XX, in UTF-8')
   }
-  // What is sent to a server ends there.
+  // The protocols of the servers end a string there.
   if (decoded.includes('\0')) throw new Error('has a %00')
   return decoded
 }

@@ -1,110 +1,114 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import type { Book, BookChanges } from '../../catalogue/book.ts'
+import {
+  type Book,
+  type BookChanges,
+  bookOf,
+  FIELD_NAMES,
+  fieldValues,
+  isTextField,
+} from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
-import { type OpenOptions, openPool } from '../client-server/connect.ts'
-import { BOOK, selectListPage } from '../client-server/page-sql.ts'
-import { fieldsOf, type ServerEngine, ServerStore } from '../client-server/store.ts'
-import { enlargeFiles } from '../mysql-files.ts'
-import { ensureSchema } from '../mysql-schema.ts'
+import { connect, type OpenOptions } from '../client-server/connect.ts'
+import { BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
+import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
 import { dialectOf, findRareWords } from './dialect.ts'
-import { isNotReady, isReadOnly, isRolledBack, isUnavailable, MysqlDriver, rolledBack } from './driver.ts'
-import { Room } from './full-disk.ts'
+import { MysqlDriver } from './driver.ts'
+import { rolledBack } from './errors.ts'
+import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureMysqlAdditions } from './schema.ts'
-import { mysqlWords } from './search-index.ts'
+import { ensureSchema, type Schema } from './schema.ts'
+import { mysqlSearchIndex } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
-/** A number is sent as a double, whatever it is compared with. */
+/** mysql2 sends every number as a double. */
 const INTEGER = 'CAST(? AS SIGNED)'
 
-const INSERT = 'INSERT INTO books (title, author, year) VALUES (?, ?, ?)'
+const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELD_NAMES.map(() => '?')})`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${INTEGER}`
 const UPDATE = `
-  UPDATE books SET title = COALESCE(?, title), author = COALESCE(?, author), year = COALESCE(?, year)
+  UPDATE books SET ${FIELD_NAMES.map((name) => `${name} = COALESCE(?, ${name})`)}
   WHERE id = ${INTEGER}`
 const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
 const DELETE_WITH_WORDS = `
   DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${INTEGER}`
 
-const NO_WORDS = { whole: undefined, beginning: undefined }
+const NO_WORDS = { exact: undefined, prefix: undefined }
 
-/** Compares texts byte for byte: every collation that all servers have would at least ignore spaces at the end. */
-const IS_EXPECTED = `
-  CAST(COALESCE(title, '') AS BINARY) = CAST(? AS BINARY)
-  AND CAST(COALESCE(author, '') AS BINARY) = CAST(? AS BINARY) AND COALESCE(year, 0) = ${INTEGER}`
+/** Compares texts byte by byte. All collations that every server has ignore at least spaces at the end. */
+const IS_EXPECTED = FIELD_NAMES.map((name) =>
+  isTextField(name)
+    ? `CAST(${columnOrEmpty(name)} AS BINARY) = CAST(? AS BINARY)`
+    : `${columnOrEmpty(name)} = ${INTEGER}`,
+).join(' AND ')
 const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
 
 /**
- * Connects to a MySQL or MariaDB server, or one that is compatible, waiting for it if it is not ready yet.
+ * Connects to a MySQL or MariaDB server, or a compatible one. Waits if the server is not ready yet.
  * @throws StoreNotOpened
  */
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? target.host}`
-  const server = { name, driver: new MysqlDriver(target), ensureSchema, isNotReady }
-  const pool = await openPool(server, options)
-  const { keys, words } = await ensureMysqlAdditions(pool, options.report)
-  // Afterwards, because additions write the table anew.
-  await enlargeFiles(pool)
-  return new ServerStore(pool, mysqlEngine(keys, words, new Room()), options.report)
+  const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
+  const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), prepare }, options)
+  // After the schema is complete, because some of its changes rewrite a table.
+  await enlargeFiles(pool, schema.ownTables)
+  return new ServerStore(pool, mysqlEngine(schema), options.report)
 }
 
-/**
- * Only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits.
- * @param hasKeys whether the table has columns for the keys of orders.
- * @param hasWords whether the words of books are indexed.
- */
-const mysqlEngine = (hasKeys: boolean, hasWords: boolean, room: Room): ServerEngine<Connection> => ({
-  faults: { isUnavailable, isRolledBack, isReadOnly },
-  words: hasWords ? mysqlWords : undefined,
-  createsWords: () => false,
-  dialect: async (words, query) => dialectOf(hasKeys, words ? await findRareWords(words, query) : NO_WORDS),
-  importOn: (connection) => mysqlImport(connection, hasKeys),
-  find: read,
-  list: selectListPage(INTEGER, INTEGER),
-  query,
+/** Uses only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
+function mysqlEngine({ keys, hasWords, ownTables }: Schema): ServerEngine<Connection> {
+  const guard = new DiskFullGuard(ownTables)
+  return {
+    searchIndex: hasWords ? mysqlSearchIndex : undefined,
+    createsWords: () => false,
+    dialect: async (words, query) => dialectOf(keys, words ? await findRareWords(words, query) : NO_WORDS),
+    importOn: (connection) => mysqlImport(connection, keys),
+    find: read,
+    list: selectListPage(INTEGER, INTEGER),
+    query,
 
-  async create(connection, { title, author, year }) {
-    const { insertId } = await room.write(connection, INSERT, [title, author, year])
-    // As it is read back: −0 is stored as 0.
-    return { id: insertId, title, author, year: year + 0 }
-  },
+    async create(connection, book) {
+      const { insertId } = await guard.write(connection, INSERT, fieldValues(book))
+      return bookOf({ ...book, id: insertId })
+    },
 
-  async update(connection, id, changes, expected) {
-    await room.ensure(connection)
-    const statement = expected === undefined ? UPDATE : UPDATE_EXPECTED
-    // Not within the transaction: if Galera aborts one while a statement is being prepared, MariaDB (10.11) reports
-    // nothing, and runs the rest outside of it. A statement that is already prepared is not sent again.
-    await connection.prepare(statement)
-    await connection.prepare(SELECT)
-    await connection.beginTransaction()
-    const values = [changes.title ?? null, changes.author ?? null, changes.year ?? null, id]
-    if (expected !== undefined) values.push(...fieldsOf(expected))
-    const { affectedRows } = await room.write(connection, statement, values)
-    // The row stays locked until the end, so what is read is what this update made. Without one nothing is read,
-    // which might be a book that was created just now. (Rows found count as affected, changed or not.)
-    const book = affectedRows === 0 ? undefined : await read(connection, id)
-    if (affectedRows > 0 && !shows(book, changes))
-      throw rolledBack(`book ${id} lacks the change just made to it`)
-    await connection.commit()
-    return book
-  },
+    async update(connection, id, changes, expected) {
+      await guard.ensureRoom(connection)
+      const statement = expected === undefined ? UPDATE : UPDATE_EXPECTED
+      // Prepared before the transaction: if Galera aborts a transaction while it prepares a statement, MariaDB (10.11)
+      // reports nothing and runs the rest outside of it. A statement that is already prepared is not sent again.
+      await connection.prepare(statement)
+      await connection.prepare(SELECT)
+      await connection.beginTransaction()
+      const values = [...FIELD_NAMES.map((name) => changes[name] ?? null), id]
+      if (expected !== undefined) values.push(...fieldValues(expected))
+      const { affectedRows } = await guard.write(connection, statement, values)
+      // The row stays locked until the end, so this reads the result of this update. If no row was found, nothing is
+      // read: it might be a book that was created just now. (Rows that are found count as affected, changed or not.)
+      const book = affectedRows === 0 ? undefined : await read(connection, id)
+      if (affectedRows > 0 && !shows(book, changes))
+        throw rolledBack(`book ${id} lacks the change just made to it`)
+      await connection.commit()
+      return book
+    },
 
-  async delete(connection, id, expected) {
-    const statement = hasWords ? DELETE_WITH_WORDS : DELETE
-    const { affectedRows } =
-      expected === undefined
-        ? await room.write(connection, statement, [id])
-        : await room.write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldsOf(expected)])
-    // Those of its words count too.
-    return affectedRows > 0
-  },
-})
+    async delete(connection, id, expected) {
+      const statement = hasWords ? DELETE_WITH_WORDS : DELETE
+      const { affectedRows } =
+        expected === undefined
+          ? await guard.write(connection, statement, [id])
+          : await guard.write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldValues(expected)])
+      // The count includes rows of words.
+      return affectedRows > 0
+    },
+  }
+}
 
-/** Whether the changes are in the book. If not, the transaction that made them is gone, whatever the server says. */
-function shows(book: Book | undefined, { title, author, year }: BookChanges): boolean {
-  const has = <Value>(value: Value, change: Value | undefined) => change === undefined || value === change
-  return book !== undefined && has(book.title, title) && has(book.author, author) && has(book.year, year)
+/** Whether the book has the changes. If not, the server has lost the transaction that made them, without an error. */
+function shows(book: Book | undefined, changes: BookChanges): boolean {
+  return FIELD_NAMES.every((name) => changes[name] === undefined || changes[name] === book?.[name])
 }
 
 async function read(connection: Connection, id: number): Promise<Book | undefined> {
@@ -113,8 +117,8 @@ async function read(connection: Connection, id: number): Promise<Book | undefine
 }
 
 /**
- * Runs a statement of a query. Not a prepared one, which the server would keep, of ever more different ones; texts are
- * written as bytes in hexadecimal digits, in which nothing needs an escape.
+ * Runs a statement of a query. It is not prepared, because the server would keep ever more different statements. Texts
+ * are written as bytes in hexadecimal digits, which need no escapes.
  */
 async function query(
   connection: Connection,

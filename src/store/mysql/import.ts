@@ -1,16 +1,25 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import type { NewBook } from '../../catalogue/book.ts'
+import {
+  COLUMNS,
+  FIELD_NAMES,
+  type FieldValue,
+  fieldValues,
+  isTextField,
+  type NewBook,
+} from '../../catalogue/book.ts'
 import { sortKey } from '../../catalogue/query.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
+import { columnOrEmpty } from '../client-server/page-sql.ts'
+import type { Keys } from './dialect.ts'
 
-const INSERT = 'INSERT INTO books (title, author, year) VALUES ?'
-const INSERT_WITH_IDS = 'INSERT INTO books (id, title, author, year) VALUES ?'
+const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ?`
+const INSERT_WITH_IDS = `INSERT INTO books (${COLUMNS}) VALUES ?`
 
-/** @param hasKeys whether the table has columns for the keys of orders, by which books are found. */
-export function mysqlImport(connection: Connection, hasKeys: boolean): ImportTransaction {
-  // The values are in the statement's text, as mysql2 writes lists of rows; SESSION has the mode that this needs.
-  const insert = async (sql: string, rows: readonly (string | number)[][]) => {
+/** @param keys by which books are found. */
+export function mysqlImport(connection: Connection, keys: Keys): ImportTransaction {
+  // mysql2 writes lists of rows into the text of the statement, in the SQL mode that SESSION sets.
+  const insert = async (sql: string, rows: readonly FieldValue[][]) => {
     if (rows.length === 0) return 0
     const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
     return affectedRows
@@ -22,59 +31,50 @@ export function mysqlImport(connection: Connection, hasKeys: boolean): ImportTra
   return {
     begin: () => connection.beginTransaction(),
     highestId: () => number('SELECT MAX(id) AS value FROM books'),
-    insert: async (books, above) => {
-      const existing = above === undefined ? undefined : await findEqual(connection, books, above, hasKeys)
+    insert: async (books, known) => {
+      const existing = known === undefined ? undefined : await findEqual(connection, books, known, keys)
       const added = books.filter((book) => !existing?.has(identity(book)))
-      return insert(
-        INSERT,
-        added.map(({ title, author, year }) => [title, author, year]),
-      )
+      return insert(INSERT, added.map(fieldValues))
     },
     insertWithIds: (books) =>
       insert(
         INSERT_WITH_IDS,
-        books.map(({ id = 0, title, author, year }) => [id, title, author, year]),
+        books.map((book) => [book.id ?? 0, ...fieldValues(book)]),
       ),
     count: () => number('SELECT COUNT(*) AS value FROM books'),
-    // InnoDB does so by itself.
+    // InnoDB does this by itself.
     continueIds: async () => {},
     commit: () => connection.commit(),
     rollback: () => connection.rollback(),
   }
 }
 
-/** As they are found: texts as their bytes, because a collation may take different texts for the same. */
-interface Found {
-  readonly title: Buffer
-  readonly author: Buffer
-  readonly year: number
-}
-const bytes = (column: string) =>
-  `CAST(CONVERT(COALESCE(${column}, '') USING utf8mb4) AS BINARY) AS ${column}`
-const BYTES = `${bytes('title')}, ${bytes('author')}, COALESCE(year, 0) AS year`
+/** A book as it is read: texts as bytes, because a collation may treat different texts as equal. */
+type FoundBook = Readonly<Record<keyof NewBook, Buffer | number>>
+const BYTES = FIELD_NAMES.map((name) => {
+  const value = columnOrEmpty(name)
+  return `${isTextField(name) ? `CAST(CONVERT(${value} USING utf8mb4) AS BINARY)` : value} AS ${name}`
+})
 
-/** The identities of those of the books that equal one with this id or a lower one, and of some others. */
+/** The identities of the books that are there already, with at most the id `known`; and of some other books. */
 async function findEqual(
   connection: Connection,
   books: readonly ImportedBook[],
-  above: number,
-  hasKeys: boolean,
+  known: number,
+  keys: Keys,
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const titles = unique(({ title }) => title)
-  const keys = hasKeys ? titles.map((title) => Buffer.from(String(sortKey(title)))) : titles
-  const [rows] = await connection.query<(Found & RowDataPacket)[]>(
-    `SELECT DISTINCT ${BYTES} FROM books WHERE ${hasKeys ? 'title_key' : "COALESCE(title, '')"} IN (?) AND id <= ?
+  const titles = unique(({ title }) => title).map((title) => Buffer.from(String(sortKey(title))))
+  const [rows] = await connection.query<(FoundBook & RowDataPacket)[]>(
+    `SELECT DISTINCT ${BYTES} FROM books WHERE ${keys.title} IN (?) AND id <= ?
      AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
-    [keys, above, unique(({ year }) => year), unique(({ author }) => author)],
+    [titles, known, unique(({ year }) => year), unique(({ author }) => author)],
   )
-  return new Set(
-    rows.map(({ title, author, year }) => identity({ title: `${title}`, author: `${author}`, year })),
-  )
+  return new Set(rows.map(identity))
 }
 
-/** No text has a NUL. */
-function identity({ title, author, year }: NewBook): string {
-  return `${title}\0${author}\0${year}`
+/** Texts contain no NUL. */
+function identity(book: FoundBook | NewBook): string {
+  return FIELD_NAMES.map((name) => `${book[name]}`).join('\0')
 }

@@ -1,20 +1,64 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { StoreNotOpened } from '../../catalogue/store.ts'
+import {
+  type Column,
+  ensureObjects,
+  ensureTable,
+  type SchemaEditor,
+  type SchemaGroup,
+} from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
-import { type AdditionGroup, ensureAdditions } from '../server-additions.ts'
-import { KEYS } from './dialect.ts'
-import { DUE } from './search-index.ts'
+import { KEY_COLUMNS, KEYS, type Keys } from './dialect.ts'
+import { isNotReady } from './errors.ts'
+import { IS_STALE } from './search-index.ts'
+
+/** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
+const MARK = 'made by book-catalogue'
+
+/** MEDIUMTEXT holds every text that a request may have. TEXT, with 64 KiB, does not. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS books (
+    id     BIGINT     NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    title  MEDIUMTEXT NOT NULL,
+    author MEDIUMTEXT NOT NULL,
+    year   BIGINT     NOT NULL
+  ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
+
+const COLUMNS = `
+  SELECT column_name AS name, extra LIKE '%auto_increment%' AS \`generated\`,
+    is_nullable = 'NO' AND column_default IS NULL AND extra NOT REGEXP 'auto_increment|generated' AS required,
+    CONCAT(data_type, IF(column_type LIKE '%unsigned%', ' unsigned', ''),
+      COALESCE(CONCAT(' ', character_set_name), '')) AS type
+  FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'books'`
+
+const ENGINE = `
+  SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
+
+const TEXTS = ['mediumtext utf8mb4', 'longtext utf8mb4']
+
+/** The types of columns that can hold every value of a Book. */
+const ACCEPTED = {
+  id: ['bigint', 'int', 'bigint unsigned', 'int unsigned'],
+  title: TEXTS,
+  author: TEXTS,
+  year: ['bigint'],
+}
+
+/** Storage engines that may lose acknowledged writes. */
+const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
 
 /**
- * None of both texts: two keys may be longer than an entry of an index can be. The keys are stored: with an index of a virtual column MariaDB (10.11) loses rows, when it has to sort what it found
- * and others change the rows meanwhile.
+ * Columns with the sort keys, and indexes for sorting and filters. There is no index of title and author: together they
+ * may be longer than an entry of an index can be. The columns are stored: with an index of a virtual column, MariaDB
+ * (10.11) loses rows if it has to sort what it found while other clients change the rows.
  */
-const KEY_ADDITIONS: AdditionGroup = {
-  purpose: 'sort and filters',
-  additions: [
+const KEY_GROUP: SchemaGroup = {
+  without: 'sorting and filtering are slow',
+  objects: [
     {
       name: 'title_key',
-      // At once, because the server writes the table anew.
+      // In one statement, because the server rewrites the table.
       sql: `ALTER TABLE books
         ADD COLUMN title_key VARBINARY(2000) AS (${KEYS.title}) STORED,
         ADD COLUMN author_key VARBINARY(2000) AS (${KEYS.author}) STORED,
@@ -39,17 +83,17 @@ const KEY_ADDITIONS: AdditionGroup = {
 }
 
 /**
- * The words of books; of which texts they are; and which books are due. A range of an index rather than FULLTEXT, whose
- * shortest words, stop-words and notion of a word are settings of the server.
+ * The words of books; the fingerprint of their texts; and which books are stale. The words are in a table and not in a
+ * FULLTEXT index, whose minimum length, stop words and rules for splitting words are settings of the server.
  */
-const WORD_ADDITIONS: AdditionGroup = {
-  purpose: 'searches',
-  additions: [
+const WORD_GROUP: SchemaGroup = {
+  without: 'searches (q) are answered with 503',
+  objects: [
     {
       name: 'book_words',
       sql: `CREATE TABLE book_words (
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
-      ) ENGINE = InnoDB`,
+      ) ENGINE = InnoDB COMMENT '${MARK}'`,
     },
     {
       name: 'search_words_of',
@@ -57,7 +101,7 @@ const WORD_ADDITIONS: AdditionGroup = {
     },
     {
       name: 'search_words_due',
-      sql: `ALTER TABLE books ADD COLUMN search_words_due TINYINT AS (${DUE}) VIRTUAL`,
+      sql: `ALTER TABLE books ADD COLUMN search_words_due TINYINT AS (${IS_STALE}) VIRTUAL`,
     },
     {
       name: 'books_words_due',
@@ -66,7 +110,7 @@ const WORD_ADDITIONS: AdditionGroup = {
   ],
 }
 
-const EXISTING = `
+const OBJECTS = `
   SELECT column_name AS name FROM information_schema.columns
   WHERE table_schema = DATABASE() AND table_name = 'books'
   UNION SELECT index_name FROM information_schema.statistics
@@ -74,7 +118,12 @@ const EXISTING = `
   UNION SELECT table_name FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = 'book_words'`
 
-/** Another instance has made it at the same moment; a lock could not be had in time; deadlock. */
+/** The tables that the service made itself. */
+const OWN_TABLES = `
+  SELECT table_name AS name FROM information_schema.tables
+  WHERE table_schema = DATABASE() AND table_name IN ('books', 'book_words') AND table_comment = '${MARK}'`
+
+/** Codes for: another instance has made it at the same moment; no lock in time; deadlock. */
 const LOST_RACE = [
   'ER_TABLE_EXISTS_ERROR',
   'ER_DUP_FIELDNAME',
@@ -84,23 +133,53 @@ const LOST_RACE = [
   'ER_TABLE_DEF_CHANGED',
 ]
 
-/** @returns whether the table has columns for the keys of orders, and whether the words of books are indexed. */
-export async function ensureMysqlAdditions(
+const editor: SchemaEditor<Connection> = {
+  async columns(connection) {
+    const [rows] = await connection.query<(Column & RowDataPacket)[]>(COLUMNS)
+    return rows
+  },
+  objects: (connection) => names(connection, OBJECTS),
+  execute: (connection, sql) => connection.query(sql),
+  isLostRace: (error) => LOST_RACE.includes(codeOf(error) ?? ''),
+  isNotReady,
+}
+
+/** What the database has beside the columns of the books. */
+export interface Schema {
+  /** How statements have to write the sort keys. */
+  readonly keys: Keys
+  /** Whether the words of books are indexed. */
+  readonly hasWords: boolean
+  /** The tables that the service made itself. */
+  readonly ownTables: readonly string[]
+}
+
+/**
+ * Makes the database ready for books.
+ * @throws StoreNotOpened when the table does not suit; else what mysql2 throws.
+ */
+export async function ensureSchema(
   pool: ConnectionPool<Connection>,
   report: (message: string) => void,
-): Promise<{ keys: boolean; words: boolean }> {
-  const [keys = false, words = false] = await ensureAdditions(
-    pool,
-    {
-      async existing(connection) {
-        const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(EXISTING)
-        return rows.map(({ name }) => name)
-      },
-      make: (connection, sql) => connection.query(sql),
-      isLostRace: (error) => LOST_RACE.includes(codeOf(error) ?? ''),
-    },
-    [KEY_ADDITIONS, WORD_ADDITIONS],
-    report,
-  )
-  return { keys, words }
+): Promise<Schema> {
+  await pool.run((connection) => ensureTable(connection, editor, SCHEMA, ACCEPTED))
+  await pool.run(checkDurability)
+  const [hasKeys, hasWords = false] = await ensureObjects(pool, editor, [KEY_GROUP, WORD_GROUP], report)
+  const ownTables = await pool.run((connection) => names(connection, OWN_TABLES))
+  return { keys: hasKeys ? KEY_COLUMNS : KEYS, hasWords, ownTables }
+}
+
+async function checkDurability(connection: Connection): Promise<void> {
+  const [rows] = await connection.query<RowDataPacket[]>(ENGINE)
+  const engine = String(rows[0]?.engine)
+  if (NOT_DURABLE.includes(engine.toLowerCase())) {
+    throw new StoreNotOpened(
+      `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
+    )
+  }
+}
+
+async function names(connection: Connection, sql: string): Promise<string[]> {
+  const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(sql)
+  return rows.map(({ name }) => name)
 }

@@ -16,7 +16,7 @@ export interface MysqlTarget {
 
 const DEFAULT_PORT = 3306
 
-/** The modes of TLS, also by the names that MySQL's own clients give to them. */
+/** The modes of TLS, also with the names of the clients of MySQL. */
 const MODES: Readonly<Record<string, TlsMode>> = {
   ...(Object.fromEntries(TLS_MODES.map((mode) => [mode, mode])) as Record<TlsMode, TlsMode>),
   disabled: 'disable',
@@ -25,13 +25,13 @@ const MODES: Readonly<Record<string, TlsMode>> = {
   'verify-identity': 'verify-full',
 }
 
-/** Of Prisma's URLs. */
+/** The values of sslaccept in URLs for Prisma. */
 const SSLACCEPT: Readonly<Record<string, TlsMode>> = {
   strict: 'verify-full',
   'accept-invalid-certs': 'require',
 }
 
-/** What hosted providers write: JSON for mysql2, or just true. Node's oldest version of TLS is 1.2 anyway. */
+/** The values of ssl that hosted providers write: JSON for mysql2, or just true. Node never uses a TLS older than 1.2. */
 const SSL: Readonly<Record<string, TlsMode>> = {
   true: 'verify-full',
   '{}': 'verify-full',
@@ -43,7 +43,7 @@ const SSL: Readonly<Record<string, TlsMode>> = {
   false: 'disable',
 }
 
-/** Of URLs for Connector/J: useSSL and verifyServerCertificate. */
+/** The values of useSSL and verifyServerCertificate in URLs for Connector/J. */
 const USE_SSL: Readonly<Record<string, TlsMode>> = {
   'true,': 'require',
   'true,false': 'require',
@@ -52,7 +52,7 @@ const USE_SSL: Readonly<Record<string, TlsMode>> = {
   'false,false': 'disable',
 }
 
-/** Parameters that change nothing here: what they set is the service's own. */
+/** Parameters without effect: the service decides this itself. */
 const WITHOUT_EFFECT = new Set(['connecttimeout', 'reconnect'])
 
 /**
@@ -78,7 +78,7 @@ export function parseMysqlUrl(text: string): MysqlTarget {
     socket: take('socket', 'socketpath', 'unixsocket') || undefined,
     database: url.database,
     tls: tlsSettings({
-      // Without any, TLS is used if the server has it, as by MySQL's own clients; an authority is there to be asked.
+      // By default TLS is used if the server supports it, as by the clients of MySQL. An authority means checking.
       mode: takeMode(take) ?? (authority === undefined ? 'prefer' : 'verify-ca'),
       authority,
       certificate: take('sslcert') || undefined,
@@ -99,12 +99,12 @@ export function parseMysqlUrl(text: string): MysqlTarget {
   return target
 }
 
-/** Clients write ssl-mode, sslMode and ssl_mode. */
+/** A name without the differences of ssl-mode, sslMode and ssl_mode. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }
 
-/** @returns undefined if nothing names a mode. */
+/** @returns undefined if no parameter names a mode. */
 function takeMode(take: (name: string) => string | undefined): TlsMode | undefined {
   const one = (name: string, value: string | undefined, known: Readonly<Record<string, TlsMode>>) => {
     if (value === undefined) return []

@@ -1,37 +1,14 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
-import { describeError, isAway, isDefect } from '../client-server/network-errors.ts'
-import { CONNECT_TIME, type Driver } from '../client-server/pool.ts'
+import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { tlsOptions } from '../client-server/tls.ts'
+import * as errors from './errors.ts'
 import type { PostgresTarget } from './url.ts'
 
-/** The transaction may not write, as on a standby. */
-const READ_ONLY = '25006'
-
-/**
- * SQLSTATE codes and classes that tell of the server rather than of the statement
- * (postgresql.org/docs/current/errcodes-appendix.html).
- */
-const UNAVAILABLE = [
-  '08', // connection
-  READ_ONLY,
-  '40', // rolled back: deadlock, serialisation
-  '53', // too many connections, disk full, out of memory
-  '57', // shutting down, starting up, cancelled by the operator
-  '58', // I/O error
-  '55P03', // lock not available
-]
-
-/** Those after which the statement has certainly not been done, and may be tried again. */
-const ROLLED_BACK = ['40001', '40P01']
-
-/** Those that say, while connecting, that the server is not ready yet. */
-const NOT_READY = ['08', '53', '57']
-
-/** int8, whose values pg would make strings: those of the service are within ±(2^53−1). */
+/** The type int8, whose values pg would return as strings. Those of the service are within ±(2^53−1). */
 const INT8 = 20
 
-/** What pg has and its types do not. */
+/** What pg has and its type declarations lack. */
 interface Internals {
   readonly processID: number
   readonly secretKey: number
@@ -39,8 +16,9 @@ interface Internals {
   readonly connection: { startup(): void; cancel(processID: number, secretKey: number): void }
 }
 
-/** Makes connections as the target says. */
+/** Connects to the target. */
 export class PostgresDriver implements Driver<pg.Client> {
+  readonly errors = errors
   readonly #target: PostgresTarget
   readonly #encrypted: ConnectionOptions
 
@@ -64,7 +42,7 @@ export class PostgresDriver implements Driver<pg.Client> {
         return this.#open(this.#encrypted).catch((error) => {
           if (isWithoutTls(error)) return this.#open(false)
           if (!isRefusedAsItIs(error)) throw error
-          // That of the attempt without TLS would only tell that it was without.
+          // The error of the attempt without TLS would only say that TLS is missing.
           return this.#open(false).catch((other) => {
             throw isRefusedAsItIs(other) ? error : other
           })
@@ -78,13 +56,13 @@ export class PostgresDriver implements Driver<pg.Client> {
     client.on('error', callback).on('end', callback)
   }
 
-  /** A cancel request is a connection of its own, with the key of the other in the place of a login. */
+  /** A cancel request needs a connection of its own, with the key of the other one instead of a login. */
   async cancel(client: pg.Client): Promise<void> {
     const { processID, secretKey, ssl } = client as unknown as Internals
     const canceller = this.#client(ssl)
     const { connection } = canceller as unknown as Internals
     connection.startup = () => connection.cancel(processID, secretKey)
-    // The server ends it without an answer.
+    // The server closes it without an answer.
     await canceller.connect().catch(() => {})
   }
 
@@ -119,60 +97,37 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
-      // As libpq: only with TLS is it said whether it could be done.
+      // As in libpq: the client offers it only with TLS.
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       connectionTimeoutMillis: CONNECT_TIME,
       keepAlive: true,
       types: { getTypeParser },
     }
     const client = new pg.Client(config)
-    // Without a listener, a connection that is lost while idle would end the process; its next use fails anyway.
+    // Without a listener, a connection that is lost while idle would end the process. Its next use fails anyway.
     client.on('error', () => {})
     return client
   }
-}
-
-/** Whether the error tells that the database cannot be used now, and may be later. */
-export function isUnavailable(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return UNAVAILABLE.some((code) => error.code?.startsWith(code))
-  // All that a connection itself reports: lost, cut, timed out, no longer trusted.
-  return !isDefect(error)
-}
-
-/** Whether the server may accept this connection in a moment, as while it starts. */
-export function isNotReady(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return NOT_READY.some((code) => error.code?.startsWith(code))
-  return isAway(error) || /^(Connection terminated|timeout expired)/.test(describeError(error))
-}
-
-/** Whether the statement was rolled back for the sake of others, and can be done again. */
-export function isRolledBack(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && ROLLED_BACK.includes(error.code ?? '')
-}
-
-/** Whether the server takes no writes on this connection, and has done nothing. */
-export function isReadOnly(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
 function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
 
-/** No entry of pg_hba.conf fits, which may be for connections with TLS alone, or for those without. */
+/** No entry of pg_hba.conf matches. One may match with TLS, or without it. */
 function isRefusedAsItIs(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000'
 }
 
 /**
- * Cuts a connection on which the server does anything but authenticate, and itself, with the proof that nobody is
- * in between (RFC 5802 §6): who is in between may ask for the password instead, or for nothing.
+ * Cuts a connection unless the server authenticates with channel binding, which proves that nobody is in between
+ * (RFC 5802 §6). An attacker in between might ask for the password instead, or for nothing.
  */
 function requireChannelBinding(client: pg.Client): void {
   const { connection } = client
   const refuse = () => {
     connection.stream.destroy()
-    // At once, because the server may already have sent that all is well.
+    // At once, because the server may already have accepted the connection.
     connection.emit(
       'error',
       new Error('channel_binding=require, and the server does not use channel binding'),
@@ -182,7 +137,7 @@ function requireChannelBinding(client: pg.Client): void {
   connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
     if (!mechanisms.includes('SCRAM-SHA-256-PLUS') || !('getPeerCertificate' in connection.stream)) refuse()
   })
-  // The server's own proof; pg fails the connection if it is wrong, or was not asked for.
+  // The proof of the server. pg ends the connection if it is wrong or unexpected.
   connection.prependListener('authenticationSASLFinal', () => {
     proven = true
   })

@@ -1,67 +1,67 @@
 import type pg from 'pg'
-import type { Book } from '../../catalogue/book.ts'
+import { type Book, FIELD_NAMES, type FieldValue, fieldValues, isTextField } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import type { Store } from '../../catalogue/store.ts'
-import { type OpenOptions, openPool } from '../client-server/connect.ts'
+import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { BOOK, selectListPage } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
-import { fieldsOf, type ServerEngine, ServerStore } from '../client-server/store.ts'
-import { ensureSchema } from '../postgres-schema.ts'
-import { isNotReady, isReadOnly, isRolledBack, isUnavailable, PostgresDriver } from './driver.ts'
+import { type ServerEngine, ServerStore } from '../client-server/store.ts'
+import { dialect, exactly } from './dialect.ts'
+import { PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
-import { ensurePostgresAdditions } from './schema.ts'
-import { dialect, fingerprint, postgresWords, vectorOf } from './search-index.ts'
+import { ensureSchema, type Schema } from './schema.ts'
+import { fingerprint, postgresSearchIndex, vectorOf } from './search-index.ts'
 import type { PostgresTarget } from './url.ts'
 
-const INSERT = `INSERT INTO books (title, author, year) VALUES ($1, $2, $3) RETURNING ${BOOK}`
+/** The placeholders of the fields come first in each statement. */
+const FIELDS = FIELD_NAMES.map((name, i) => `$${i + 1}${isTextField(name) ? '::text' : ''}`)
+const NEXT = FIELDS.length + 1
+
+const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELDS}) RETURNING ${BOOK}`
 const INSERT_WITH_WORDS = `
-  INSERT INTO books (title, author, year, search_words, search_words_of)
-  VALUES ($1::text, $2::text, $3, $4::tsvector, ${fingerprint('$1::text', '$2::text')}) RETURNING ${BOOK}`
+  INSERT INTO books (${FIELD_NAMES}, search_words, search_words_of)
+  VALUES (${FIELDS}, $${NEXT}::tsvector, ${fingerprint('$1::text', '$2::text')}) RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SET = `
-  UPDATE books SET title = coalesce($1, title), author = coalesce($2, author), year = coalesce($3, year)
-  WHERE id = $4::bigint`
+  UPDATE books SET ${FIELD_NAMES.map((name, i) => `${name} = coalesce($${i + 1}, ${name})`)}
+  WHERE id = $${NEXT}::bigint`
 const UPDATE = `${SET} RETURNING ${BOOK}`
 const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
 
-/** Compares texts byte for byte, whatever the collation of their columns. @param n the first of three placeholders. */
-const IS_EXPECTED = (n: number) => `
-  COALESCE(title, '') COLLATE "C" = $${n} AND COALESCE(author, '') COLLATE "C" = $${n + 1}
-  AND COALESCE(year, 0) = $${n + 2}`
-const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(5)} RETURNING ${BOOK}`
+/** @param first the number of the first placeholder. */
+const IS_EXPECTED = (first: number) =>
+  FIELD_NAMES.map((name, i) => `${exactly(name)} = $${first + i}`).join(' AND ')
+const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(NEXT + 1)} RETURNING ${BOOK}`
 const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
 
 /**
- * Connects to a PostgreSQL server, or one that is compatible, waiting for it if it is not ready yet.
+ * Connects to a PostgreSQL server, or a compatible one. Waits if the server is not ready yet.
  * @throws StoreNotOpened
  */
 export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
   const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
-  const server = { name, driver: new PostgresDriver(target), ensureSchema, isNotReady }
-  const pool = await openPool(server, options)
-  const { keys, words } = await ensurePostgresAdditions(pool, options.report)
-  return new ServerStore(pool, postgresEngine(keys, words), options.report)
+  const prepare = (pool: ConnectionPool<pg.Client>) => ensureSchema(pool, options.report)
+  const [pool, schema] = await connect({ name, driver: new PostgresDriver(target), prepare }, options)
+  return new ServerStore(pool, postgresEngine(schema), options.report)
 }
 
 /**
- * Each operation is one statement in a transaction of its own, without a name and without anything that a session
- * would have to remember: so it works through a pooler that gives every transaction another connection.
- * @param hasKeys whether the keys of orders are indexed.
- * @param hasWords whether the words of books are indexed.
+ * Each operation is one statement in a transaction of its own, without a name and without any state of a session. So
+ * it works through a pooler that gives every transaction another connection.
  */
-const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Client> => ({
-  faults: { isUnavailable, isRolledBack, isReadOnly },
-  words: hasWords ? postgresWords : undefined,
+const postgresEngine = ({ hasWords }: Schema): ServerEngine<pg.Client> => ({
+  searchIndex: hasWords ? postgresSearchIndex : undefined,
   createsWords: (book) => hasWords && hasShortTexts(book),
   dialect: () => dialect,
-  importOn: (client) => postgresImport(client, hasKeys),
+  importOn: postgresImport,
   list: selectListPage('$1::bigint', '$2::bigint'),
 
   async create(client, book) {
     const { rows } =
       hasWords && hasShortTexts(book)
-        ? await run(client, INSERT_WITH_WORDS, [...fieldsOf(book), vectorOf(wordsOfBook(book))])
-        : await run(client, INSERT, fieldsOf(book))
+        ? await run(client, INSERT_WITH_WORDS, [...fieldValues(book), vectorOf(wordsOfBook(book))])
+        : await run(client, INSERT, fieldValues(book))
     if (rows[0] === undefined) throw new Error('INSERT returned no row')
     return rows[0]
   },
@@ -70,12 +70,12 @@ const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Cl
     return (await run(client, SELECT, [id])).rows[0]
   },
 
-  async update(client, id, { title, author, year }, expected) {
-    const values = [title, author, year, id]
+  async update(client, id, changes, expected) {
+    const values = [...FIELD_NAMES.map((name) => changes[name]), id]
     const { rows } =
       expected === undefined
         ? await run(client, UPDATE, values)
-        : await run(client, UPDATE_EXPECTED, [...values, ...fieldsOf(expected)])
+        : await run(client, UPDATE_EXPECTED, [...values, ...fieldValues(expected)])
     return rows[0]
   },
 
@@ -83,7 +83,7 @@ const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Cl
     const { rowCount } =
       expected === undefined
         ? await run(client, DELETE, [id])
-        : await run(client, DELETE_EXPECTED, [id, ...fieldsOf(expected)])
+        : await run(client, DELETE_EXPECTED, [id, ...fieldValues(expected)])
     return rowCount === 1
   },
 
@@ -95,7 +95,7 @@ const postgresEngine = (hasKeys: boolean, hasWords: boolean): ServerEngine<pg.Cl
 function run(
   client: pg.Client,
   sql: string,
-  values: readonly (string | number | undefined)[],
+  values: readonly (FieldValue | undefined)[],
 ): Promise<pg.QueryResult<Book>> {
   return client.query<Book>(sql, values.slice())
 }

@@ -4,29 +4,29 @@ import { parsePort, parseServerUrl, unknownParameter } from '../client-server/ur
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * How to reach a PostgreSQL database. What is undefined has the default of pg: a PG… variable, else that of libpq,
- * but for the host, which is localhost.
+ * How to reach a PostgreSQL database. For what is undefined, pg uses a PG… variable or else the default of libpq; the
+ * default host is localhost.
  */
 export interface PostgresTarget {
   readonly user: string | undefined
   readonly password: string | undefined
-  /** A name, an address, or the directory of a Unix socket, which begins with a slash. */
+  /** A name, an address, or the directory of a Unix socket, beginning with a slash. */
   readonly host: string | undefined
   readonly port: number | undefined
   readonly database: string | undefined
   readonly tls: TlsSettings
   readonly channelBinding: 'disable' | 'prefer' | 'require'
-  /** Passed to the server as they are (libpq's `options`). */
+  /** Options that are passed to the server unchanged (`options` of libpq). */
   readonly options: string | undefined
   readonly applicationName: string
 }
 
-/** pg's own sslmode, which Heroku tells users of Node to set. */
+/** An sslmode of pg alone. Heroku tells users of Node to set it. */
 const NO_VERIFY = 'no-verify'
 
 const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
 
-/** Parameters that change nothing here: what they set is the default, or the service's own. */
+/** Parameters without effect: they set a default, or something that the service decides itself. */
 const WITHOUT_EFFECT = new Set([
   'connect_timeout',
   'fallback_application_name',
@@ -38,12 +38,12 @@ const WITHOUT_EFFECT = new Set([
   'sslcompression',
   'sslsni',
   'tcp_user_timeout',
-  // Of the URLs that Supabase prints, for other clients.
+  // In the URLs that Supabase prints, for other clients.
   'pgbouncer',
   'supa',
 ])
 
-/** The variables of libpq that pg does not read, or not all that they may be. */
+/** The variables of libpq that pg does not support, or not with all values. */
 const VARIABLES: Readonly<Record<string, string>> = {
   sslmode: 'PGSSLMODE',
   sslrootcert: 'PGSSLROOTCERT',
@@ -64,17 +64,17 @@ export function parsePostgresUrl(text: string, environment: Environment = proces
     host: url.host,
     port: url.port?.toString(),
     dbname: url.database,
-    // For URLs of JDBC, as in libpq.
+    // For JDBC URLs, as in libpq.
     ...(parameters.get('ssl') === 'true' && { sslmode: 'require' }),
   }
-  // A parameter replaces a part: an address of a socket finds no place before the path.
+  // A parameter replaces a part of the URL: the path of a socket cannot stand in the place of the host.
   const given = new Map([...Object.entries(parts), ...parameters])
   if (given.get('ssl') === 'true') given.delete('ssl')
   return target(given, text, environment)
 }
 
 /**
- * Reads libpq's other form, `host=… dbname=…`: values with blanks are in single quotes, in which \ escapes.
+ * Reads the keyword form of libpq, `host=… dbname=…`. Values with blanks are in single quotes; \ escapes in them.
  * @throws Error as parsePostgresUrl does.
  */
 export function parsePostgresKeywords(text: string, environment: Environment = process.env): PostgresTarget {
@@ -103,7 +103,7 @@ function target(
     parameters.delete(name)
     return value
   }
-  /** Takes one that has to be one of several, and is not just left out when it is empty: it would be if unset. */
+  /** Takes a parameter with a fixed set of values. Unlike an absent one, an empty one is an error. */
   const choose = <Known extends string>(name: string, known: readonly Known[]): Known | undefined => {
     if (parameters.get(name) === '') throw new Error(`has an empty ${name}`)
     const value = take(name)

@@ -1,55 +1,55 @@
-import type { Book } from '../../catalogue/book.ts'
+import { type Book, textSize } from '../../catalogue/book.ts'
 import {
   type BookQuery,
   type Order,
   type Position,
   positionOf,
   type SortField,
+  type SortKeys,
 } from '../../catalogue/query.ts'
 import type { Page, PageBounds } from '../../catalogue/store.ts'
-import { type Condition, type Dialect, type Run, runs, type Value } from './dialect.ts'
+import type { Condition, Dialect, Value } from './dialect.ts'
+import { type KeyRange, keyRanges } from './key-ranges.ts'
 
 /** A book that was found. */
 export interface Found {
   readonly book: Book
-  /** What decided on its place. Another than the book itself where an index may be a moment older. */
-  readonly key: Book
+  /** The book whose fields decided on its place: an older state of the book if the index is behind. */
+  readonly key: SortKeys
 }
 
-/** Where an engine reads the books of a query. */
-export interface Source {
+/** Reads the books of a query. */
+export interface BookSource {
   readonly dialect: Dialect
   /**
-   * @param books at most so many of them, in the order of the run.
-   * @param text the last of them is the one with which the titles and authors have so many bytes, in UTF-8.
+   * Reads the first books of a range, in its order.
+   * @param books at most so many.
+   * @param text the last one is that with which the texts reach so many bytes of UTF-8.
    */
-  read(run: Run, books: number, text: number): Promise<Found[]>
-  /** The key of the field of the book that is the `number`th, from 1, of those with the condition, by that field. */
+  read(range: KeyRange, books: number, text: number): Promise<Found[]>
+  /** Sorts the books with the condition by the field. @returns the key of the `number`th book, from 1. */
   keyAt(condition: Condition, field: SortField, number: number): Promise<Value | undefined>
 }
 
-/** What a book counts towards PageBounds.text: its title and author, in bytes of UTF-8. */
-export const sizeOf = ({ title, author }: Book) => Buffer.byteLength(title) + Buffer.byteLength(author)
-
-/** Reads a page as Store.page promises it. */
+/** Reads a page as Store.page promises. */
 export async function readPage(
-  source: Source,
+  source: BookSource,
   query: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
 ): Promise<Page> {
-  const found = new Collection(bounds)
+  const found = new PageBuilder(bounds)
   const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
-  for await (const run of runs(query, after, source.dialect, keyAhead)) {
-    for (const each of await source.read(run, found.wanted, found.room)) found.add(each, run.whole)
+  for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
+    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.exact)
     if (found.isComplete) break
   }
   return found.page(query.order)
 }
 
-/** The books of a page while they are found. */
-export class Collection {
-  readonly #found: (Found & Pick<Run, 'whole'>)[] = []
+/** Collects the books of a page. */
+class PageBuilder {
+  readonly #found: (Found & Pick<KeyRange, 'exact'>)[] = []
   readonly #books: number
   #room: number
 
@@ -58,12 +58,12 @@ export class Collection {
     this.#room = text
   }
 
-  /** Books still wanted: one more than the page may have, to know whether there are more. */
+  /** The number of books still wanted: one more than the page may have, to know whether there are more. */
   get wanted(): number {
     return this.#books + 1 - this.#found.length
   }
 
-  /** Bytes of text still wanted. */
+  /** The number of bytes of text still wanted. */
   get room(): number {
     return this.#room
   }
@@ -72,20 +72,20 @@ export class Collection {
     return this.wanted === 0 || this.#room <= 0
   }
 
-  /** @param whole by relevance: whether it has every word as a whole one. */
-  add({ book, key }: Found, whole: boolean): void {
-    this.#found.push({ book, key, whole })
-    this.#room -= sizeOf(book)
+  /** @param exact by relevance: whether the book has every word as a whole word. */
+  add({ book, key }: Found, exact: boolean): void {
+    this.#found.push({ book, key, exact })
+    this.#room -= textSize(book)
   }
 
   page(order: Order): Page {
     const more = this.isComplete
-    // The one that is too many; a single book always has room.
+    // The last book is one too many. A single book always fits.
     if (more && this.#found.length > 1) this.#found.pop()
     const last = this.#found.at(-1)
     return {
       json: JSON.stringify(this.#found.map(({ book }) => book)).slice(1, -1),
-      last: last && positionOf(last.key, order, last.whole),
+      last: last && positionOf(last.key, order, last.exact),
       more,
     }
   }

@@ -7,7 +7,7 @@ import { openConnection } from './connection.ts'
 /** Pages copied between two reports of progress. */
 const PAGES_PER_STEP = 1000
 
-/** The bits of a file's mode that say who may do what with it. */
+/** The permission bits of a file's mode. */
 const PERMISSIONS = 0o777
 
 /** The copy cannot be made. The message is for the operator: one line, complete. */
@@ -16,13 +16,12 @@ export class BackupFailed extends Error {
 }
 
 /**
- * Copies a database that may be in use. The copy is that of one moment, after every write that was acknowledged
- * before the call; it takes its name only when it is complete, checked and on the disk. It has the permissions of the
- * database file.
+ * Copies a database that may be in use. The copy is a snapshot with every write that was acknowledged before the call.
+ * It gets its name only when it is complete, checked and on the disk. It has the permissions of the database file.
  * @param source path of the database file.
  * @param target path of a file that must not exist yet.
  * @param progress called with the pages copied and all pages.
- * @param signal stops the copy and removes what there is of it.
+ * @param signal stops and removes the copy.
  * @throws BackupFailed
  */
 export async function backupSqlite(
@@ -37,7 +36,7 @@ export async function backupSqlite(
   if (existsSync(target)) throw new BackupFailed(`${target} exists already; name another file`)
   const part = partFileOf(target)
   try {
-    // Not by SQLite, which would follow a symbolic link.
+    // SQLite would follow a symbolic link.
     closeSync(openSync(part, 'wx'))
     chmodSync(part, statSync(source).mode & PERMISSIONS)
     await copy(source, part, progress, signal)
@@ -57,7 +56,7 @@ async function copy(
   signal: AbortSignal,
 ): Promise<void> {
   using database = openConnection(source)
-  // A read transaction fixes the moment. Without it every write of another connection would begin the copy anew.
+  // A read transaction fixes the snapshot. Without it, every write of another connection would restart the copy.
   database.exec('PRAGMA query_only = ON; BEGIN')
   database.prepare('SELECT 1 FROM sqlite_schema').get()
   await backup(database, part, {

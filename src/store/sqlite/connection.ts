@@ -7,15 +7,22 @@ const BUSY_TIMEOUT = 2000
 /** How long to wait before trying again where SQLite itself does not wait, in milliseconds. */
 const RETRY_INTERVAL = 5
 
-/** Primary result codes (sqlite.org/rescode.html). */
-const [BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL] = [5, 6, 7, 8, 10, 13, 14, 15]
-
-/** Those that tell of the world around the database rather than of a defect. */
-const UNAVAILABLE = new Set([BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL])
+/** Primary result codes for a failure around the database rather than a defect (sqlite.org/rescode.html). */
+const RESULT = {
+  BUSY: 5,
+  LOCKED: 6,
+  NOMEM: 7,
+  READONLY: 8,
+  IOERR: 10,
+  FULL: 13,
+  CANTOPEN: 14,
+  PROTOCOL: 15,
+}
+const UNAVAILABLE = new Set(Object.values(RESULT))
 
 /** Opens the file, creating an empty one if there is none. */
 export function openConnection(path: string): DatabaseSync {
-  // Made absolute, because SQLite takes a name that begins with `file:` for a URI.
+  // Absolute, because SQLite takes a name that begins with `file:` for a URI.
   return new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT })
 }
 
@@ -25,7 +32,7 @@ export function makeDurable(database: DatabaseSync): void {
   for (;;) {
     try {
       database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-      // macOS: only so does a sync pass the cache of the drive. Without effect elsewhere.
+      // On macOS, only this flushes the cache of the drive. It has no effect elsewhere.
       database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
       return
     } catch (error) {
@@ -36,12 +43,12 @@ export function makeDurable(database: DatabaseSync): void {
   }
 }
 
-/** Whether the error tells that another process holds the lock of the file. */
+/** Whether another process holds the lock of the file. */
 export function isLocked(error: unknown): boolean {
-  return resultCode(error) === BUSY
+  return resultCode(error) === RESULT.BUSY
 }
 
-/** Whether the error tells that the database cannot be used now, and may be later. */
+/** Whether the database cannot be used now, but perhaps later. */
 export function isUnavailable(error: unknown): boolean {
   const code = resultCode(error)
   return code !== undefined && UNAVAILABLE.has(code)

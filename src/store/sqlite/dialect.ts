@@ -1,27 +1,30 @@
+import { TEXT_FIELDS } from '../../catalogue/book.ts'
 import { type BookFilter, SORT_KEY_LENGTH } from '../../catalogue/query.ts'
 import type { Dialect } from '../query/dialect.ts'
 
-/** The function with which a query that was given up is stopped: it throws. */
+/** The total size of the texts of a book, in bytes of UTF-8. */
+export const TEXT_SIZE = TEXT_FIELDS.map((name) => `octet_length(${name})`).join(' + ')
+
+/** An SQL function that throws to stop an abandoned query. */
 export const IS_WANTED = 'is_wanted'
 
 /**
- * A condition that calls it for every row. It goes before all others, because SQLite would not come to it in a row that
- * another one refuses.
+ * A condition that calls it for every row. It comes first, because SQLite skips it where an earlier condition fails.
  */
 export const WANTED = `${IS_WANTED}()`
 
 /**
- * Words that FTS5 looks up at once at most: to look up a beginning takes it up to 0.15 seconds among a million books, in
- * which nothing can stop it.
+ * The most words that FTS5 looks up at once. A prefix lookup takes up to 0.15 seconds among a million books, and
+ * nothing can stop it.
  */
 const WORDS_AT_ONCE = 2
 
-/** The tables in which queries find books: the books themselves, and their index (sqlite-index.ts). */
+/** The tables that a query reads: the books and their index (search-index.ts). */
 export interface Tables {
   readonly books: boolean
   readonly keys: boolean
   readonly words: boolean
-  /** Whether the keys are made of the books, because their index is behind: it takes longer, and finds the same. */
+  /** Whether keys are computed from the books, because their index is behind. This is slower, but finds the same. */
   readonly isBehind?: boolean
 }
 
@@ -38,8 +41,8 @@ export function tablesOf({ words, title, author, ...years }: BookFilter): Tables
 }
 
 /**
- * The tables joined by the id. The words come first, which CROSS JOIN makes sure of: to ask FTS5 for each of many books
- * whether it has them takes seconds.
+ * Joins the tables by id. CROSS JOIN puts the words first, because checking many books in FTS5 one by one takes
+ * seconds.
  */
 export function joined({ books, keys, words, isBehind = false }: Tables): string {
   const keySource = isBehind ? KEYS_OF_BOOKS : 'book_keys'
@@ -48,24 +51,32 @@ export function joined({ books, keys, words, isBehind = false }: Tables): string
   return `book_words${keys ? join('book_keys', keySource) : ''}${books ? join('books') : ''}`
 }
 
-/**
- * How conditions are written on these tables.
- * @param skipYears whether indexes of years are not to be used.
- */
-export function dialectOf({ keys, words }: Tables, skipYears = false): Dialect {
+interface DialectOptions {
+  /** Whether to avoid the indexes of years. */
+  readonly skipYears?: boolean
+  /** Called before words are looked up by prefix, which may take long. */
+  readonly beforeLookUp?: ((words: readonly string[]) => void) | undefined
+}
+
+/** Writes conditions on these tables. */
+export function dialectOf(
+  { keys, words }: Tables,
+  { skipYears = false, beforeLookUp }: DialectOptions = {},
+): Dialect {
   const id = words ? 'book_words.rowid' : keys ? 'book_keys.id' : 'id'
-  // SQLite looks for no index of an expression such as `+year_key`.
+  // SQLite uses no index for an expression such as `+year_key`.
   const names = { id, title: 'title_key', author: 'author_key', year: skipYears ? '+year_key' : 'year_key' }
   return {
     placeholder: () => '?',
     key: (name) => names[name],
     equals: (name, placeholder) => `${name} = ${placeholder}`,
     hasWords(words, whole, bind) {
+      if (!whole) beforeLookUp?.(words)
       if (whole || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, whole))}`
       // The longest words are mostly the rarest.
       const sorted = words.toSorted((a, b) => b.length - a.length)
       const [first = '', ...others] = groups(sorted, WORDS_AT_ONCE).map((some) => bind(matching(some, false)))
-      // The + keeps SQLite from asking FTS5 for each of the ids that it has found.
+      // The + keeps SQLite from asking FTS5 for each id found.
       const found = others.map(
         (some) => `+${id} IN (SELECT rowid FROM book_words WHERE ${WANTED} AND book_words MATCH ${some})`,
       )
@@ -82,7 +93,7 @@ function groups(words: readonly string[], size: number): (readonly string[])[] {
   )
 }
 
-/** In the language of FTS5. Words have letters, digits and marks only, none of which means anything there. */
+/** Writes an FTS5 query. Words have only letters, digits and marks, which have no special meaning there. */
 function matching(words: readonly string[], whole: boolean): string {
   return words.map((word) => `"${word}"${whole ? '' : '*'}`).join(' AND ')
 }

@@ -4,7 +4,7 @@ import { isUnavailable } from './connection.ts'
 /** An error, in a form that can be sent to another thread. */
 export interface Failed {
   readonly error: Error
-  /** Whether it tells that the database cannot be used now, and may be later. */
+  /** Whether the database cannot be used now, but perhaps later. */
   readonly unavailable: boolean
 }
 

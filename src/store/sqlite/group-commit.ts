@@ -1,28 +1,35 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Book, NewBook } from '../../catalogue/book.ts'
+import { type Book, COLUMNS, FIELD_NAMES, type FieldValue } from '../../catalogue/book.ts'
 import { asFailed, type Failed } from './failure.ts'
 
-/** A write, in a form that can be sent to another thread. */
+/** A write, in a form that can be sent to another thread. Values are in the order of FIELD_NAMES. */
 export type Write =
-  | ({ readonly kind: 'create' } & NewBook)
-  | ({ readonly kind: 'update'; readonly id: number } & Nullable<NewBook> & Expectation)
-  | ({ readonly kind: 'delete'; readonly id: number } & Expectation)
+  | { readonly kind: 'create'; readonly values: FieldValues }
+  /** A null keeps the stored value. */
+  | {
+      readonly kind: 'update'
+      readonly id: number
+      readonly values: Nullable
+      readonly expected?: FieldValues
+    }
+  | { readonly kind: 'delete'; readonly id: number; readonly expected?: FieldValues }
 
 type WriteOf<Kind extends Write['kind']> = Extract<Write, { readonly kind: Kind }>
 
-/** What the book has to be for the write to happen, if that is not all the same. */
-type Expectation = { readonly expected?: NewBook | undefined }
+type FieldValues = readonly FieldValue[]
+type Nullable = readonly (FieldValue | null)[]
 
-/** A field that is null keeps its value. */
-type Nullable<Fields> = { readonly [Name in keyof Fields]: Fields[Name] | null }
+/** The id of a created or deleted book, or all of an updated one. */
+export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
 
-/** The id of a book that was created or deleted, all of one that was updated. */
-export type Row = Pick<Book, 'id'> & Partial<Book>
+/** The result of a write: the book stored or deleted, if any, or the failure. */
+export type Outcome = { readonly book: WrittenBook | undefined } | Failed
 
-/** What became of a write: the row that it stored or deleted, if there was one, or why it failed. */
-export type Outcome = { readonly row: Row | undefined } | Failed
+const SET = FIELD_NAMES.map((name) => `${name} = coalesce(?, ${name})`).join(', ')
+const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
+const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 
-/** Applies writes in batches: one transaction, and so one wait for the disk, for all writes of a batch. */
+/** Applies writes in batches. A batch is one transaction, so it waits for the disk only once. */
 export class GroupCommit {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
@@ -33,30 +40,26 @@ export class GroupCommit {
 
   constructor(database: DatabaseSync) {
     this.#database = database
-    this.#insert = database.prepare('INSERT INTO books (title, author, year) VALUES (?, ?, ?)')
-    const set = `
-      UPDATE books SET title = coalesce(?, title), author = coalesce(?, author), year = coalesce(?, year)
-      WHERE id = ?`
-    const book = 'id, title, author, year'
-    const isExpected = 'title = ? AND author = ? AND year = ?'
-    this.#update = database.prepare(`${set} RETURNING ${book}`)
-    this.#updateExpected = database.prepare(`${set} AND ${isExpected} RETURNING ${book}`)
+    this.#insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
+    const update = `UPDATE books SET ${SET} WHERE id = ?`
+    this.#update = database.prepare(`${update} RETURNING ${COLUMNS}`)
+    this.#updateExpected = database.prepare(`${update} AND ${IS_EXPECTED} RETURNING ${COLUMNS}`)
     this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
-    this.#deleteExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${isExpected}`)
-    // The last row id, which comes with the changes, may be one of FTS5's (sqlite-index.ts), too large for a number.
+    this.#deleteExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${IS_EXPECTED}`)
+    // The changes come with the last row id. FTS5's (search-index.ts) may be too large for a number.
     for (const statement of [this.#delete, this.#deleteExpected]) statement.setReadBigInts(true)
   }
 
   /**
-   * Applies the writes in their order and commits. A write that fails fails alone; if the transaction cannot
-   * begin or commit, or SQLite rolls it back, every write has failed and none is visible. (One whose commit the
-   * disk refused may still be found in the log after a crash before the next commit.)
+   * Applies the writes in order and commits. A failed write does not affect the others. If the transaction cannot begin
+   * or commit, or SQLite rolls it back, all writes fail and none is visible. (If the disk refused the commit, its
+   * writes may still be in the log after a crash before the next commit.)
    * @returns the outcomes, in the order of the writes, once they are on the disk.
    */
   commit(writes: readonly Write[]): Outcome[] {
     try {
       this.#database.exec('BEGIN IMMEDIATE')
-      const outcomes = writes.map((write) => this.#attempt(write))
+      const outcomes = writes.map((write) => this.#applyAlone(write))
       this.#database.exec('COMMIT')
       return outcomes
     } catch (error) {
@@ -65,9 +68,9 @@ export class GroupCommit {
     }
   }
 
-  #attempt(write: Write): Outcome {
+  #applyAlone(write: Write): Outcome {
     try {
-      return { row: this.#apply(write) }
+      return { book: this.#apply(write) }
     } catch (error) {
       // Some errors end the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
       if (!this.#database.isTransaction) throw error
@@ -75,10 +78,10 @@ export class GroupCommit {
     }
   }
 
-  #apply(write: Write): Row | undefined {
+  #apply(write: Write): WrittenBook | undefined {
     switch (write.kind) {
       case 'create':
-        return { id: Number(this.#insert.run(write.title, write.author, write.year).lastInsertRowid) }
+        return { id: Number(this.#insert.run(...write.values).lastInsertRowid) }
       case 'update':
         return this.#applyUpdate(write)
       case 'delete':
@@ -86,20 +89,18 @@ export class GroupCommit {
     }
   }
 
-  #applyUpdate({ id, title, author, year, expected }: WriteOf<'update'>): Row | undefined {
-    const rows =
+  #applyUpdate({ id, values, expected }: WriteOf<'update'>): WrittenBook | undefined {
+    const books =
       expected === undefined
-        ? this.#update.all(title, author, year, id)
-        : this.#updateExpected.all(title, author, year, id, expected.title, expected.author, expected.year)
-    // All rows, as `get` would not, so that no statement is left running when the transaction commits.
-    return rows[0] as Row | undefined
+        ? this.#update.all(...values, id)
+        : this.#updateExpected.all(...values, id, ...expected)
+    // Reads all rows, unlike `get`, so no statement is still running at the commit.
+    return books[0] as WrittenBook | undefined
   }
 
-  #applyDelete({ id, expected }: WriteOf<'delete'>): Row | undefined {
+  #applyDelete({ id, expected }: WriteOf<'delete'>): WrittenBook | undefined {
     const { changes } =
-      expected === undefined
-        ? this.#delete.run(id)
-        : this.#deleteExpected.run(id, expected.title, expected.author, expected.year)
+      expected === undefined ? this.#delete.run(id) : this.#deleteExpected.run(id, ...expected)
     return changes === 0n ? undefined : { id }
   }
 }

@@ -1,91 +1,109 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import type { Imported, ImportOptions } from '../../catalogue/store.ts'
+import { TEXT_SIZE } from './dialect.ts'
 
-/** Kibibytes of memory for pages of the database, and of the staging table; the rest is in files. */
-const [PAGE_CACHE, STAGING_CACHE] = [2 * 1024, 1024]
+/** KiB of memory for pages of the database; the rest is read from its file. */
+const PAGE_CACHE = 2 * 1024
+
+/** KiB of memory for pages of the staging table; the rest is in a temporary file. */
+const STAGING_CACHE = 1024
 
 /**
- * Books of the catalogue that one statement compares, and staged books that it takes away at most. Between statements
- * others can write, the write-ahead log can begin anew, and the import can end. Such a statement takes some ten
- * milliseconds, or a second if all books are as long as they can be.
+ * Books of the catalogue that one statement compares. Between statements, others can write, the write-ahead log can
+ * restart, and the import can end.
  */
-const [COMPARED, REMOVED] = [250, 20_000]
+const COMPARED = 250
 
-/** How long books are compared before somebody can say that the import is to end, in milliseconds. */
+/** Bytes of their texts, which are in memory until the statement ends. A single book may have more. */
+const COMPARED_BYTES = 2 * 1024 * 1024
+
+/** The most staged books that one statement removes. */
+const REMOVED = 20_000
+
+/** Milliseconds of comparing between two chances to end the import. */
 const COMPARE_TIME = 200
 
-/** The id or null, the title, the author and the year of one book after another. */
-export type Fields = readonly (string | number | null)[]
-const FIELDS = 4
+export type StagingOptions = Omit<ImportOptions, 'signal'>
 
-/**
- * What is compared instead of the three fields, which have no NUL. Long texts that begin alike would take long; their
- * digest is bytes, which no text equals.
- */
-const KEY = `
-  iif(octet_length(title) + octet_length(author) <= 400,
-    title || char(0) || author || char(0) || year, digest(title, author, year || ''))`
+/** The values of one book after another, each in the order of COLUMNS. The id may be null. */
+export type BookValues = readonly (string | number | null)[]
+
+/** Bytes of a book's texts above which its digest is compared. Long texts that begin alike would take long. */
+const LONG = 400
+
+/** The key for comparing books. No field contains NUL. A digest is a blob, which never equals a text. */
+const FIELDS_IN_ONE = FIELD_NAMES.join(' || char(0) || ')
+const KEY = `iif(${TEXT_SIZE} > ${LONG}, digest(${FIELD_NAMES.map((name) => `${name} || ''`)}), ${FIELDS_IN_ONE})`
+const STAGED_KEY = `coalesce(digest, ${FIELDS_IN_ONE})`
 
 const digest = (...fields: SQLOutputValue[]) => hash('sha256', fields.join('\0'), 'buffer')
 
 /**
- * Looks up each book once, in the index, however many equal ones the part of the catalogue has. What it finds is gone
- * afterwards, so that no staged book is found twice either.
+ * Looks up each book once in the index, however many equal ones the catalogue has. It deletes what it finds, so no
+ * staged book is found twice.
  */
 const REMOVE_EXISTING = `
   DELETE FROM temp.staged WHERE rowid IN (
-    SELECT rowid FROM temp.staged INDEXED BY staged_books WHERE ${KEY} IN (
+    SELECT rowid FROM temp.staged INDEXED BY staged_books WHERE ${STAGED_KEY} IN (
       SELECT ${KEY} FROM main.books WHERE id > ? AND id <= ?)
     LIMIT ?)`
 
 /**
- * The books of an import, until they go into the catalogue together. They are in a temporary table of the connection,
- * whose file nobody else can see and the system removes with the process; so that the write lock of the catalogue is
- * held for the last step only.
+ * Holds the books of an import until they go into the catalogue together. They are in a temporary table, so the write
+ * lock of the catalogue is held only for the last step. Nobody else can see the table's file. The system removes it
+ * with the process.
  */
-export class Staging {
+export class ImportStaging {
   readonly #database: DatabaseSync
+  readonly #options: StagingOptions
   readonly #insert: StatementSync
   readonly #selectLast: StatementSync
-  /** Undefined until there is the index that it uses. */
+  /** Undefined until its index exists. */
   #remove: StatementSync | undefined
   #staged = 0
   #skipped = 0
   /** The highest id that the books have been compared with. */
   #compared = 0
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, options: StagingOptions) {
     this.#database = database
+    this.#options = options
     database.exec(`
       PRAGMA cache_size = -${PAGE_CACHE};
       PRAGMA temp_store = FILE;
       PRAGMA temp.cache_size = -${STAGING_CACHE};
-      CREATE TEMP TABLE staged (id INTEGER, title TEXT NOT NULL, author TEXT NOT NULL, year INTEGER NOT NULL)`)
+      CREATE TEMP TABLE staged AS SELECT ${COLUMNS}, NULL AS digest FROM main.books WHERE false`)
     database.function('digest', { deterministic: true, varargs: true }, digest)
-    this.#insert = database.prepare('INSERT INTO temp.staged VALUES (?, ?, ?, ?)')
+    this.#insert = database.prepare(`INSERT INTO temp.staged VALUES (${COLUMNS.map(() => '?')}, ?)`)
     this.#selectLast = database.prepare(
-      'SELECT max(id) AS last FROM (SELECT id FROM main.books WHERE id > ? ORDER BY id LIMIT ?)',
+      `SELECT max(id) AS last FROM (
+        SELECT id, row_number() OVER compared AS place, sum(${TEXT_SIZE}) OVER compared AS size
+        FROM (SELECT * FROM main.books WHERE id > ? ORDER BY id LIMIT ?)
+        WINDOW compared AS (ORDER BY id))
+      WHERE place = 1 OR size <= ?`,
     )
   }
 
-  add(fields: Fields): void {
-    // Of the temporary table only: no lock of the catalogue is taken.
+  add(values: BookValues): undefined {
+    // This writes only to the temporary table, and takes no lock of the catalogue.
     this.#database.exec('BEGIN')
-    for (let i = 0; i < fields.length; i += FIELDS) {
-      this.#insert.run(fields[i] ?? null, fields[i + 1] ?? '', fields[i + 2] ?? '', fields[i + 3] ?? 0)
+    for (let i = 0; i < values.length; i += COLUMNS.length) {
+      const book = values.slice(i, i + COLUMNS.length)
+      this.#insert.run(...book, this.#options.skipExisting ? digestIfLong(book) : null)
       this.#staged++
     }
     this.#database.exec('COMMIT')
   }
 
   /**
-   * Passes over books that are in a part of the catalogue, and keeps nobody waiting.
-   * @returns whether there is more of the catalogue.
+   * Skips books that are in a part of the catalogue, without blocking others.
+   * @returns whether more of the catalogue is left.
    */
   skipExisting(): boolean {
     if (this.#remove === undefined) {
-      this.#database.exec(`CREATE INDEX temp.staged_books ON staged (${KEY})`)
+      this.#database.exec(`CREATE INDEX temp.staged_books ON staged (${STAGED_KEY})`)
       this.#remove = this.#database.prepare(REMOVE_EXISTING)
       return true
     }
@@ -98,15 +116,16 @@ export class Staging {
    * Stores the books, all of them or none.
    * @returns undefined if ids are to be kept and there are books already.
    */
-  store({ skipExisting, keepIds }: ImportOptions): Imported | undefined {
+  store(): Imported | undefined {
+    const { skipExisting, keepIds } = this.#options
     this.#database.exec('BEGIN IMMEDIATE')
     try {
       if (keepIds && this.#lastId() > 0) return undefined
-      // What has been added since.
+      // Books may have been added since.
       if (skipExisting) while (this.#compare());
       this.#database.exec(`
-        INSERT INTO main.books (id, title, author, year)
-        SELECT ${keepIds ? 'id' : 'NULL'}, title, author, year FROM temp.staged ORDER BY rowid`)
+        INSERT INTO main.books (${COLUMNS})
+        SELECT ${keepIds ? 'id' : 'NULL'}, ${FIELD_NAMES} FROM temp.staged ORDER BY rowid`)
       this.#database.exec('COMMIT')
       return this.counts()
     } finally {
@@ -120,7 +139,7 @@ export class Staging {
 
   /** @returns whether there is more to compare. */
   #compare(): boolean {
-    const { last } = this.#selectLast.get(this.#compared, COMPARED) as { last: number | null }
+    const { last } = this.#selectLast.get(this.#compared, COMPARED, COMPARED_BYTES) as { last: number | null }
     if (last === null) return false
     const changes = Number(this.#remove?.run(this.#compared, last, REMOVED).changes)
     this.#skipped += changes
@@ -131,4 +150,13 @@ export class Staging {
   #lastId(): number {
     return Number(this.#database.prepare('SELECT max(id) AS id FROM main.books').get()?.id ?? 0)
   }
+}
+
+/** Computed here, because the statement of the index would keep the texts of all books until its end. */
+function digestIfLong([_id, ...fields]: BookValues): Buffer | null {
+  const size = fields.reduce<number>(
+    (sum, field) => sum + (typeof field === 'string' ? Buffer.byteLength(field) : 0),
+    0,
+  )
+  return size > LONG ? digest(...fields) : null
 }

@@ -1,44 +1,32 @@
-/**
- * A thread for one import. It writes to the file while the thread that answers requests, and the one that writes for
- * them, go on. Each message is a group of books, answered with null; or a step, answered with the counts, with
- * 'more' if it is to be asked for again, or with 'not empty'; or null, which ends the thread.
- */
-import { parentPort, workerData } from 'node:worker_threads'
-import type { Imported, ImportOptions } from '../../catalogue/store.ts'
+/** A thread that writes one import to the file. The threads that answer requests and write for them go on meanwhile. */
+import type { Imported } from '../../catalogue/store.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { asFailed, type Failed } from './failure.ts'
-import { type Fields, Staging } from './import-staging.ts'
+import { type BookValues, ImportStaging, type StagingOptions } from './import-staging.ts'
+import { databasePath, serveRequests } from './worker.ts'
 
-export type ImportMessage =
-  | Fields
-  | { readonly step: 'skip existing' | 'count' }
-  | { readonly step: 'store'; readonly options: Omit<ImportOptions, 'signal'> }
-export type ImportAnswer = Imported | 'more' | 'not empty' | null | Failed
+export type ImportRequest =
+  /** Comes first. */
+  | { readonly options: StagingOptions }
+  /** A group of books to stage. */
+  | BookValues
+  /** If 'skip existing' is answered with 'more', send it again. */
+  | { readonly step: 'skip existing' | 'count' | 'store' }
+export type ImportAnswer = Imported | 'more' | 'not empty' | undefined
 
-const database = openConnection(workerData)
+const database = openConnection(databasePath)
 makeDurable(database)
-let staging: Staging | undefined
+let staging: ImportStaging | undefined
 
-function answer(message: ImportMessage): Exclude<ImportAnswer, Failed> {
-  staging ??= new Staging(database)
-  if ('step' in message) {
-    if (message.step === 'store') return staging.store(message.options) ?? 'not empty'
-    if (message.step === 'skip existing' && staging.skipExisting()) return 'more'
-    return staging.counts()
-  }
-  staging.add(message)
-  return null
-}
-
-parentPort?.on('message', (message: ImportMessage | null) => {
-  if (message === null) {
-    database.close()
-    parentPort?.close()
+function answer(request: ImportRequest): ImportAnswer {
+  if ('options' in request) {
+    staging = new ImportStaging(database, request.options)
     return
   }
-  try {
-    parentPort?.postMessage(answer(message))
-  } catch (error) {
-    parentPort?.postMessage(asFailed(error))
-  }
-})
+  if (staging === undefined) throw new Error('an import has no options')
+  if (!('step' in request)) return staging.add(request)
+  if (request.step === 'store') return staging.store() ?? 'not empty'
+  if (request.step === 'skip existing' && staging.skipExisting()) return 'more'
+  return staging.counts()
+}
+
+serveRequests({ answer, end: () => database.close() })

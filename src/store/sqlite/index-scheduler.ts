@@ -1,49 +1,51 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { BookIndex } from './search-index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SearchIndex } from './search-index.ts'
 
-/** The index begins to follow when there was no write for so long, in milliseconds. */
+/** Milliseconds without a write after which the index begins to catch up. */
 const DELAY = 200
 
-/** Milliseconds of a step: the more, the more books share a page of the index; but writes that come then wait for it. */
+/** Milliseconds of a step. In longer steps, more books share a page of the index, but writes wait longer. */
 const STEP = { asked: 50, unasked: 20 }
 
 /**
- * With so many writes behind, further ones wait for the index: so that a query does not find it far behind, if
- * there was one in the last minute; else so that what it needs stays bounded.
+ * When the index is this many writes behind, further writes wait for it. After a query in the last minute, the limit
+ * keeps the index close for the next one. Otherwise it bounds the backlog.
  */
 const MAX_WRITES = { asked: 5000, unasked: 1_000_000 }
 const ASKED_TIME = 60_000
 
-/**
- * Milliseconds between two steps, in which writes of this process are committed; and, after so many of work, for other
- * processes: SQLite tries to get their lock every 100 ms, and might never meet a shorter one.
- */
+/** Milliseconds between two steps, in which writes of this process are committed. */
 const PAUSE = 1
-const [WORK, LONG_PAUSE] = [800, 150]
 
-/** The last of the books that somebody waits for. */
+/** Milliseconds of work after which other processes get a longer pause. */
+const WORK_TIME = 800
+
+/** Milliseconds of that pause. SQLite retries their lock every 100 ms, and might always miss a shorter pause. */
+const LONG_PAUSE = 150
+
+/** The last book that a query waits for. */
 interface Goal extends PromiseWithResolvers<void> {
   readonly last: number
 }
 
-/** Decides when the index follows the writes: at once for a query, else when there is time. */
-export class IndexUpkeep {
-  readonly #index: BookIndex
+/** Decides when the index is updated: at once for a query, otherwise when there is time. */
+export class IndexScheduler {
+  readonly #index: SearchIndex
   readonly #timer: NodeJS.Timeout
-  /** Writes that the index may not have. */
+  /** Writes that the index may lack. */
   #writes = 0
   /** Changes with every write. */
   #state = {}
   #askedAt = Number.NEGATIVE_INFINITY
   #goals: Goal[] = []
 
-  constructor(index: BookIndex) {
+  constructor(index: SearchIndex) {
     this.#index = index
-    // Also without a write: an earlier run may have left something to do.
+    // It starts without a write too: an earlier run may have left work.
     this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
   }
 
-  /** To be called after each commit. */
+  /** Call it after each commit. */
   noteWrites(count: number): void {
     this.#writes += count
     this.#state = {}
@@ -53,13 +55,13 @@ export class IndexUpkeep {
   }
 
   /**
-   * Resolves when the index has all that was committed before the call; writes are committed meanwhile.
-   * @throws what node:sqlite throws
+   * Resolves when the index has everything committed before the call. Writes are committed meanwhile.
+   * @throws the error of node:sqlite.
    */
   async bringUpToDate(): Promise<void> {
     this.#askedAt = Date.now()
     const reached = Promise.withResolvers<void>()
-    // They are reached in the order of the calls.
+    // Goals are reached in the order of the calls.
     const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)
     this.#goals.push({ last, ...reached })
     if (this.#goals.length === 1) this.#reachGoals()
@@ -86,7 +88,7 @@ export class IndexUpkeep {
     }
   }
 
-  /** Until something is written; then the timer begins anew. */
+  /** Ends when something is written, which restarts the timer. */
   async #followWhileIdle(): Promise<void> {
     const state = this.#state
     const rest = pauses()
@@ -96,7 +98,7 @@ export class IndexUpkeep {
     }
   }
 
-  /** @returns whether there is more to do. What fails fails again for the query that needs it, and is told then. */
+  /** @returns whether there is more to do. An error recurs for the query that needs the index, and is reported then. */
   #stepIfPossible(time: number): boolean {
     try {
       const step = this.#index.step(time)
@@ -110,12 +112,12 @@ export class IndexUpkeep {
   }
 }
 
-/** @returns what pauses between two steps. */
+/** @returns a function that pauses between two steps. */
 function pauses(): () => Promise<void> {
   let restedAt = Date.now()
   return async () => {
-    const isTired = Date.now() - restedAt > WORK
-    await pause(isTired ? LONG_PAUSE : PAUSE)
+    const isTired = Date.now() - restedAt > WORK_TIME
+    await sleep(isTired ? LONG_PAUSE : PAUSE)
     if (isTired) restedAt = Date.now()
   }
 }

@@ -1,6 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { COLUMNS, type FieldValue } from '../../catalogue/book.ts'
 import { csvLine } from '../../catalogue/csv-line.ts'
-import { PART } from '../../catalogue/paginate.ts'
+import { STREAM_PAGE } from '../../catalogue/paginate.ts'
+import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './failure.ts'
 
 /** The first page of the list is smaller than the others. */
@@ -9,14 +11,14 @@ const FIRST_PAGE_BOOKS = 128
 /** Books of a list as text. */
 interface Part {
   readonly content: string
-  /** The id of the last book, and how many there are. */
+  /** The id of the last book, and the number of books. */
   readonly last: number
   readonly books: number
 }
 
 type ReadPart = (after: number, books: number) => Part | undefined
 
-/** How far a list has come. */
+/** The progress of a list. */
 interface Progress {
   /** The id of the last book so far. */
   after: number
@@ -33,29 +35,25 @@ export class SqliteList {
 
   constructor(database: DatabaseSync) {
     const next = 'FROM (SELECT * FROM books WHERE id > ? ORDER BY id LIMIT ?)'
-    this.#measure = database.prepare(
-      `SELECT total(octet_length(title) + octet_length(author)) AS text ${next}`,
-    )
-    // SQLite writes the JSON of a whole page: a third of the time and of the memory of an object per book.
+    this.#measure = database.prepare(`SELECT total(${TEXT_SIZE}) AS text ${next}`)
+    // SQLite writes the JSON of a whole page. This takes a third of the time and memory of an object per book.
     this.#selectJson = database.prepare(`
       SELECT count(*) AS books, max(id) AS last,
-        group_concat(json_object('id', id, 'title', title, 'author', author, 'year', year)) AS json ${next}`)
-    // Half the time of objects, and less than SQLite takes to quote what needs it.
-    this.#selectRows = database.prepare(
-      'SELECT id, title, author, year FROM books WHERE id > ? ORDER BY id LIMIT ?',
-    )
+        group_concat(json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})) AS json ${next}`)
+    // This takes half the time of objects, and less than quoting in SQLite.
+    this.#selectRows = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id > ? ORDER BY id LIMIT ?`)
     this.#selectRows.setReturnArrays(true)
   }
 
-  /** The list as Store.list promises it. */
+  /** Implements Store.list. */
   pages(format: 'json' | 'csv'): AsyncIterable<string> {
     const read: ReadPart =
       format === 'csv'
         ? (after, books) => this.#csv(after, books)
         : (after, books) => this.#json(after, books)
     const progress: Progress = { after: 0, limit: FIRST_PAGE_BOOKS, isAtEnd: false }
-    // No generator: while it waits to be asked for the next page it would keep the last, and so bring it into V8's old
-    // generation, where it stays until a full collection.
+    // Not a generator, which would keep the last page while it waits. V8 would move that page to its old generation,
+    // where it stays until a full collection.
     const next = async (): Promise<IteratorResult<string, undefined>> => {
       const value = this.#advance(progress, read)
       return value === undefined ? { done: true, value } : { done: false, value }
@@ -71,11 +69,12 @@ export class SqliteList {
     if (page === undefined) return undefined
     progress.after = page.last
     // Books are about as long as those before them.
-    progress.limit = page.text * 2 > PART.text ? page.books : Math.min(2 * page.books, PART.books)
+    progress.limit =
+      page.text * 2 > STREAM_PAGE.text ? page.books : Math.min(2 * page.books, STREAM_PAGE.books)
     return page.content
   }
 
-  /** The books of the next page, at most so many and not too long together; undefined at the end of the list. */
+  /** The next page, within the limits of books and text; undefined at the end of the list. */
   #page(
     read: ReadPart,
     after: number,
@@ -84,7 +83,7 @@ export class SqliteList {
     return attempt(() => {
       let books = limit
       let text = this.#textOfNext(after, books)
-      while (text > PART.text && books > 1) {
+      while (text > STREAM_PAGE.text && books > 1) {
         books = Math.ceil(books / 2)
         text = this.#textOfNext(after, books)
       }
@@ -99,12 +98,12 @@ export class SqliteList {
   }
 
   #csv(after: number, books: number): Part | undefined {
-    // The types do not know of setReturnArrays.
-    const rows = this.#selectRows.all(after, books) as unknown as [number, string, string, number][]
+    // The types do not cover setReturnArrays.
+    const rows = this.#selectRows.all(after, books) as unknown as [id: number, ...fields: FieldValue[]][]
     let [content, last] = ['', 0]
-    for (const [id, title, author, year] of rows) {
-      content += csvLine(id, title, author, year)
-      last = id
+    for (const row of rows) {
+      content += csvLine(row)
+      last = row[0]
     }
     return rows.length === 0 ? undefined : { content, last, books: rows.length }
   }

@@ -1,14 +1,21 @@
 /**
- * A thread that answers queries, so that one that takes long keeps no other request waiting. Each message is a question;
- * it is answered with what was asked for, or with 'behind' if the index can soon be brought up to date.
+ * A thread that answers queries, so a long one blocks no other request. It answers each question with the result, with
+ * 'behind' if the index can soon be brought up to date, or with 'too long'.
  */
-import { parentPort, workerData } from 'node:worker_threads'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { IS_WANTED } from './dialect.ts'
-import { asFailed, type Failed } from './failure.ts'
-import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
+import {
+  CREATE_ENTRIES,
+  countBooks,
+  indexState,
+  type QueryContext,
+  readSqlitePage,
+  readSqliteStatistics,
+  scanPrefixes,
+} from './query.ts'
+import { databasePath, serveRequests } from './worker.ts'
 
 export type Question =
   | { readonly kind: 'count'; readonly filter: BookFilter }
@@ -20,61 +27,66 @@ export type Question =
       readonly bounds: PageBounds
     }
 
-export interface ReaderMessage {
+export interface ReaderRequest {
   readonly question: Question
   /**
-   * The index that it takes: the current one, unless that is far behind; or the one that there is. None where it is
-   * known to be good enough, or is not needed.
+   * The index that it needs: 'current', unless that is far behind, or 'as it is'. 'none' means that the index is known
+   * to be good enough, or is not needed.
    */
   readonly index: 'current' | 'as it is' | 'none'
-  /** Shared memory; not 0 once nobody waits for the answer any more. */
+  /** How many rows it may read. Infinity means that only time is limited. */
+  readonly rows: number
+  /** Shared memory; not 0 once nobody waits for the answer. */
   readonly abandoned: Int32Array
 }
 
-export type ReaderAnswer = Answered | 'behind' | Failed
+export type ReaderAnswer = Answered | 'behind' | 'too long'
 
 interface Answered {
   readonly result: Page | Statistics | number
-  /** Whether the index was behind: then the keys were made of the books, and words of the last writes were not found. */
+  /** Whether the index was behind. Then the keys came from the books, and words of the last writes were not found. */
   readonly isBehind: boolean
 }
 
-const database = openConnection(workerData)
-database.exec('PRAGMA query_only = ON')
+const database = openConnection(databasePath)
+database.exec(`${CREATE_ENTRIES}; PRAGMA query_only = ON`)
 
-/** Of the question that is being answered. */
+/** Belongs to the current question. */
 let abandoned: Int32Array = new Int32Array(1)
-// node:sqlite has no way to interrupt a statement, but a function of ours can make it fail.
+let rowsLeft = 0
+// node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
 database.function(IS_WANTED, () => {
   if (Atomics.load(abandoned, 0) !== 0) throw new Error('the query was given up')
+  rowsLeft--
+  if (rowsLeft < 0) throw new Error('the query looks at too many rows')
   return 1
 })
 
-/** In one transaction, so that all statements of an answer see the same books. */
-async function answer({ question, index, ...message }: ReaderMessage): Promise<ReaderAnswer> {
-  abandoned = message.abandoned
+/** The statements of an answer share a transaction, so they see the same books. */
+async function answer({ question, index, rows, ...request }: ReaderRequest): Promise<ReaderAnswer> {
+  abandoned = request.abandoned
+  rowsLeft = rows
   try {
     database.exec('BEGIN')
     const state = index === 'none' ? 'current' : indexState(database)
     if (index === 'current' && state === 'behind') return 'behind'
     const isBehind = state !== 'current'
-    return { result: await resultOf(question, isBehind), isBehind }
+    const isLimited = rows < Number.POSITIVE_INFINITY
+    const beforeLookUp = isLimited ? (words: readonly string[]) => scanPrefixes(database, words) : undefined
+    return { result: await resultOf(question, { isBehind, beforeLookUp }), isBehind }
   } catch (error) {
-    return asFailed(error)
+    if (rowsLeft < 0) return 'too long'
+    throw error
   } finally {
     if (database.isTransaction) database.exec('COMMIT')
   }
 }
 
-function resultOf(question: Question, isBehind: boolean): Promise<Page | Statistics> | number {
-  if (question.kind === 'count') return countBooks(database, question.filter, isBehind)
-  if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, isBehind)
+function resultOf(question: Question, context: QueryContext): Promise<Page | Statistics> | number {
+  if (question.kind === 'count') return countBooks(database, question.filter, context)
+  if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, context)
   const { query, after, bounds } = question
-  return readSqlitePage(database, query, after, bounds, isBehind)
+  return readSqlitePage(database, query, after, bounds, context)
 }
 
-parentPort?.on('message', async (message: ReaderMessage | null) => {
-  if (message !== null) return parentPort?.postMessage(await answer(message))
-  database.close()
-  parentPort?.close()
-})
+serveRequests({ answer, end: () => database.close() })

@@ -1,26 +1,27 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Book } from '../../catalogue/book.ts'
+import { type Book, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
-import { type Condition, conditionOf, type Dialect, orderBy, type Run, type Value } from '../query/dialect.ts'
-import { type Found, readPage, type Source, sizeOf } from '../query/page-reader.ts'
+import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '../query/dialect.ts'
+import type { KeyRange } from '../query/key-ranges.ts'
+import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex } from './schema.ts'
 
-/** So many books are soon sorted. */
+/** Sorting this many books is fast. */
 const FEW_BOOKS = 10_000
 
 /**
- * With more books than this to index, or more of their text in bytes, the index is too far behind to wait for it: they
- * take a second, in a large catalogue. So do the indexes of keys if they are missing, of more books than that.
+ * With more books or bytes of text to index than this, the index is too far behind to wait for it. Indexing that much
+ * takes a second in a large catalogue. So does rebuilding missing indexes of this many keys.
  */
 const FAR_BEHIND = { books: 5000, text: 2 * 1024 * 1024, keys: 100_000 }
 
 const TEXT = (field: string) => `min(octet_length(${field}), ${4 * SEARCHED_LENGTH})`
 
-/** Whether there are changes that the index does not have, or a part of it is missing. */
+/** Whether the index lacks changes or one of its parts. */
 export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far behind' {
   const isLonger = (table: string, books: number) =>
     database.prepare(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`).get(books) !== undefined
@@ -28,9 +29,10 @@ export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far 
   if (!isLonger('unindexed', 0) && !isMissing) return 'current'
   if (isLonger('unindexed', FAR_BEHIND.books)) return 'far behind'
   if (isMissing && isLonger('book_keys', FAR_BEHIND.keys)) return 'far behind'
+  // CROSS keeps SQLite from scanning all books: it does not know that few are noted.
   const { text } = database
     .prepare(
-      `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM unindexed JOIN books USING (id)`,
+      `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM unindexed CROSS JOIN books USING (id)`,
     )
     .get() as { text: number }
   return text > FAR_BEHIND.text ? 'far behind' : 'behind'
@@ -42,25 +44,51 @@ export function needsIndex({ filter, order }: BookQuery): boolean {
   return !isById || Object.keys(filter).length > 0
 }
 
-/** Reads a page as Store.page promises it. @param isBehind whether the index is. */
+/** A temporary table with each word of each book. FTS5 scans the same entries to look up a prefix. */
+const ENTRIES = 'temp.book_word_entries'
+
+export const CREATE_ENTRIES = `CREATE VIRTUAL TABLE ${ENTRIES} USING fts5vocab(main, book_words, instance)`
+
+/**
+ * Scans the entries that FTS5 would scan to look up words by prefix. Nothing can stop FTS5, but here each entry is an
+ * ordinary row.
+ */
+export function scanPrefixes(database: DatabaseSync, words: readonly string[]): void {
+  const entries = database.prepare(
+    `SELECT count(*) FROM ${ENTRIES} WHERE ${WANTED} AND term >= ? AND term < ?`,
+  )
+  // No word contains the last code point.
+  for (const word of words) entries.get(word, `${word}\u{10FFFF}`)
+}
+
+/** How a question is answered. */
+export interface QueryContext {
+  /** Whether the index is behind. */
+  readonly isBehind: boolean
+  /** Called before words are looked up by prefix. An error from it ends the query. */
+  readonly beforeLookUp?: ((words: readonly string[]) => void) | undefined
+}
+
+/** Implements Store.page. */
 export function readSqlitePage(
   database: DatabaseSync,
   query: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
-  isBehind: boolean,
+  { isBehind, beforeLookUp }: QueryContext,
 ): Promise<Page> {
   const isIndexed = needsIndex(query)
   const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
-  const dialect = dialectOf(tables, isIndexed && !isBehind && hasManyYears(database, query))
+  const skipYears = isIndexed && !isBehind && hasManyYears(database, query)
+  const dialect = dialectOf(tables, { skipYears, beforeLookUp })
   return readPage(new Reading(database, tables, dialect), query, after, bounds)
 }
 
 /**
- * Whether the books are those of many years, in another order: then a page is found by going through all books in that
- * order, sooner than by sorting those of the years.
+ * Whether many books are in a range of years, and the order is another. Scanning all books in that order then finds a
+ * page faster than sorting those of the years.
  */
 function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boolean {
   const { yearMin, yearMax, ...others } = filter
@@ -74,30 +102,34 @@ function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boo
   )
 }
 
-/** Counts as Store.count promises it. @param isBehind whether the index is. */
-export function countBooks(database: DatabaseSync, filter: BookFilter, isBehind: boolean): number {
+/** Implements Store.count. */
+export function countBooks(
+  database: DatabaseSync,
+  filter: BookFilter,
+  { isBehind, beforeLookUp }: QueryContext,
+): number {
   const tables = { ...tablesOf(filter), isBehind }
-  const { where, values } = conditionOf(filter, dialectOf(tables))
-  // To count all books takes SQLite 0.04 seconds for a million, if it need not look at each.
+  const { where, values } = conditionOf(filter, dialectOf(tables, { beforeLookUp }))
+  // SQLite counts a million books in 0.04 seconds if it need not look at each.
   const condition = values.length === 0 ? where : `${WANTED} AND ${where}`
   const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${condition}`)
   return Number(statement.get(...values)?.books)
 }
 
-/** Counts as Store.statistics promises it. @param isBehind whether the index is. */
+/** Implements Store.statistics. */
 export function readSqliteStatistics(
   database: DatabaseSync,
   filter: BookFilter,
-  isBehind: boolean,
+  { isBehind, beforeLookUp }: QueryContext,
 ): Promise<Statistics> {
   const tables = { ...tablesOf(filter), keys: true, isBehind }
-  const dialect = dialectOf(tables)
+  const dialect = dialectOf(tables, { beforeLookUp })
   const select: Select = (sql, values) => database.prepare(sql).all(...values)
   const { where, values } = conditionOf(filter, dialect)
   return selectStatistics(select, joined(tables), { where: `${WANTED} AND ${where}`, values }, dialect)
 }
 
-class Reading implements Source {
+class Reading implements BookSource {
   readonly dialect: Dialect
   readonly #database: DatabaseSync
   readonly #from: string
@@ -108,23 +140,23 @@ class Reading implements Source {
     this.#database = database
     this.#from = joined(tables)
     const keys = tables.keys ? ', title_key, author_key, year_key' : ''
-    this.#columns = `${this.dialect.key('id')} AS id, title, author, year${keys}`
+    this.#columns = `${this.dialect.key('id')} AS id, ${FIELD_NAMES}${keys}`
   }
 
-  async read({ where, fields, values }: Run, books: number, text: number): Promise<Found[]> {
+  async read({ where, fields, values }: KeyRange, books: number, text: number): Promise<Found[]> {
     const statement = this.#database.prepare(
       `SELECT ${this.#columns} FROM ${this.#from} WHERE ${WANTED} AND ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
     )
     const found: Found[] = []
     let room = text
     for (const row of statement.iterate(...values, books)) {
-      const { id, title, author, year, title_key, author_key, year_key } = row as unknown as Row
-      const book = { id, title, author, year }
+      const { title_key, author_key, year_key, ...book } = row as unknown as IndexedBook
+      const { id, title, author, year } = book
       found.push({
         book,
         key: { id, title: title_key ?? title, author: author_key ?? author, year: year_key ?? year },
       })
-      room -= sizeOf(book)
+      room -= textSize(book)
       if (room <= 0) break
     }
     return found
@@ -138,8 +170,8 @@ class Reading implements Source {
   }
 }
 
-/** A book, and what the index has of it if that was read too. */
-interface Row extends Book {
+/** A book, and its keys from the index if they were read too. */
+interface IndexedBook extends Book {
   readonly title_key?: string
   readonly author_key?: string
   readonly year_key?: number

@@ -1,70 +1,71 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
-import { errorOf } from './failure.ts'
-import type { Question, ReaderAnswer, ReaderMessage } from './query-thread.ts'
-import { SqliteThread } from './worker.ts'
+import type { Question, ReaderAnswer, ReaderRequest } from './query-thread.ts'
+import { WorkerClient } from './worker.ts'
 
-/** Questions that may wait; more are turned away at once. */
+/** Questions that may wait. More are turned away at once. */
 const MAX_WAITING = 1000
 
 /** How long a thread may take to start, in milliseconds; several times what it needs. */
 const START_TIME = 1000
 
-/** A question has run for longer than it may. */
+/** A question exceeded its limit of time or rows. */
 export class QueryTooLong extends StoreUnavailable {}
 
-type Answer = Exclude<ReaderAnswer, { error: Error }>
-
-type Thread = SqliteThread<ReaderMessage, ReaderAnswer>
+type Answer = Exclude<ReaderAnswer, 'too long'>
 
 interface Pending extends PromiseWithResolvers<Answer> {
-  readonly message: ReaderMessage
+  readonly request: ReaderRequest
   timer: NodeJS.Timeout
 }
 
 /**
- * Asks a thread that answers queries, one question at a time. The thread is started with the first. Questions have
- * their turns in the order in which they came: since a connection has one at a time, the connections take turns.
+ * Asks a query thread one question at a time. The first question starts the thread. Questions are answered in the order
+ * of arrival. A connection has only one at a time, so the connections take turns.
  */
 export class SqliteReader {
   readonly #path: string
   readonly #runTime: number
-  #thread: Thread | undefined
+  readonly #rows: number
+  #thread: WorkerClient<ReaderRequest, ReaderAnswer> | undefined
   readonly #waiting = new Set<Pending>()
   #asked: Pending | undefined
 
   /**
    * @param path of a database file that has its schema.
    * @param runTime that a question may take once it has its turn, in milliseconds.
+   * @param rows that it may read. With this limit, work that takes long without reading rows is not begun.
    */
-  constructor(path: string, runTime: number) {
+  constructor(path: string, runTime: number, rows = Number.POSITIVE_INFINITY) {
     this.#path = path
     this.#runTime = runTime
+    this.#rows = rows
   }
 
   /**
-   * @param wait for its turn at most, in milliseconds.
-   * @param signal gives the question up.
-   * @throws QueryTooLong; StoreUnavailable when it has waited for too long, or at once when too many wait already; the reason
-   * of the signal.
+   * @param wait the longest wait for its turn, in milliseconds.
+   * @param signal cancels the question.
+   * @throws QueryTooLong; StoreUnavailable after too long a wait, or at once if too many wait already; the reason of
+   * the signal.
    */
   async ask(
     question: Question,
-    index: ReaderMessage['index'],
+    index: ReaderRequest['index'],
     wait: number,
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
     signal?.throwIfAborted()
     if (this.#waiting.size >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
-    const message = { question, index, abandoned: new Int32Array(new SharedArrayBuffer(4)) }
+    const abandoned = new Int32Array(new SharedArrayBuffer(4))
+    const request = { question, index, rows: this.#rows, abandoned }
     const pending: Pending = {
-      message,
+      request,
       ...Promise.withResolvers<Answer>(),
       timer: setTimeout(() => this.#abandon(pending, waitedTooLong()), wait),
     }
     const abandon = () => this.#abandon(pending, signal?.reason)
     signal?.addEventListener('abort', abandon)
     this.#waiting.add(pending)
-    this.#askNext()
+    void this.#askNext()
     try {
       return await pending.promise
     } finally {
@@ -77,50 +78,40 @@ export class SqliteReader {
     return this.#waiting.size
   }
 
-  /** Ends the thread, once it has answered what it was asked; what waits fails. */
+  /** Ends the thread after its current answer. Waiting questions fail. */
   async close(): Promise<void> {
     for (const pending of this.#waiting) this.#abandon(pending, new StoreUnavailable('the store is closed'))
     await this.#thread?.end()
   }
 
-  /** One that is running has its turn until the thread has noticed. */
+  /** A running question keeps its turn until the thread notices. */
   #abandon(pending: Pending, reason: unknown): void {
     this.#waiting.delete(pending)
-    Atomics.store(pending.message.abandoned, 0, 1)
+    Atomics.store(pending.request.abandoned, 0, 1)
     pending.reject(reason)
   }
 
-  #askNext(): void {
+  async #askNext(): Promise<void> {
     const [next] = this.#waiting
     if (this.#asked !== undefined || next === undefined) return
     this.#waiting.delete(next)
     this.#asked = next
     clearTimeout(next.timer)
-    const time = this.#thread === undefined ? START_TIME + this.#runTime : this.#runTime
+    let time = this.#runTime
+    if (!this.#thread?.isAlive) {
+      this.#thread = new WorkerClient('query', './query-thread.ts', this.#path)
+      time += START_TIME
+    }
     next.timer = setTimeout(() => this.#abandon(next, ranTooLong()), time)
-    this.#thread ??= this.#start()
-    this.#thread.post(next.message)
-  }
-
-  #answered(answer: ReaderAnswer): void {
-    const asked = this.#asked
+    try {
+      const answer = await this.#thread.request(next.request)
+      if (answer === 'too long') next.reject(ranTooLong())
+      else next.resolve(answer)
+    } catch (error) {
+      next.reject(error)
+    }
     this.#asked = undefined
-    this.#askNext()
-    if (typeof answer === 'object' && 'error' in answer) asked?.reject(errorOf(answer))
-    else asked?.resolve(answer)
-  }
-
-  #start(): Thread {
-    return new SqliteThread('./query-thread.ts', this.#path, {
-      answered: (answer) => this.#answered(answer),
-      ended: (cause) => {
-        this.#thread = undefined
-        const asked = this.#asked
-        this.#asked = undefined
-        asked?.reject(new StoreUnavailable('the thread that answers queries died', { cause }))
-        this.#askNext()
-      },
-    })
+    void this.#askNext()
   }
 }
 

@@ -2,10 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import { isLocked } from './connection.ts'
 
-/** Marks a file as ours, in its `application_id`: "Book" in ASCII. */
+/** The `application_id` of this service's files: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b
 
-/** An index of `book_keys`, and how many books typically have the same keys: all of them, or only the first. */
+/** An index of `book_keys`. `equal` is how many books typically share its first key, and then both keys. */
 interface KeyIndex {
   readonly name: string
   readonly columns: string
@@ -22,13 +22,13 @@ export const KEY_INDEXES: readonly KeyIndex[] = [
   { name: 'book_keys_year_author', columns: 'year_key, author_key', equal: '4000 2' },
 ]
 
-/** With statistics for SQLite: those of a large catalogue, where the choice of an index matters. */
+/** The statistics for SQLite are those of a large catalogue, where the choice of an index matters. */
 export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
   CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${columns});
   DELETE FROM sqlite_stat1 WHERE idx = '${name}';
   INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
 
-/** One that is not there, as while many books are being indexed; undefined if all are. */
+/** A missing index, as while many books are being indexed; undefined if none is missing. */
 export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
   const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").all()
   const names = new Set(rows.map(({ name }) => name))
@@ -36,11 +36,11 @@ export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
 }
 
 /**
- * The steps from an empty file to the schema of this release; the file's `user_version` tells how many it has. What
- * was once released is never changed: a new version of the schema is one more step.
+ * The steps from an empty file to the schema of this release. The file's `user_version` is the number of steps done. A
+ * released step never changes. A new version of the schema adds a step.
  */
 const STEPS = [
-  // AUTOINCREMENT: an id is never given twice, not even after the newest book was deleted.
+  // AUTOINCREMENT never assigns an id twice, even after the newest book was deleted.
   `CREATE TABLE books (
      id     INTEGER PRIMARY KEY AUTOINCREMENT,
      title  TEXT    NOT NULL,
@@ -49,8 +49,7 @@ const STEPS = [
    ) STRICT;
    PRAGMA application_id = ${APPLICATION_ID};`,
 
-  // What queries need beside the books: see sqlite-index.ts. The triggers note the books that the index has to look at,
-  // whoever changed them.
+  // The index for queries: see search-index.ts. The triggers note all changed books for it, whoever changed them.
   `CREATE TABLE book_keys (
      id         INTEGER PRIMARY KEY,
      title_key  TEXT    NOT NULL,
@@ -74,12 +73,12 @@ const STEPS = [
 ]
 
 /**
- * Finds out whose file it is, without changing it.
+ * Checks which program wrote the file, without changing it.
  * @returns the version of its schema, 0 if the file is new.
- * @throws StoreNotOpened when the file is of a newer release or of another program.
+ * @throws StoreNotOpened if a newer release or another program wrote the file.
  */
 export function schemaVersion(database: DatabaseSync): number {
-  // The tables before the rest, because another instance may be making everything at this moment.
+  // The tables come first, because another instance may be creating everything right now.
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
   const isOurs = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
@@ -97,8 +96,8 @@ export function schemaVersion(database: DatabaseSync): number {
 }
 
 /**
- * Creates the schema in a new file, or brings that of an earlier release up to date, in one transaction that takes the
- * write lock: several instances may start at once, and a file that cannot be written is found out at start.
+ * Creates the schema in a new file, or updates that of an earlier release, in one transaction with the write lock.
+ * Several instances may start at once. A file that cannot be written is detected at the start.
  * @throws StoreNotOpened as schemaVersion does.
  */
 export function ensureSchema(database: DatabaseSync): void {
@@ -110,7 +109,7 @@ export function ensureSchema(database: DatabaseSync): void {
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    // Another process is writing for long, as at the end of an import: so the file can be written.
+    // Another process is writing for long, as at the end of an import. So the file is writable.
     if (isLocked(error) && schemaVersion(database) === STEPS.length) return
     throw error
   }

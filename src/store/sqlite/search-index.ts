@@ -5,23 +5,21 @@ import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
 import { createKeyIndex, KEY_INDEXES, missingKeyIndex } from './schema.ts'
 
 /**
- * From so many books, if they are more than those that are indexed, it takes less time to do without the indexes of
- * keys meanwhile, and to make them anew: one that grows in random places writes a page for each book. Queries then
- * read all keys.
+ * From this many noted books on, if fewer are indexed, it is faster to drop the indexes of keys and rebuild them. An
+ * index that grows in random places writes a page for each book. Meanwhile queries read all keys.
  */
 const MANY_BOOKS = 20_000
 
-/** A book that was changed, or one that was deleted. */
+/** A changed or deleted book. */
 type Noted = Book | { readonly id: number; readonly year: null }
 
 /**
- * The index of a database file, by which queries find books: their sort keys in `book_keys`, their words in
- * `book_words`. To keep it up to date in the transaction of every write would make writes three times as expensive,
- * for each changes pages all over the index. So a write only notes its book in `unindexed`, and the index follows
- * step by step, before the next query unless that takes too long. The books are the truth: what a crash leaves undone
- * is still noted.
+ * The index for queries: sort keys in `book_keys`, words in `book_words`. Updating it in the transaction of every write
+ * would make writes three times as expensive, because each changes pages all over the index. So a write only notes its
+ * book in `unindexed`. The index follows step by step, before the next query unless that takes too long. The books are
+ * the source of truth. Work that a crash leaves undone is still noted.
  */
-export class BookIndex {
+export class SearchIndex {
   readonly #database: DatabaseSync
   readonly #noted: StatementSync
   readonly #insertKeys: StatementSync
@@ -51,26 +49,25 @@ export class BookIndex {
     this.#beyond = database.prepare('SELECT 1 FROM unindexed LIMIT 1 OFFSET ?')
     this.#countNoted = database.prepare('SELECT count(*) AS books FROM unindexed')
     this.#indexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
-    // FTS5 leaves a last row id behind that is too large for a number.
+    // FTS5 leaves a last row id that is too large for a number.
     for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
       statement.setReadBigInts(true)
   }
 
-  /** The last book that is noted; 0 if there is none. */
+  /** The id of the last noted book; 0 if there is none. */
   get last(): number {
     return Number(this.#last.get()?.id ?? 0)
   }
 
   /**
-   * Brings the index up to date for the first books that are noted, at least for one, and with the last of them makes
-   * an index that is missing.
+   * Indexes the first noted books, at least one. With the last of them, it also creates a missing index of keys.
    * @param time after which it takes no further book, in milliseconds.
-   * @returns how many they are, and the id of the last: −1 while an index is missing, Infinity when all is done.
-   * @throws what node:sqlite throws; then nothing has changed.
+   * @returns the number of books and the id of the last: −1 while an index is missing, Infinity when all is done.
+   * @throws the error of node:sqlite; then nothing has changed.
    */
   step(time: number): { books: number; last: number } {
     const end = performance.now() + time
-    // Not worth a wait for the disk: what a power cut takes is noted again with it.
+    // It need not wait for the disk. A power cut that undoes a step also restores its notes.
     this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
     try {
       if (this.#areMost()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
 /**
- * A read transaction that the reads of one turn of the event loop share: taking and giving back the locks of its own
- * is two thirds of what a read of one book costs.
+ * A read transaction for all reads of one turn of the event loop. Taking and releasing locks for each read would be two
+ * thirds of the cost of reading a book.
  */
-export class SqliteSnapshot {
+export class SharedReadTransaction {
   readonly #database: DatabaseSync
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
@@ -16,7 +16,7 @@ export class SqliteSnapshot {
     this.#rollback = database.prepare('ROLLBACK')
   }
 
-  /** Makes what is read until the end of this turn, or until `end`, read the same state of the database. */
+  /** All reads until the end of this turn, or until `end`, see the same state of the database. */
   begin(): void {
     if (this.#isOpen) return
     this.#begin.run()
@@ -24,12 +24,12 @@ export class SqliteSnapshot {
     setImmediate(() => this.end())
   }
 
-  /** Has to be called before a write is answered, so that every read from then on sees it. */
+  /** Call it before a write is answered, so every later read sees the write. */
   end(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
-    // Nothing was written, and unlike a commit this does not fail where a read did. Some errors of a read end the
-    // transaction already, and closing the database does.
+    // Nothing was written, and unlike a commit, a rollback does not fail after a failed read. Some read errors end the
+    // transaction, and so does closing the database.
     if (this.#database.isOpen && this.#database.isTransaction) this.#rollback.run()
   }
 }

@@ -1,6 +1,14 @@
 import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
+import {
+  type Book,
+  type BookChanges,
+  bookOf,
+  COLUMNS,
+  FIELD_NAMES,
+  fieldValues,
+  type NewBook,
+} from '../../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import {
   type Imported,
@@ -17,21 +25,25 @@ import { makeDirectory } from '../durable-files.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import { attempt } from './failure.ts'
-import type { Row, Write } from './group-commit.ts'
+import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
 import { SqliteList } from './list.ts'
 import { needsIndex } from './query.ts'
 import type { Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
 import { ensureSchema, schemaVersion } from './schema.ts'
-import { SqliteSnapshot } from './shared-read.ts'
+import { SharedReadTransaction } from './shared-read.ts'
 import { SqliteWriter } from './writer.ts'
 
-/** How long a query waits in all, for its turn and for an index that is not far behind, in milliseconds. */
+/** How long a query waits for its turn and for the index, in milliseconds. */
 const WAIT_TIME = 4000
 
-/** How long the first attempt at a query may run, in milliseconds. Most need a fraction of it. */
-const SHORT_TIME = 100
+/**
+ * Limits of the first attempt at a query. Most queries need a fraction of them. The rows are some 20 milliseconds of
+ * work. The time, in milliseconds, allows for slow disks and very long texts. If it were short, every query would count
+ * as long on a busy machine.
+ */
+const SHORT = { rows: 20_000, time: 1000 }
 
 /** How long a query may run, in milliseconds: several times what it takes to count a million books. */
 const RUN_TIME = 10_000
@@ -50,7 +62,7 @@ export function openSqlite(path: string): Store {
   let database: DatabaseSync | undefined
   try {
     database = openConnection(path)
-    // Refuses a file that is not ours before anything is changed in it.
+    // Refuses another program's file before anything in it changes.
     schemaVersion(database)
     makeDurable(database)
     ensureSchema(database)
@@ -63,7 +75,7 @@ export function openSqlite(path: string): Store {
   }
 }
 
-/** Reads with a connection of its own, which in WAL mode never waits for the writer, and leaves writes to that. */
+/** Reads with its own connection, which never waits for the writer in WAL mode. The writer does all writes. */
 class SqliteStore implements Store {
   readonly #database: DatabaseSync
   readonly #writer: SqliteWriter
@@ -71,33 +83,32 @@ class SqliteStore implements Store {
   readonly #pages: SqliteReader
   /** Answers searches and counts. */
   readonly #searches: SqliteReader
-  /** Answers what took the others too long. */
+  /** Answers queries that took the others too long. */
   readonly #longQueries: SqliteReader
   readonly #path: string
-  readonly #snapshot: SqliteSnapshot
+  readonly #snapshot: SharedReadTransaction
   #indexing: Promise<void> | undefined
   readonly #imports = new Set<Promise<unknown>>()
   readonly #select: StatementSync
   readonly #list: SqliteList
 
-  /** @param path of the database's file, for the writer, which starts when nothing can fail any more. */
+  /** @param path of the database file, for the writer. It starts last, when nothing can fail any more. */
   constructor(database: DatabaseSync, path: string) {
     this.#database = database
     this.#path = path
-    this.#snapshot = new SqliteSnapshot(database)
-    this.#select = database.prepare('SELECT id, title, author, year FROM books WHERE id = ?')
+    this.#snapshot = new SharedReadTransaction(database)
+    this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
     this.#list = new SqliteList(database)
     this.#writer = new SqliteWriter(path)
-    this.#pages = new SqliteReader(path, SHORT_TIME)
-    this.#searches = new SqliteReader(path, SHORT_TIME)
+    this.#pages = new SqliteReader(path, SHORT.time, SHORT.rows)
+    this.#searches = new SqliteReader(path, SHORT.time, SHORT.rows)
     this.#longQueries = new SqliteReader(path, RUN_TIME)
   }
 
-  async create({ title, author, year }: NewBook): Promise<Book> {
-    const row = await this.#write({ kind: 'create', title, author, year })
-    if (row === undefined) throw new Error('INSERT gave no id')
-    // As it is read back: −0 is stored as 0.
-    return { id: row.id, title, author, year: year + 0 }
+  async create(book: NewBook): Promise<Book> {
+    const written = await this.#write({ kind: 'create', values: fieldValues(book) })
+    if (written === undefined) throw new Error('INSERT gave no id')
+    return bookOf({ ...book, id: written.id })
   }
 
   async find(id: number): Promise<Book | undefined> {
@@ -131,13 +142,13 @@ class SqliteStore implements Store {
     return (await this.#query(this.#searches, { kind: 'statistics', filter }, true, options)) as Statistics
   }
 
-  async update(id: number, { title, author, year }: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const changes = { title: title ?? null, author: author ?? null, year: year ?? null }
-    return (await this.#write({ kind: 'update', id, ...changes, expected })) as Book | undefined
+  async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
+    const values = FIELD_NAMES.map((name) => changes[name] ?? null)
+    return (await this.#write({ kind: 'update', id, values, ...expectation(expected) })) as Book | undefined
   }
 
   async delete(id: number, expected?: Book): Promise<boolean> {
-    return (await this.#write({ kind: 'delete', id, expected })) !== undefined
+    return (await this.#write({ kind: 'delete', id, ...expectation(expected) })) !== undefined
   }
 
   async import(
@@ -159,15 +170,15 @@ class SqliteStore implements Store {
     return { ...this.#writer.load(), queries_waiting }
   }
 
-  /** The last connection that closes brings the write-ahead log into the file; a writer that died might not. */
+  /** The last connection to close moves the write-ahead log into the file. A writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
     await Promise.all([this.#writer, ...this.#readers].map((each) => each.close()))
     this.#database.close()
   }
 
-  /** What is read after the answer has to be at least as new, also where the answer is that there is no such book. */
-  async #write(write: Write): Promise<Row | undefined> {
+  /** Later reads must be at least as new as the answer, even if it says that there is no such book. */
+  async #write(write: Write): Promise<WrittenBook | undefined> {
     try {
       return await this.#writer.write(write)
     } finally {
@@ -179,7 +190,7 @@ class SqliteStore implements Store {
     return [this.#pages, this.#searches, this.#longQueries]
   }
 
-  /** Begins anew on another thread what takes long, so that a short query waits for no long one. */
+  /** Restarts a long query on another thread, so short queries do not wait for it. */
   async #query(
     reader: SqliteReader,
     question: Question,
@@ -194,7 +205,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** As after `#write`, for the thread that answers has a connection of its own. */
+  /** As after `#write`, because the thread that answers has its own connection. */
   async #ask(
     reader: SqliteReader,
     question: Question,
@@ -205,7 +216,7 @@ class SqliteStore implements Store {
     try {
       let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal)
       if (answer === 'behind') {
-        // An index that cannot follow, as on a full disk, is no reason to refuse what it has.
+        // If the index cannot catch up, as on a full disk, it still answers with what it has.
         const following = this.#writer.index().then(
           () => true,
           () => false,
@@ -225,7 +236,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Has the index follow, for nobody who waits. What fails fails again for a query that does. */
+  /** Updates the index in the background. An error recurs for a query that waits for it. */
   #index(): void {
     this.#indexing ??= this.#writer
       .index()
@@ -235,6 +246,8 @@ class SqliteStore implements Store {
       })
   }
 }
+
+const expectation = (book: Book | undefined) => (book ? { expected: fieldValues(book) } : {})
 
 function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {
   const reason = error instanceof Error ? error.message : String(error)

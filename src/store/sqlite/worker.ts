@@ -1,48 +1,114 @@
-import { Worker } from 'node:worker_threads'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { StoreUnavailable } from '../../catalogue/store.ts'
+import { asFailed, errorOf, type Failed } from './failure.ts'
 
-interface Handlers<Answer> {
-  answered(answer: Answer): void
-  /** @param cause why the thread ended, also when it was asked to. */
-  ended(cause: Error): void
-}
-
-/** MiB for objects that are young in such a thread, which makes many and keeps none. */
+/** MiB of V8's young generation. These threads make many objects and keep none. */
 const YOUNG_GENERATION = 3
 
-/** A thread that works on a database file. It gets messages, each of which it answers in turn, until null ends it. */
-export class SqliteThread<Message, Answer> {
+/** A message to a thread. The answer has the same number. Null tells the thread to end. */
+type Envelope<Message> = { readonly number: number; readonly message: Message } | null
+
+type Reply<Answer> = { readonly number: number } & ({ readonly answer: Answer } | Failed)
+
+/** The thread ended before it answered. */
+export class WorkerDied extends StoreUnavailable {}
+
+/** Runs a thread that works on a database file, and sends it requests. */
+export class WorkerClient<Request, Answer> {
+  readonly #name: string
   readonly #worker: Worker
   readonly #exit: Promise<void>
+  readonly #pending = new Map<number, PromiseWithResolvers<Answer>>()
+  #lastNumber = 0
+  #isAlive = true
 
   /**
-   * @param file of its code, beside this one.
+   * @param name of the thread, for messages.
+   * @param file of its code, beside this one; it calls `serveRequests`.
    * @param path of the database file.
    */
-  constructor(file: `./${string}.ts`, path: string, { answered, ended }: Handlers<Answer>) {
+  constructor(name: string, file: `./${string}.ts`, path: string) {
+    this.#name = name
     this.#worker = new Worker(new URL(file, import.meta.url), {
       workerData: path,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })
     let cause = new Error('it was terminated')
-    this.#worker.on('message', answered)
+    this.#worker.on('message', (reply: Reply<Answer>) => this.#settle(reply))
     this.#worker.on('error', (error) => {
       cause = error instanceof Error ? error : new Error(String(error))
     })
     const exit = Promise.withResolvers<void>()
     this.#exit = exit.promise
     this.#worker.on('exit', () => {
-      ended(cause)
+      this.#isAlive = false
+      const pending = [...this.#pending.values()]
+      this.#pending.clear()
+      for (const { reject } of pending) reject(this.#died(cause))
       exit.resolve()
     })
   }
 
-  post(message: Message): void {
-    this.#worker.postMessage(message)
+  /** Whether the thread still answers. */
+  get isAlive(): boolean {
+    return this.#isAlive
   }
 
-  /** Ends the thread when it has answered everything. */
+  /** @throws WorkerDied, or the error of the thread. */
+  async request(message: Request): Promise<Answer> {
+    if (!this.#isAlive) throw this.#died(undefined)
+    const number = ++this.#lastNumber
+    this.#worker.postMessage({ number, message } satisfies Envelope<Request>)
+    const pending = Promise.withResolvers<Answer>()
+    this.#pending.set(number, pending)
+    return pending.promise
+  }
+
+  /** Ends the thread once it has answered everything. */
   async end(): Promise<void> {
     this.#worker.postMessage(null)
     await this.#exit
   }
+
+  #settle(reply: Reply<Answer>): void {
+    const pending = this.#pending.get(reply.number)
+    this.#pending.delete(reply.number)
+    if ('error' in reply) pending?.reject(errorOf(reply))
+    else pending?.resolve(reply.answer)
+  }
+
+  #died(cause: Error | undefined): WorkerDied {
+    return new WorkerDied(`the ${this.#name} thread died${cause ? `: ${cause.message}` : ''}`, { cause })
+  }
+}
+
+/** The path of the database file that a thread works on. */
+export const databasePath: string = workerData
+
+interface Server<Request, Answer> {
+  answer(request: Request): Answer | Promise<Answer>
+  /** Called after a request was answered. */
+  answered?(request: Request): void
+  /** Called before the thread ends. */
+  end(): void
+}
+
+/** Runs in the thread, and answers its requests as they come. */
+export function serveRequests<Request, Answer>(server: Server<Request, Answer>): void {
+  parentPort?.on('message', async (envelope: Envelope<Request>) => {
+    if (envelope === null) {
+      server.end()
+      parentPort?.close()
+      return
+    }
+    const { number, message } = envelope
+    const reply = (content: { answer: Answer } | Failed) => parentPort?.postMessage({ number, ...content })
+    try {
+      const answer = server.answer(message)
+      reply({ answer: answer instanceof Promise ? await answer : answer })
+    } catch (error) {
+      reply(asFailed(error))
+    }
+    server.answered?.(message)
+  })
 }

@@ -1,43 +1,41 @@
-/**
- * The thread that writes: it waits for the disk so that the thread that answers requests never does. Each message
- * is a batch of writes, answered with their outcomes; or 'index', answered when the index has all that was committed
- * before; or 'changed', when another thread has written; or null, which ends the thread.
- */
-import { parentPort, workerData } from 'node:worker_threads'
+/** The writer thread. It waits for the disk, so the thread that answers requests never does. */
 import { makeDurable, openConnection } from './connection.ts'
-import { asFailed, type Failed } from './failure.ts'
 import { GroupCommit, type Outcome, type Write } from './group-commit.ts'
-import { IndexUpkeep } from './index-scheduler.ts'
-import { BookIndex } from './search-index.ts'
+import { IndexScheduler } from './index-scheduler.ts'
+import { SearchIndex } from './search-index.ts'
+import { databasePath, serveRequests } from './worker.ts'
 
-export type WriterMessage = readonly Write[] | 'index' | 'changed'
-export type WriterAnswer = readonly Outcome[] | 'indexed' | Failed
+export type WriterRequest =
+  /** Writes to commit together; the answer has their outcomes. */
+  | readonly Write[]
+  /** Answered when the index has everything that was committed before. */
+  | 'index'
+  /** Another thread has written. */
+  | 'changed'
+export type WriterAnswer = readonly Outcome[] | undefined
 
-/** Kibibytes of memory for pages, used as needed: a write to a page that is not there has to read it first. */
+/** KiB of memory for pages, used as needed. A write to a page that is not there has to read it first. */
 const PAGE_CACHE = 8 * 1024
 
-const database = openConnection(workerData)
+const database = openConnection(databasePath)
 makeDurable(database)
 database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
 const groupCommit = new GroupCommit(database)
-const upkeep = new IndexUpkeep(new BookIndex(database))
+const scheduler = new IndexScheduler(new SearchIndex(database))
 
-const answer = (message: WriterAnswer) => parentPort?.postMessage(message)
+function answer(request: WriterRequest): WriterAnswer | Promise<undefined> {
+  if (request === 'index') return scheduler.bringUpToDate().then(() => undefined)
+  return request === 'changed' ? [] : groupCommit.commit(request)
+}
 
-parentPort?.on('message', (message: WriterMessage | null) => {
-  if (message === null) {
-    upkeep.stop()
-    database.close()
-    parentPort?.close()
-  } else if (message === 'index') {
-    upkeep.bringUpToDate().then(
-      () => answer('indexed'),
-      (error) => answer(asFailed(error)),
-    )
-  } else if (message === 'changed') {
-    upkeep.noteWrites(0)
-  } else {
-    answer(groupCommit.commit(message))
-    upkeep.noteWrites(message.length)
-  }
-})
+/** After the answer, because the index may take a while. */
+function answered(request: WriterRequest): void {
+  if (request !== 'index') scheduler.noteWrites(request === 'changed' ? 0 : request.length)
+}
+
+function end(): void {
+  scheduler.stop()
+  database.close()
+}
+
+serveRequests({ answer, answered, end })

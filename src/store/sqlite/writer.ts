@@ -2,12 +2,14 @@ import { channel } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { errorOf } from './failure.ts'
-import type { Outcome, Row, Write } from './group-commit.ts'
-import { SqliteThread } from './worker.ts'
-import type { WriterAnswer, WriterMessage } from './writer-thread.ts'
+import type { Outcome, Write, WrittenBook } from './group-commit.ts'
+import { WorkerClient, WorkerDied } from './worker.ts'
+import type { WriterAnswer, WriterRequest } from './writer-thread.ts'
 
-/** Bounds of what may wait for the disk: more is turned away at once. Text is in UTF-16 code units. */
+/** Writes that may wait for the disk. More are turned away at once. */
 const MAX_WAITING = 5000
+
+/** UTF-16 code units of all waiting writes together, at most. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** Writes answered before others have their turn. */
@@ -16,34 +18,31 @@ const ANSWERS_IN_A_ROW = 8
 /** Publishes how many writes each commit has. */
 const groupCommits = channel('book-catalogue.group-commit')
 
-const turnOfEventLoop = promisify(setImmediate)
+const nextTurn = promisify(setImmediate)
 
-type Thread = SqliteThread<WriterMessage, WriterAnswer>
+type Thread = WorkerClient<WriterRequest, WriterAnswer>
 
 interface Pending {
   readonly write: Write
-  readonly resolve: (row: Row | undefined) => void
+  readonly resolve: (book: WrittenBook | undefined) => void
   readonly reject: (error: Error) => void
 }
 
 /**
- * The one writer of a database file. While a batch of writes is being committed, the next ones wait together and
- * become the next batch; a write that comes alone is committed at once.
+ * The only writer of a database file. While a batch is being committed, new writes wait and become the next batch. A
+ * single write is committed at once.
  */
 export class SqliteWriter {
   readonly #path: string
-  /** Undefined after it has died, until there is something to write again. */
-  #thread: Thread | undefined
+  #thread: Thread
   #waiting: Pending[] = []
   #waitingText = 0
-  #committing: Pending[] = []
+  #committing: readonly Pending[] = []
   #scheduled = false
-  /** Those that wait for the index, in the order of their calls. */
-  #indexing: PromiseWithResolvers<void>[] = []
-  /** Those for whose sake nothing is committed, and what to call when nothing is being committed any more. */
+  /** The number of holds that pause commits, and callbacks for when no commit is running. */
   #holders = 0
   #idle: (() => void)[] = []
-  /** Writes that have not been answered yet, and what to call when there are none. */
+  /** The number of unanswered writes, and a callback for when there are none. */
   #unanswered = 0
   #drained = () => {}
 
@@ -54,11 +53,11 @@ export class SqliteWriter {
   }
 
   /**
-   * @returns the row stored or deleted, once that is on the disk, or undefined if there is none with that id.
-   * @throws StoreUnavailable also at once, when too much is waiting already.
+   * @returns the row stored or deleted, once it is on the disk, or undefined if no book has that id.
+   * @throws StoreUnavailable, at once if too much is waiting already.
    */
-  async write(write: Write): Promise<Row | undefined> {
-    const text = textLength(write)
+  async write(write: Write): Promise<WrittenBook | undefined> {
+    const text = lengthOf(write)
     if (this.#waiting.length >= MAX_WAITING || this.#waitingText + text > MAX_WAITING_TEXT) {
       throw new StoreUnavailable('too many writes are waiting for the disk')
     }
@@ -78,24 +77,22 @@ export class SqliteWriter {
    * Resolves when queries find all that was committed before the call.
    * @throws StoreUnavailable
    */
-  index(): Promise<void> {
-    const indexed = Promise.withResolvers<void>()
-    this.#indexing.push(indexed)
-    this.#post('index')
-    return indexed.promise
+  async index(): Promise<void> {
+    await this.#request('index')
   }
 
   /**
-   * Lets all writes wait, so that somebody else can write to the file without keeping the thread busy.
-   * @returns when nothing is being committed any more, what ends it; then the index follows what was written.
+   * Pauses all writes, so another thread can write to the file without blocking this one's.
+   * @returns a function that ends the pause and then updates the index, once no commit is running.
    */
   async hold(): Promise<() => void> {
     this.#holders++
     if (this.#committing.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
     return () => {
       this.#holders--
-      this.#post('changed')
-      this.#commit()
+      // If the thread has died, the next one checks for itself.
+      this.#request('changed').catch(() => {})
+      void this.#commit()
     }
   }
 
@@ -109,85 +106,68 @@ export class SqliteWriter {
       this.#drained = resolve
       if (this.#unanswered === 0) resolve()
     })
-    await this.#thread?.end()
+    await this.#thread.end()
   }
 
-  /** Takes in what else arrives in this turn of the event loop. */
+  /** Waits for the other writes of this turn of the event loop. */
   #commitSoon(): void {
     if (this.#scheduled || this.#committing.length > 0) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#commit()
+      void this.#commit()
     })
   }
 
-  #commit(): void {
+  async #commit(): Promise<void> {
     if (this.#waiting.length === 0 || this.#committing.length > 0 || this.#holders > 0) return
-    this.#committing = this.#waiting
+    const batch = this.#waiting
+    this.#committing = batch
     this.#waiting = []
     this.#waitingText = 0
-    groupCommits.publish(this.#committing.length)
-    this.#post(this.#committing.map(({ write }) => write))
-  }
-
-  #post(message: WriterMessage): void {
-    this.#thread ??= this.#start()
-    this.#thread.post(message)
-  }
-
-  #answered(answer: WriterAnswer): void {
-    if (answer === 'indexed') this.#indexing.shift()?.resolve()
-    else if ('error' in answer) this.#indexing.shift()?.reject(errorOf(answer))
-    else this.#settle(answer)
-  }
-
-  async #settle(outcomes: readonly Outcome[]): Promise<void> {
-    const committed = this.#committing
+    groupCommits.publish(batch.length)
+    const outcomes = await this.#outcomesOf(batch)
     this.#committing = []
     for (const resolve of this.#idle.splice(0)) resolve()
-    // First the next batch, so that the disk works while the answers are written.
-    this.#commit()
-    for (const [i, { resolve, reject }] of committed.entries()) {
-      // Answering many at once would keep the reads waiting, and the disk idle for want of new writes.
-      if (i % ANSWERS_IN_A_ROW === ANSWERS_IN_A_ROW - 1) await turnOfEventLoop()
-      const outcome = outcomes[i]
+    // The next batch starts first, so the disk works while the answers are written.
+    void this.#commit()
+    for (const [i, { resolve, reject }] of batch.entries()) {
+      // Answering many at once would delay the reads, and leave the disk idle without new writes.
+      if (i % ANSWERS_IN_A_ROW === ANSWERS_IN_A_ROW - 1) await nextTurn()
+      const outcome = outcomes instanceof Error ? { error: outcomes, unavailable: false } : outcomes[i]
       if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
-      else if ('row' in outcome) resolve(outcome.row)
+      else if ('book' in outcome) resolve(outcome.book)
       else reject(errorOf(outcome))
     }
   }
 
+  /** @returns the outcome of each write, or the error if none is known. */
+  async #outcomesOf(batch: readonly Pending[]): Promise<readonly Outcome[] | Error> {
+    try {
+      return (await this.#request(batch.map(({ write }) => write))) ?? []
+    } catch (error) {
+      if (!(error instanceof WorkerDied)) return error as Error
+      const message = `${error.message}; it is not known whether the write was stored`
+      return new StoreUnavailable(message, { cause: error.cause })
+    }
+  }
+
+  /** Replaces a dead thread on the next request. */
+  #request(request: WriterRequest): Promise<WriterAnswer> {
+    if (!this.#thread.isAlive) this.#thread = this.#start()
+    return this.#thread.request(request)
+  }
+
   #start(): Thread {
-    return new SqliteThread('./writer-thread.ts', this.#path, {
-      answered: (answer) => this.#answered(answer),
-      ended: (cause) => this.#ended(cause),
-    })
-  }
-
-  #ended(cause: Error): void {
-    this.#thread = undefined
-    const lost = this.#committing
-    this.#committing = []
-    for (const resolve of this.#idle.splice(0)) resolve()
-    const message = `the writer thread died, and it is not known whether the write was stored: ${cause.message}`
-    for (const { reject } of lost) reject(new StoreUnavailable(message, { cause }))
-    for (const { reject } of this.#indexing.splice(0)) reject(new StoreUnavailable(cause.message, { cause }))
-    this.#commit()
+    return new WorkerClient('writer', './writer-thread.ts', this.#path)
   }
 }
 
-function textLength(write: Write): number {
-  const written = write.kind === 'delete' ? undefined : write
-  const expected = write.kind === 'create' ? undefined : write.expected
-  return (
-    lengthOf(written?.title) +
-    lengthOf(written?.author) +
-    lengthOf(expected?.title) +
-    lengthOf(expected?.author)
-  )
-}
-
-function lengthOf(text: string | null | undefined): number {
-  return text?.length ?? 0
+/** The length of all texts of a write, in UTF-16 code units. */
+function lengthOf(write: Write): number {
+  const values = [
+    ...(write.kind === 'delete' ? [] : write.values),
+    ...(write.kind === 'create' ? [] : (write.expected ?? [])),
+  ]
+  return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
 }

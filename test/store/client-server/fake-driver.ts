@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { ConnectionPool, type Driver } from '../../../src/store/client-server/pool.ts'
+import type { Driver, ErrorClassifier } from '../../../src/store/client-server/driver.ts'
+import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 
 /** A connection to nothing. */
 export interface FakeConnection {
@@ -12,6 +13,13 @@ export interface FakeConnection {
 
 /** Connections that end when a test says so. What a test does not replace, happens at once. */
 export class FakeDriver implements Driver<FakeConnection> {
+  /** What a test does not replace, no error is. */
+  readonly errors: { -readonly [Name in keyof ErrorClassifier]: ErrorClassifier[Name] } = {
+    isUnavailable: () => false,
+    isNotReady: () => false,
+    isRolledBack: () => false,
+    isReadOnly: () => false,
+  }
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
   /** The most that were open or being opened at one time. */
@@ -112,7 +120,7 @@ export function begin(pool: ConnectionPool<FakeConnection>) {
   const work = Promise.withResolvers<string>()
   const got: { connection?: FakeConnection } = {}
   const use = watch(
-    pool.use((connection) => {
+    pool.run((connection) => {
       got.connection = connection
       return work.promise
     }),

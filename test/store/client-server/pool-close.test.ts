@@ -12,7 +12,7 @@ describe('closing a pool of connections', () => {
   it('ends those that are idle', async () => {
     const driver = new FakeDriver()
     const pool = new ConnectionPool(driver, SIZE)
-    await Promise.all([pool.use(self), pool.use(self)])
+    await Promise.all([pool.run(self), pool.run(self)])
     await pool.close()
     assert.deepEqual(
       driver.made.map(({ state }) => state),
@@ -26,7 +26,7 @@ describe('closing a pool of connections', () => {
     const driver = new FakeDriver()
     const pool = new ConnectionPool(driver, 1)
     const work = Promise.withResolvers<void>()
-    const uses = [watch(pool.use(() => work.promise)), watch(pool.use(self))]
+    const uses = [watch(pool.run(() => work.promise)), watch(pool.run(self))]
     await settle()
     const closing = watch(pool.close())
     await settle()
@@ -46,7 +46,7 @@ describe('closing a pool of connections', () => {
     const late = Promise.withResolvers<void>()
     driver.connecting = () => late.promise
     const pool = new ConnectionPool(driver, 1)
-    const use = watch(pool.use(self))
+    const use = watch(pool.run(self))
     mock.timers.tick(4000)
     await settle()
     assert.equal(use.state, 'rejected')
@@ -62,7 +62,7 @@ describe('closing a pool of connections', () => {
     const driver = new FakeDriver()
     driver.ending = () => Promise.reject(new Error('boom'))
     const pool = new ConnectionPool(driver, SIZE)
-    await pool.use(self)
+    await pool.run(self)
     await pool.close()
     assert.equal(driver.made[0]?.state, 'destroyed')
   })
@@ -71,7 +71,7 @@ describe('closing a pool of connections', () => {
     const driver = new FakeDriver()
     driver.ending = forever
     const pool = new ConnectionPool(driver, SIZE)
-    await pool.use(self)
+    await pool.run(self)
     const closing = watch(pool.close())
     mock.timers.tick(4000)
     await closing.promise
@@ -84,8 +84,8 @@ describe('closing a pool of connections', () => {
       import { ConnectionPool } from ${file('../../../src/store/client-server/pool.ts')}
       import { FakeDriver } from ${file('./fake-driver.ts')}
       const pool = new ConnectionPool(new FakeDriver(), 2)
-      const uses = Array.from({ length: 20 }, (_, i) => pool.use(async () => { if (i % 3 === 0) throw i }))
-      uses.push(pool.use(() => new Promise(() => {}), { time: 1 }))
+      const uses = Array.from({ length: 20 }, (_, i) => pool.run(async () => { if (i % 3 === 0) throw i }))
+      uses.push(pool.run(() => new Promise(() => {}), { time: 1 }))
       await Promise.allSettled(uses)
       await pool.close()
       console.log(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length)`

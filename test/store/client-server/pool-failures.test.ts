@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { describeError } from '../../../src/errors.ts'
 import {
   begin,
   DEADLINE,
@@ -16,6 +17,11 @@ import {
 
 const MAX_IDLE_TIME = 60_000
 
+/** How often work is tried that the server rolls back. */
+const ATTEMPTS = 5
+
+const READ_ONLY = new Error('read-only')
+
 useDriver()
 
 describe('what goes wrong with a connection', () => {
@@ -30,7 +36,7 @@ describe('what goes wrong with a connection', () => {
   ] as const) {
     it(`destroys it when its work ${how}, and who waits gets a new one`, async () => {
       const pool = newPool(1)
-      const [first, second] = [watch(pool.use<unknown>(fail)), watch(pool.use(self))]
+      const [first, second] = [watch(pool.run<unknown>(fail)), watch(pool.run(self))]
       await settle()
       assert.match(String(first.error), /boom/)
       assert.equal(driver.made[0]?.state, 'destroyed')
@@ -61,20 +67,20 @@ describe('what goes wrong with a connection', () => {
 
   it('while it is idle: it is not used again', async () => {
     const pool = newPool(1)
-    const lost = await pool.use(self)
+    const lost = await pool.run(self)
     driver.lose(lost)
-    assert.notEqual(await pool.use(self), lost)
+    assert.notEqual(await pool.run(self), lost)
     assert.equal(lost.state, 'destroyed')
     assert.equal(driver.open, 1)
   })
 
   it('just as its work is done: it is not used again', async () => {
     const pool = newPool(1)
-    const lost = await pool.use(async (connection) => {
+    const lost = await pool.run(async (connection) => {
       driver.lose(connection)
       return connection
     })
-    assert.notEqual(await pool.use(self), lost)
+    assert.notEqual(await pool.run(self), lost)
     assert.equal(lost.state, 'destroyed')
   })
 
@@ -86,34 +92,34 @@ describe('what goes wrong with a connection', () => {
     for (const { resolve } of uses) resolve('')
     await settle()
     mock.timers.tick(MAX_IDLE_TIME)
-    const [old] = [await pool.use(self)]
+    const [old] = [await pool.run(self)]
     assert.equal(old, driver.made[2])
     mock.timers.tick(MAX_IDLE_TIME + 1)
-    assert.equal(await pool.use(self), driver.made[3])
+    assert.equal(await pool.run(self), driver.made[3])
     for (const { state } of driver.made.slice(0, 3)) assert.equal(state, 'destroyed')
     assert.equal(driver.open, 1)
   })
 
-  it('and all others that there are, once they are to be renewed: each does what it is doing, and no more', async () => {
+  it('that became read-only renews all: others finish their work, and the work is done again', async () => {
+    driver.errors.isReadOnly = (error) => error === READ_ONLY
     const pool = newPool(3)
-    const [idle, working] = [begin(pool), begin(pool)]
+    const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
     idle.resolve('')
     await settle()
-    pool.renew()
+    failing.reject(READ_ONLY)
+    await settle()
     assert.equal(idle.got.connection?.state, 'destroyed')
     assert.equal(working.got.connection?.state, 'open')
-    const next = begin(pool)
+    assert.equal(failing.got.connection, driver.made[3])
+    // The work of this test fails in the same way again: now that is its result.
     await settle()
-    assert.equal(next.got.connection, driver.made[2])
+    assert.equal(failing.use.error, READ_ONLY)
     working.resolve('done')
     await settle()
     assert.equal(working.use.value, 'done')
     assert.equal(working.got.connection?.state, 'destroyed')
-    next.resolve('')
-    await settle()
-    assert.equal(await pool.use(self), next.got.connection)
-    assert.equal(driver.open, 1)
+    assert.equal(driver.open, 0)
   })
 
   it('while it is made: the error is for who asked, and the next that waits tries again', async () => {
@@ -124,7 +130,7 @@ describe('what goes wrong with a connection', () => {
       return attempt.promise
     }
     const pool = newPool(1)
-    const uses = [watch(pool.use(self)), watch(pool.use(self)), watch(pool.use(self))]
+    const uses = [watch(pool.run(self)), watch(pool.run(self)), watch(pool.run(self))]
     attempts[0]?.reject(new Error('first'))
     await settle()
     attempts[1]?.reject(new Error('second'))
@@ -147,6 +153,62 @@ describe('what goes wrong with a connection', () => {
     late.reject(new Error('boom'))
     await settle()
     driver.connecting = async () => {}
-    assert.equal(await pool.use(self), driver.made[0])
+    assert.equal(await pool.run(self), driver.made[0])
+  })
+})
+
+describe('work that fails', () => {
+  /** Work that fails so often, and how often it was tried. */
+  function failing(times: number, error: Error) {
+    const tried = { count: 0, work: async () => {} }
+    tried.work = async () => {
+      if (++tried.count <= times) throw error
+    }
+    return tried
+  }
+
+  it('is done again if it was rolled back, and only so often', async () => {
+    const conflict = new Error('deadlock')
+    driver.errors.isRolledBack = (error) => error === conflict
+    driver.errors.isUnavailable = driver.errors.isRolledBack
+    const pool = newPool(1)
+    const some = failing(ATTEMPTS - 1, conflict)
+    await pool.run(some.work)
+    assert.equal(some.count, ATTEMPTS)
+    const many = failing(ATTEMPTS, conflict)
+    await assert.rejects(pool.run(many.work), StoreUnavailable)
+    assert.equal(many.count, ATTEMPTS)
+    const once = failing(1, conflict)
+    await assert.rejects(pool.run(once.work, { attempts: 1 }), StoreUnavailable)
+    assert.equal(once.count, 1)
+  })
+
+  it('is StoreUnavailable if the database is, and its cause is told once', async () => {
+    const cause = new Error('timeout expired')
+    driver.errors.isUnavailable = (error) => error === cause
+    const { work } = failing(1, cause)
+    await assert.rejects(newPool(1).run(work), (error) => {
+      assert.ok(error instanceof StoreUnavailable)
+      assert.equal(error.cause, cause)
+      // The log adds the cause to the message.
+      assert.equal(error.message, 'the database server failed')
+      assert.equal(describeError(error), 'the database server failed: timeout expired')
+      return true
+    })
+  })
+
+  it('throws its own error otherwise, or the reason of the signal', async () => {
+    const own = new Error('own')
+    await assert.rejects(newPool(1).run(failing(1, own).work), own)
+    const reason = new Error('reason')
+    const aborting = new AbortController()
+    const run = newPool(1).run(
+      async () => {
+        aborting.abort(reason)
+        throw own
+      },
+      { signal: aborting.signal },
+    )
+    await assert.rejects(run, reason)
   })
 })

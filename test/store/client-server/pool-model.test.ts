@@ -68,7 +68,7 @@ async function run(steps: readonly Step[]): Promise<void> {
   const takeOne = <Item>(items: Item[], number: number) =>
     items.splice(number % Math.max(items.length, 1), 1)[0]
   const happen = {
-    use: () => uses.push(watch(pool.use(work))),
+    use: () => uses.push(watch(pool.run(work))),
     done: (number: number) => takeOne(works, number)?.end.resolve(),
     fail: (number: number) => takeOne(works, number)?.end.reject(new Error('boom')),
     lose: (number: number) => {

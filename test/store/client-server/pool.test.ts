@@ -21,7 +21,7 @@ describe('a pool of connections', () => {
     const pool = newPool(3)
     const uses = await Promise.all(
       Array.from({ length: 50 }, () =>
-        pool.use(async (connection) => {
+        pool.run(async (connection) => {
           await settle()
           return connection
         }),
@@ -39,7 +39,7 @@ describe('a pool of connections', () => {
     first.resolve('')
     second.resolve('')
     await settle()
-    for (let i = 0; i < 5; i++) assert.equal(await pool.use(self), second.got.connection)
+    for (let i = 0; i < 5; i++) assert.equal(await pool.run(self), second.got.connection)
     assert.equal(driver.made.length, 2)
   })
 
@@ -49,7 +49,7 @@ describe('a pool of connections', () => {
     let inUse = 0
     await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
-        pool.use(async () => {
+        pool.run(async () => {
           assert.equal(++inUse, 1)
           order.push(i)
           await settle()
@@ -66,15 +66,15 @@ describe('a pool of connections', () => {
   it('turns away at once what would be one too many to wait', async () => {
     const pool = newPool(1)
     const first = begin(pool)
-    const waiting = Array.from({ length: 5000 }, () => watch(pool.use(self)))
+    const waiting = Array.from({ length: 5000 }, () => watch(pool.run(self)))
     await assert.rejects(
-      pool.use(self),
+      pool.run(self),
       (error) => error instanceof StoreUnavailable && /too many/.test(error.message),
     )
     first.resolve('')
     await Promise.all(waiting.map(({ promise }) => promise))
     assert.equal(driver.made.length, 1)
-    await pool.use(self)
+    await pool.run(self)
   })
 })
 
@@ -92,7 +92,7 @@ describe('the deadline of a use', () => {
     assert.equal(late.got.connection?.state, 'destroyed')
     late.resolve('too late')
     await settle()
-    assert.notEqual(await pool.use(self), late.got.connection)
+    assert.notEqual(await pool.run(self), late.got.connection)
     assert.equal(driver.open, 1)
   })
 
@@ -109,22 +109,22 @@ describe('the deadline of a use', () => {
     await pass(1001)
     for (const { use } of [second, third]) assert.ok(use.error instanceof StoreUnavailable)
     assert.equal(third.got.connection, undefined)
-    assert.notEqual(await pool.use(self), first.got.connection)
+    assert.notEqual(await pool.run(self), first.got.connection)
   })
 
   it('makes room for others to wait', async () => {
     const pool = newPool(1)
     const first = begin(pool)
-    for (let i = 0; i < 5000; i++) watch(pool.use(self, { time: 1000 }))
+    for (let i = 0; i < 5000; i++) watch(pool.run(self, { time: 1000 }))
     await pass(1000)
-    const next = watch(pool.use(self))
+    const next = watch(pool.run(self))
     first.resolve('')
     await settle()
     assert.equal(next.value, first.got.connection)
   })
 
   it('can be shorter', async () => {
-    const use = watch(newPool(1).use(forever, { time: 10 }))
+    const use = watch(newPool(1).run(forever, { time: 10 }))
     await pass(9)
     assert.equal(use.state, 'pending')
     await pass(1)
@@ -134,9 +134,9 @@ describe('the deadline of a use', () => {
   it('is told as it was: how long it was, whether there was a connection, and what the caller says of it', async () => {
     const pool = newPool(1)
     const messages = [
-      pool.use(forever, { time: 3456 }),
-      pool.use(forever, { time: 1000 }),
-      newPool(1).use(forever, { time: 24 * 60 * 60 * 1000, late: 'the import was not finished' }),
+      pool.run(forever, { time: 3456 }),
+      pool.run(forever, { time: 1000 }),
+      newPool(1).run(forever, { time: 24 * 60 * 60 * 1000, late: 'the import was not finished' }),
     ].map((use) => use.catch(({ message }: Error) => message))
     await pass(3456)
     mock.timers.tick(24 * 60 * 60 * 1000)
@@ -172,7 +172,7 @@ describe('the deadline of a use', () => {
     late.resolve()
     await settle()
     assert.ok(first.use.error instanceof StoreUnavailable)
-    assert.equal(await pool.use(self), driver.made[0])
+    assert.equal(await pool.run(self), driver.made[0])
     assert.equal(driver.made.length, 1)
   })
 

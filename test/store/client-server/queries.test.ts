@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
-import type { Store } from '../../../src/catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { openSession } from '../../faults/engine-servers.ts'
+import {
+  asAdministrator,
+  connections,
+  killConnection,
+  openSession,
+  until,
+} from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
@@ -117,18 +123,60 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.equal(await found(rare.slice(2000, 2010)), 2)
     })
 
-    it('an account that may not change the table is told once that queries are slow', async (t) => {
-      const { open, reports } = await prepare(t, (name) => [gorm(engine), ...restrict(engine, name)])
+    it('a connection that is lost while indexes are added: the start goes on when it can', async (t) => {
+      const { open, reports, url } = await prepare(t, (name) => [gorm(engine), ...give(engine, name)])
+      const on = await databases()
+      await using session = await openSession(asAdministrator(on, url))
+      await session.run(engine === 'postgres' ? 'BEGIN; LOCK TABLE books' : 'LOCK TABLES books WRITE')
+      const opening = open()
+      await until('it waits for the lock', async () => {
+        const [row] = await on.query(WAITING[engine], url)
+        return row !== undefined
+      })
+      for (const id of await connections(on, url)) await killConnection(on, id)
+      await until('it says that it waits', () => reports.length > 0)
+      await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
+      assert.deepEqual(await titles(await opening, 'dune'), [])
+      assert.match(reports.join('\n'), /^waiting up to 30 seconds for [^\n]*$/)
+    })
+
+    it('an account that may not change the table: searches are refused until an administrator has', async (t) => {
+      const { open, reports, run, query } = await prepare(t, (name) => [
+        gorm(engine),
+        ...restrict(engine, name),
+      ])
       const store = await open()
       await store.create({ title: 'Dune', author: 'A', year: 1 })
-      assert.deepEqual(await titles(store, 'dun'), ['Dune'])
+      await assert.rejects(titles(store, 'dun'), StoreUnavailable)
+      await assert.rejects(count(store, { words: ['dun'] }), StoreUnavailable)
+      await assert.rejects(store.statistics({ words: ['dun'] }), StoreUnavailable)
+      assert.equal(await count(store, { title: 'Dune' }), 1)
+      assert.deepEqual(await indexes(query, engine), [])
       assert.equal(reports.length, 1)
-      assert.match(reports[0] ?? '', /^[^\n]*slow[^\n]*(must be owner|denied)[^\n]*$/)
+      const [, fault, sql = ''] =
+        /^([^\n]*slow[^\n]*503[^\n]*)\. [^\n:]*: ([^\n]*;)$/.exec(reports[0] ?? '') ?? []
+      assert.match(fault ?? '', /must be owner|denied/)
+      await run(...sql.split(/(?<=;) /))
+      const again = await open()
+      assert.deepEqual(await titles(again, 'dun'), ['Dune'])
+      assert.equal(reports.length, 1)
+      assert.deepEqual((await indexes(query, engine)).toSorted(), INDEXES)
+      assert.equal((await again.create({ title: 'Dunes', author: 'A', year: 1 })).id, 2)
+      assert.deepEqual(await titles(again, 'dun'), ['Dune', 'Dunes'])
+      assert.equal(await again.delete(1), true)
+      assert.deepEqual(await titles(again, 'dun'), ['Dunes'])
     })
   })
 }
 
 const gorm = (engine: ServerEngine) => TABLES[engine].suiting['as GORM makes it'] ?? ''
+
+/** Finds statements that wait for a lock of a table. */
+const WAITING = {
+  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE state LIKE 'Waiting for table%' AND db = DATABASE()`,
+}
 
 const INDEXES = ['books_by_author', 'books_by_title', 'books_by_year', 'books_words_due']
 

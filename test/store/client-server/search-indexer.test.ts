@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   type BookWords,
-  type DueBook,
-  type WordIndex,
-  WordUpkeep,
+  type SearchIndex,
+  SearchIndexer,
+  type StaleBook,
 } from '../../../src/store/client-server/search-indexer.ts'
 
-/** An index in memory of books that are all due, and which stores a step when it is told. */
-class FakeIndex implements WordIndex {
+/** An index in memory of books that are all stale, and which stores a step when it is told. */
+class FakeIndex implements SearchIndex {
   readonly steps: (readonly BookWords[])[] = []
-  #due: DueBook[]
+  #stale: StaleBook[]
   #storing = Promise.withResolvers<void>()
   #isHeld: boolean
 
   constructor(books: number, text: string, isHeld = false) {
-    this.#due = Array.from({ length: books }, (_, i) => ({
+    this.#stale = Array.from({ length: books }, (_, i) => ({
       id: i + 1,
       title: text,
       author: text,
@@ -29,14 +29,14 @@ class FakeIndex implements WordIndex {
     this.#storing.resolve()
   }
 
-  async due(after: number): Promise<readonly DueBook[]> {
-    return this.#due.filter(({ id }) => id > after).slice(0, 200)
+  async stale(after: number): Promise<readonly StaleBook[]> {
+    return this.#stale.filter(({ id }) => id > after).slice(0, 200)
   }
 
   async store(books: readonly BookWords[]): Promise<number> {
     if (this.#isHeld) await this.#storing.promise
     const ids = new Set(books.map(({ id }) => id))
-    this.#due = this.#due.filter(({ id }) => !ids.has(id))
+    this.#stale = this.#stale.filter(({ id }) => !ids.has(id))
     this.steps.push(books)
     return books.length
   }
@@ -45,41 +45,41 @@ class FakeIndex implements WordIndex {
 describe('the index of words on a server', () => {
   it('makes the words of costly books in short turns, between which others have theirs', async () => {
     const index = new FakeIndex(60, '㌖'.repeat(4000))
-    const upkeep = new WordUpkeep(index, () => {})
-    assert.equal(await upkeep.bringUpToDate(60_000), true)
+    const indexer = new SearchIndexer(index, () => {})
+    assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.equal(index.steps.flat().length, 60)
     assert.ok(index.steps.length >= 10, `${index.steps.length} steps`)
-    await upkeep.close()
+    await indexer.close()
   })
 
   it('takes books that cost little together', async () => {
     const index = new FakeIndex(450, 'Dune')
-    const upkeep = new WordUpkeep(index, () => {})
-    assert.equal(await upkeep.bringUpToDate(60_000), true)
+    const indexer = new SearchIndexer(index, () => {})
+    assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.deepEqual(
       index.steps.flat().map(({ id }) => id),
       Array.from({ length: 450 }, (_, i) => i + 1),
     )
-    await upkeep.close()
+    await indexer.close()
   })
 
   it('says that it is behind when it takes too long: the first time after waiting, then at once', async () => {
     const index = new FakeIndex(3, 'Dune', true)
-    const upkeep = new WordUpkeep(index, () => {})
-    assert.equal(await upkeep.bringUpToDate(50), false)
+    const indexer = new SearchIndexer(index, () => {})
+    assert.equal(await indexer.bringUpToDate(50), false)
     const start = performance.now()
-    for (let i = 0; i < 100; i++) assert.equal(await upkeep.bringUpToDate(50), false)
+    for (let i = 0; i < 100; i++) assert.equal(await indexer.bringUpToDate(50), false)
     assert.ok(performance.now() - start < 2000, 'each waited again')
     index.release()
-    assert.equal(await upkeep.bringUpToDate(60_000), true)
-    await upkeep.close()
+    assert.equal(await indexer.bringUpToDate(60_000), true)
+    await indexer.close()
   })
 
   it('ends with the step that is being done', async () => {
     const index = new FakeIndex(1000, '㌖'.repeat(4000), true)
-    const upkeep = new WordUpkeep(index, () => {})
-    const indexed = upkeep.bringUpToDate(60_000)
-    const closed = upkeep.close()
+    const indexer = new SearchIndexer(index, () => {})
+    const indexed = indexer.bringUpToDate(60_000)
+    const closed = indexer.close()
     index.release()
     await closed
     await indexed

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Databases } from '../../support/database-server.ts'
@@ -7,31 +8,75 @@ import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { TABLES } from '../client-server/tables-of-others.ts'
 
+/** The number of ER_RECORD_FILE_FULL. */
+const RECORD_FILE_FULL = 1114
+
 /** An extent of InnoDB, in bytes. */
 const EXTENT = 1024 * 1024
 
 describe('the files of the tables, on MariaDB', { skip: engineMissing('mysql') }, () => {
   const databases = useDatabases('mysql')
 
-  for (const [table, sql] of Object.entries({
-    'its own table': undefined,
-    'a table of GORM': TABLES.mysql.suiting['as GORM makes it'],
-  })) {
-    it(`are larger than an extent once the service has started, and have no row and no id less: ${table}`, async () => {
-      const on = await databases()
-      const url = await on.createDatabase()
-      if (sql !== undefined) await on.query(sql, url)
-      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(parseDbUrl(url))))
-      for (const table of sql === undefined ? ['books', 'book_words'] : ['books']) {
-        assert.deepEqual(await on.query(`SELECT * FROM ${table}`, url), [])
-        const file = await fileSize(on, url, table)
-        assert.ok(file > EXTENT && file < 16 * EXTENT, `${table}: ${file} bytes`)
-      }
-      assert.equal((await stores[0]?.create({ title: 'T', author: 'A', year: 1 }))?.id, 1)
-      for (const store of stores) await store.close()
-      await on.dropDatabase(url)
-    })
+  it('are larger than an extent once the service has started, and have no row and no id less', async () => {
+    const on = await databases()
+    const url = await on.createDatabase()
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(parseDbUrl(url))))
+    for (const table of ['books', 'book_words']) {
+      assert.deepEqual(await on.query(`SELECT * FROM ${table}`, url), [])
+      const file = await fileSize(on, url, table)
+      assert.ok(file > EXTENT && file < 16 * EXTENT, `${table}: ${file} bytes`)
+    }
+    assert.equal((await stores[0]?.create({ title: 'T', author: 'A', year: 1 }))?.id, 1)
+    for (const store of stores) await store.close()
+    await on.dropDatabase(url)
+  })
+})
+
+describe('a table that the service did not make, on MariaDB', { skip: engineMissing('mysql') }, () => {
+  const databases = useDatabases('mysql')
+
+  /** The rows that anybody tried to insert, whether they were rolled back or not. */
+  async function watchInserts(on: Databases, url: string) {
+    // A table that is not rolled back with a transaction.
+    await on.query('CREATE TABLE inserts (title TEXT) ENGINE = MyISAM', url)
+    await on.query(
+      'CREATE TRIGGER watching BEFORE INSERT ON books FOR EACH ROW INSERT INTO inserts VALUES (LEFT(NEW.title, 9))',
+      url,
+    )
+    return async () => (await on.query('SELECT title FROM inserts', url)).map(({ title }) => String(title))
   }
+
+  it('gets no row but books of clients, also when its disk was full', async (t) => {
+    const on = await databases()
+    const url = await on.createDatabase()
+    t.after(() => on.dropDatabase(url))
+    await on.query(TABLES.mysql.suiting['as GORM makes it'] ?? '', url)
+    const inserts = await watchInserts(on, url)
+    // What the server reports of a full disk.
+    await on.query(
+      `CREATE TRIGGER full BEFORE UPDATE ON books FOR EACH ROW
+       IF NEW.title = 'full' THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${RECORD_FILE_FULL}; END IF`,
+      url,
+    )
+    const store = await openStore(parseDbUrl(url))
+    t.after(() => store.close())
+    const { id } = await store.create({ title: 'T', author: 'A', year: 1 })
+    await assert.rejects(store.update(id, { title: 'full' }), StoreUnavailable)
+    assert.equal((await store.update(id, { title: 'U' }))?.title, 'U')
+    assert.deepEqual(await inserts(), ['T'])
+  })
+
+  it('would be seen to get others: they are written into a table of its own', async (t) => {
+    const on = await databases()
+    const url = await on.createDatabase()
+    t.after(() => on.dropDatabase(url))
+    await (await openStore(parseDbUrl(url))).close()
+    const inserts = await watchInserts(on, url)
+    await on.query('ALTER TABLE books FORCE', url)
+    const store = await openStore(parseDbUrl(url))
+    await store.close()
+    assert.deepEqual(await inserts(), ['xxxxxxxxx'])
+  })
 })
 
 /** The size of the file of a table, in bytes. */

@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Book } from '../../../src/catalogue/book.ts'
+import { type Book, type BookChanges, FIELD_NAMES } from '../../../src/catalogue/book.ts'
 import { makeDurable } from '../../../src/store/sqlite/connection.ts'
-import { GroupCommit, type Outcome, type Row, type Write } from '../../../src/store/sqlite/group-commit.ts'
+import {
+  GroupCommit,
+  type Outcome,
+  type Write,
+  type WrittenBook,
+} from '../../../src/store/sqlite/group-commit.ts'
 import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { newFile } from './file.ts'
 
 /** How long the connections of these tests wait for a lock, in milliseconds. */
 const BUSY_TIMEOUT = 50
 
-const create = (title: string, year = 1): Write => ({ kind: 'create', title, author: 'A', year })
+const create = (title: string, year = 1): Write => ({ kind: 'create', values: [title, 'A', year] })
 const remove = (id: number): Write => ({ kind: 'delete', id })
-const update = (id: number, changes: Partial<Omit<Book, 'id'>>): Write => ({
+const update = (id: number, changes: BookChanges): Write => ({
   kind: 'update',
   id,
-  title: null,
-  author: null,
-  year: null,
-  ...changes,
+  values: FIELD_NAMES.map((name) => changes[name] ?? null),
 })
 const book = (id: number, title: string, year = 1): Book => ({ id, title, author: 'A', year })
 
@@ -101,7 +103,7 @@ describe('a group of writes that SQLite commits together', () => {
   })
 
   it('keeps its other writes when one has a value that cannot be bound or stored', () => {
-    const unbindable = { ...create('x'), title: {} } as unknown as Write
+    const unbindable = { ...create('x'), values: [{}, 'A', 1] } as unknown as Write
     const fractional = create('x', 1.5)
     const [first, second, third, fourth] = group.commit([create('a'), unbindable, fractional, create('b')])
     assert.deepEqual([first, fourth].map(rowOrError), [{ id: 1 }, { id: 2 }])
@@ -155,7 +157,7 @@ describe('a group of writes that SQLite commits together', () => {
     assert.ok(failed.length > 0)
     for (const { unavailable } of failed) assert.ok(unavailable)
     const told = outcomes.flatMap((outcome, i) =>
-      'row' in outcome && outcome.row ? [book(outcome.row.id, titles[i] ?? '')] : [],
+      'book' in outcome && outcome.book ? [book(outcome.book.id, titles[i] ?? '')] : [],
     )
     assert.deepEqual(stored(), [book(1, 'before'), ...told])
   })
@@ -191,7 +193,7 @@ describe('a group of writes that SQLite commits together', () => {
 const plain = (row: object) => ({ ...row })
 
 /** The row, or the message of the error. */
-function rowOrError(outcome: Outcome | undefined): Row | string | undefined {
+function rowOrError(outcome: Outcome | undefined): WrittenBook | string | undefined {
   assert.ok(outcome)
-  return 'error' in outcome ? outcome.error.message : outcome.row && { ...outcome.row }
+  return 'error' in outcome ? outcome.error.message : outcome.book && { ...outcome.book }
 }

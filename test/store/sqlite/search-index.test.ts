@@ -8,16 +8,16 @@ import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../../src/catalogue/book.ts'
 import type { BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
-import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
-import { BookIndex } from '../../../src/store/sqlite/search-index.ts'
+import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
 /** A file that the release with that version of the schema has written. */
-const earlierFile = (version: number) => join(import.meta.dirname, `earlier-schemas/sqlite-${version}.db`)
+const earlierFile = (version: number) => join(import.meta.dirname, `../earlier-schemas/sqlite-${version}.db`)
 
 const PLENTY = { books: 1000, text: 2 ** 20 }
 const ALL_BY_TITLE: BookQuery = {
@@ -52,6 +52,15 @@ const indexesOf = (database: DatabaseSync) =>
        WHERE type = 'index' AND tbl_name = 'book_keys' ORDER BY name`,
     )
     .all()
+
+/** A reader that may read 1000 rows, of a catalogue with 5000 books. */
+async function readerOfFewRows(path: string): Promise<SqliteReader> {
+  const store = await openFile(path)
+  await store.import(groups(5000))
+  await untilIndexed(path)
+  await store.close()
+  return new SqliteReader(path, 60_000, 1000)
+}
 
 /** Waits until the index has all books, without a query that would see to it. */
 async function untilIndexed(path: string): Promise<void> {
@@ -157,7 +166,7 @@ describe('the index of a SQLite file', () => {
       const letter = (_: unknown, j: number) => String.fromCodePoint(0x4e00 + ((i * 100 + j * 7) % 20_000))
       insert.run(Array.from({ length: 4000 }, letter).join(''))
     }
-    const index = new BookIndex(database)
+    const index = new SearchIndex(database)
     const first = index.step(0)
     assert.deepEqual(first, { books: 1, last: 1 })
     const second = index.step(20)
@@ -348,6 +357,34 @@ describe('the thread that answers queries', () => {
     assert.deepEqual(await ask('count'), { result: 50_000, isBehind: true })
     await assert.rejects(ask('statistics'), QueryTooLong)
     assert.equal(reader.waiting, 0)
+    await reader.close()
+  })
+
+  it('does not begin a look-up of a word that would look at too many rows, which nothing could stop', async () => {
+    using file = newFile()
+    const reader = await readerOfFewRows(file.path)
+    const ask = (word: string) => {
+      const query: BookQuery = { filter: { words: [word] }, order: 'relevance' }
+      const question = { kind: 'page', query, after: undefined, bounds: { books: 1, text: 1000 } } as const
+      return reader.ask(question, 'none', 60_000, undefined)
+    }
+    await assert.rejects(ask('wor'), QueryTooLong)
+    const answer = await ask('word499')
+    assert.ok(typeof answer === 'object')
+    assert.deepEqual(
+      booksOf((answer.result as Page).json).map(({ title }) => title),
+      ['word499'],
+    )
+    await reader.close()
+  })
+
+  it('gives up a query that looks at too many rows, and goes on with the next', async () => {
+    using file = newFile()
+    const reader = await readerOfFewRows(file.path)
+    const ask = (yearMin: number) =>
+      reader.ask({ kind: 'count', filter: { yearMin } }, 'none', 60_000, undefined)
+    await assert.rejects(ask(500), QueryTooLong)
+    assert.deepEqual(await ask(900), { result: 500, isBehind: false })
     await reader.close()
   })
 

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
-import { SqliteSnapshot } from '../../../src/store/sqlite/shared-read.ts'
+import { SharedReadTransaction } from '../../../src/store/sqlite/shared-read.ts'
 import { newFile } from './file.ts'
 
 describe('a snapshot of a database', () => {
@@ -26,7 +26,7 @@ describe('a snapshot of a database', () => {
 
   const read = () => reading?.prepare('SELECT x FROM t').get()?.x
   const begin = () => {
-    const snapshot = new SqliteSnapshot(reading as DatabaseSync)
+    const snapshot = new SharedReadTransaction(reading as DatabaseSync)
     snapshot.begin()
     return snapshot
   }

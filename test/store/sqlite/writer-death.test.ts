@@ -111,7 +111,7 @@ describe('when the thread that writes dies', { timeout }, () => {
     thread.postMessage('no batch of writes')
     const isTold = assert.rejects(
       create('behind'),
-      (error) => error instanceof StoreUnavailable && /function/.test(error.message),
+      (error) => error instanceof StoreUnavailable && /Cannot read properties/.test(error.message),
     )
     blocked[Symbol.dispose]()
     assert.deepEqual(await assertSettled(writes), { stored: 10, lost: 0 })

@@ -59,7 +59,7 @@ export function pathOf({ parameters }: ListQuery): string {
   return `/books?${pairs.join('&')}`
 }
 
-/** Also what is no text: half an emoji is sent as UTF-8 would write it. */
+/** Also what is not text: half an emoji is sent as UTF-8 would write it. */
 const encode = (value: string) => encodeURIComponent(value.replaceAll(/\p{Cs}/gu, '\uFFFD'))
 
 /** The value of a parameter. */

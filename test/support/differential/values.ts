@@ -35,7 +35,7 @@ export const NUMBERS: readonly Fragment[] = [
   ...words('9007199254740991.5 9223372036854775807 9223372036854775808 18446744073709551616'),
 ]
 
-/** What is no text and no year, also what is no JSON. */
+/** What is not text and no year, also what is no JSON. */
 export const REFUSED: readonly Fragment[] = [
   ...words('null true [] {} ["x"] "1965" 01 +1 .5 1. NaN Infinity 0x10'),
   ...words('"\\u0000" "x\\u0000y" "\\ud800" "\\udfff" "\\udc00\\ud800" "x\\ud83d" "\\x41" "'),

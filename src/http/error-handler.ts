@@ -1,0 +1,61 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { StoreUnavailable } from '../catalogue/store.ts'
+import { isAbandoned } from './abandoned-queries.ts'
+import { envelope, Failure, failure } from './envelope.ts'
+import { closeAfterAnswer, dropRest } from './protocol/malformed-requests.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The answer to a body that does not match the route's schema. A route without it has no body. */
+    unreadable?: Failure
+  }
+}
+
+/** Seconds after which a client may try again when the store was unavailable. */
+const RETRY_AFTER = 1
+
+/**
+ * The challenge of a 401, which says what credentials are wanted (RFC 9110 §11.6.1). The scheme is our own, because the
+ * token is sent without one. With a scheme that browsers know, such as Basic, they would ask their user for a password.
+ */
+const CHALLENGE = 'Token realm="books"'
+
+/** After these failures it is not known where the request ends, so the connection is closed. */
+const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
+
+/** Answers everything that is thrown with a failure of the table in envelope.ts. */
+export function answerErrors(app: FastifyInstance): void {
+  app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
+    const answer = failureOf(error, request)
+    if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
+      request.log.error({ err: error }, answer.message)
+    if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
+    if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
+    if (CLOSING.has(answer)) {
+      reply.header('connection', 'close')
+      closeAfterAnswer(request.raw.socket)
+    } else keepConnection(request, reply)
+    return reply.code(answer.status).send(envelope(answer, null))
+  })
+}
+
+function failureOf(error: FastifyError | Failure, request: FastifyRequest): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof StoreUnavailable) return failure.unavailable
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure.bodyTooLarge
+  // The schema refuses the body, or the parser does, for example one that ends early.
+  const isRefused =
+    error.validation !== undefined || (error.statusCode !== undefined && error.statusCode < 500)
+  if (isRefused) return request.routeOptions.config.unreadable ?? failure.badRequest
+  return failure.internalError
+}
+
+/**
+ * Keeps the connection open after a refused body. Fastify would close it, and a client that is still sending would
+ * lose the answer.
+ */
+function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
+  if (reply.getHeader('connection') !== 'close') return
+  reply.removeHeader('connection')
+  dropRest(request.raw)
+}

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { Book } from '../../catalogue/book.ts'
+import type { Schema } from '../../catalogue/json-schema.ts'
+import { allPages } from '../../catalogue/paginate.ts'
+import type { QueryOptions, Store } from '../../catalogue/store.ts'
+import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
+import { framings, wholeLists } from '../../files/write-books.ts'
+import { isAbandoned } from '../abandoned-queries.ts'
+import { negotiate } from '../content-negotiation.ts'
+import { failure, success } from '../envelope.ts'
+import { type Cursors, positionAt } from '../page-cursor.ts'
+import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
+import { queryStringOf } from '../query-string.ts'
+import { announceIncomplete } from '../search-index-header.ts'
+import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
+import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
+import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
+
+const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
+
+/** The memory that a list usually takes, in bytes. */
+const LIST_SIZE = 128 * 1024
+
+/** How the list is answered: in the envelope, or as a file if the client prefers one. */
+interface Form {
+  readonly type: string
+  /** Undefined for the envelope. */
+  readonly format: Format | undefined
+}
+
+/** GET /books */
+export function listBooks(
+  store: Store,
+  cursors: Cursors,
+  unsent: UnsentAnswers,
+  authenticated: onRequestHookHandler,
+): Endpoint {
+  return {
+    schema: describeEndpoint({
+      id: 'listBooks',
+      summary: 'List all books, in the order of their ids; or those that are asked for',
+      query: ListParameters,
+      success: success.booksRetrieved,
+      data: Books,
+      files: 'written',
+      indexed: true,
+      failures: [failure.invalidQueryParameter],
+    }),
+    onRequest: authenticated,
+    handler: async (request, reply) => {
+      const { type, format } = chooseForm(request)
+      addVary(reply, 'Accept')
+      const asked = readListRequest(request, cursors)
+      const options = { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
+      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
+      const list = await readList(request, reply, asked, format, options)
+      // Only now, because a failure is answered in the envelope.
+      reply.type(`${type}; charset=utf-8`)
+      if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
+      return list
+    },
+  }
+
+  /** @param asked undefined for all books. */
+  async function readList(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: ListRequest | undefined,
+    format: Format | undefined,
+    options: QueryOptions,
+  ): Promise<string | Readable> {
+    const framing = format === undefined ? enveloped : framings[format]
+    const after = asked?.after && (await positionAt(store, asked.after, asked.query))
+    if (asked?.limit !== undefined) {
+      const page = await readRequestedPage(store, asked.query, after, asked.limit, options)
+      if (page.more && page.last !== undefined) {
+        const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
+        reply.header('link', `</books?${next}>; rel="next"`)
+      }
+      return listText(page.json, framing)
+    }
+    // The answer to a HEAD request has no books, and without them its length is not known.
+    if (request.method === 'HEAD') return Readable.from([])
+    // An estimate, because no page has been read yet. The size is known with the first pages.
+    if (!unsent.hold(reply, LIST_SIZE)) throw failure.unavailable
+    const whole = asked || format === undefined ? undefined : wholeLists[format]
+    const pages = asked ? allPages(store, asked.query, after, options) : store.list(whole?.pages)
+    const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes))
+    if (list instanceof Readable) {
+      list.once('error', (error) => {
+        if (!isAbandoned(error, request))
+          request.log.error({ err: error }, 'a list was cut: the store failed midway')
+      })
+    }
+    return list
+  }
+}
+
+function chooseForm({ headers }: FastifyRequest): Form {
+  const types = FORMATS.map((format) => MEDIA_TYPES[format])
+  const type = negotiate(headers.accept, ['application/json', ...types])
+  return { type, format: FORMATS.find((format) => MEDIA_TYPES[format] === type) }
+}
+
+function addVary(reply: FastifyReply, name: string): void {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? name : `${others}, ${name}`)
+}

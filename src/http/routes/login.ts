@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Auth, Login, TokenData } from '../../auth/auth.ts'
+import type { LoginThrottle } from '../../auth/login-throttle.ts'
+import { type Config, LOGIN_BODY_LIMIT } from '../../config.ts'
+import { isFromForeignPage } from '../cors.ts'
+import { envelope, failure, success } from '../envelope.ts'
+import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
+
+/** The settings that a login depends on. */
+export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
+
+/** POST /token */
+export function logIn(
+  auth: Auth,
+  loginLimit: LoginThrottle,
+  settings: LoginSettings,
+): Endpoint<{ Body: Login }> {
+  const warnOfProxy = proxyWarning(settings)
+
+  return {
+    schema: describeEndpoint({
+      id: 'logIn',
+      summary: 'Exchange the username and the password for a token',
+      public: true,
+      body: Login,
+      success: success.tokenGenerated,
+      data: TokenData,
+      failures: [
+        failure.invalidPayload,
+        failure.invalidCredentials,
+        failure.crossOrigin,
+        failure.tooManyRequests,
+        failure.tokenNotGenerated,
+      ],
+    }),
+    bodyLimit: LOGIN_BODY_LIMIT,
+    config: { unreadable: failure.invalidPayload },
+    onRequest: async (request, reply) => {
+      warnOfProxy(request)
+      // Otherwise any page could use up the attempts of its visitors' addresses.
+      if (isFromForeignPage(request, settings.corsOrigins)) throw failure.crossOrigin
+      refuseTooMany(loginLimit, request, reply)
+    },
+    handler: async (request, reply) => {
+      // Other logins from the same address may have failed while this body was arriving.
+      refuseTooMany(loginLimit, request, reply)
+      if (!auth.matches(request.body)) {
+        const isNowRefused = loginLimit.failed(request.ip)
+        if (isNowRefused) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
+        throw failure.invalidCredentials
+      }
+      const token = await auth.issue().catch((error: unknown) => {
+        request.log.error({ err: error }, 'a token could not be signed')
+        throw failure.tokenNotGenerated
+      })
+      return envelope(success.tokenGenerated, { token })
+    },
+  }
+}
+
+/** Tells the operator once if failed logins seem to be counted for a proxy instead of for its clients. */
+function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) => void {
+  let isDue = trustProxy === false
+  return ({ headers, ip, log }) => {
+    if (!isDue || headers['x-forwarded-for'] === undefined) return
+    isDue = false
+    log.warn(
+      { ip },
+      'X-Forwarded-For is ignored: behind a proxy, set TRUST_PROXY, or its clients share one login limit',
+    )
+  }
+}
+
+/** Refuses every login, right or wrong, from an address that has failed too often. */
+function refuseTooMany(limit: LoginThrottle, { ip }: FastifyRequest, reply: FastifyReply): void {
+  const seconds = limit.wait(ip)
+  if (seconds === 0) return
+  reply.header('retry-after', seconds)
+  throw failure.tooManyRequests
+}
