@@ -64,11 +64,23 @@ const nest = (options: Pick<Contender, 'id' | 'title' | 'store'>, driver: string
   ...options,
 })
 
+const services = [service('SQLite', 'sqlite'), service('PostgreSQL', 'postgres'), service('MariaDB', 'mysql')]
+
+/** The service of another checkout, to see what a change costs. */
+function servicesBefore(checkout: string | undefined): Contender[] {
+  if (!checkout) return []
+  return services.map((now) => ({
+    ...now,
+    id: now.id.replace('service', 'before'),
+    title: `${now.title}, before`,
+    command: () => node(resolve(checkout, 'src/main.ts')),
+  }))
+}
+
 /** All of them, in the order of the tables. */
 export const CONTENDERS_TABLE: readonly Contender[] = [
-  service('SQLite', 'sqlite'),
-  service('PostgreSQL', 'postgres'),
-  service('MariaDB', 'mysql'),
+  ...services,
+  ...servicesBefore(process.env.SERVICE_BEFORE),
   fastify({ id: 'fastify', title: 'Fastify + better-sqlite3' }),
   fastify({
     id: 'fastify-normal',
