@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type FieldFault, isFault, type NewBook, textLength, validateBook } from '../catalogue/book.ts'
+import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
@@ -14,14 +14,11 @@ const TURN_TIME = 5
 /** The clock is read once for this many rows. */
 const CLOCK_INTERVAL = 16
 
-/** UTF-16 code units of the texts of a long book. */
-const LONG = 64 * 1024
+/** Bytes of a file after which garbage is collected if its rows are long. */
+const COLLECT_INTERVAL = 4 * 1024 * 1024
 
-/** UTF-16 code units of long books between two garbage collections. */
-const MANY_LONG = 4 * 1024 * 1024
-
-/** Garbage is collected after files of more than this many bytes. */
-const LARGE_FILE = 8 * 1024 * 1024
+/** Bytes of a long row. */
+const LONG_ROW = 64 * 1024
 
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
 const MAX_STRUCTURE = 16 * 1024
@@ -37,6 +34,7 @@ export async function* readBooks(
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   let size = 0
+  let rows = 0
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of bytes) {
       size += chunk.length
@@ -44,24 +42,14 @@ export async function* readBooks(
     }
   }
   const groups = format === 'csv' ? fromCsv(counted(), report) : fromNdjson(counted(), report)
-  let collectable = 0
-  try {
-    for await (const group of groups) {
-      // The other books of a group came in the same small part of the file.
-      const first = group[0]
-      const length = first === undefined ? 0 : textLength(first)
-      if (report.faulty === 0 && group.length > 0) yield group
-      // Otherwise long texts would stay until the next group, and become old.
-      group.length = 0
-      if (length < LONG) continue
-      collectable += length
-      if (collectable < MANY_LONG) continue
-      collectGarbage()
-      collectable = 0
-    }
-  } finally {
-    // An idle process would keep the garbage of a large file.
-    if (size > LARGE_FILE) collectGarbage()
+  for await (const group of groups) {
+    if (report.faulty === 0 && group.length > 0) yield group
+    // Otherwise long texts would stay until the next group, and become old.
+    group.length = 0
+    if (size < COLLECT_INTERVAL) continue
+    if (size > LONG_ROW * (report.rows - rows)) collectGarbage()
+    size = 0
+    rows = report.rows
   }
   if (report.faulty > 0) throw new ImportRefused(report.summary)
 }

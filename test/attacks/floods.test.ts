@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Crowd } from '../support/crowd.ts'
 import { bePolite } from '../support/polite-client.ts'
 import { head } from '../support/raw-socket.ts'
+import { startedAsNpm } from '../support/started-as-npm.ts'
 import { type ServiceInUse, useService } from '../support/use-service.ts'
 
 const MIB = 1024 * 1024
@@ -15,9 +16,19 @@ const SLOWEST = 5000
 /** How long an attack may take to show an effect, in milliseconds. */
 const PATIENCE = 15_000
 
+/** Memory that a service may keep of an attack, in bytes, and when it must have given back the rest, in milliseconds. */
+const KEPT = 50 * MIB
+const KEPT_AFTER = 60_000
+
 const skip = existsSync('/proc/self/status') ? false : 'needs /proc to see the memory of another process'
 
-const service = useService((started) => started.createBook())
+/** What is loaded and compiled for the first requests stays. */
+async function warmUp(started: ServiceInUse): Promise<void> {
+  await started.createBook()
+  await bePolite(started.url, started.token, AbortSignal.timeout(1000))
+}
+
+const service = useService(warmUp, startedAsNpm())
 
 /** Waits for an effect of the attack, which without a defence never comes: then the memory tells. */
 async function until(condition: () => boolean): Promise<void> {
@@ -25,7 +36,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition() && Date.now() < deadline) await setTimeout(20)
 }
 
-/** Runs an attack beside a polite client. @returns by how much the memory rose at most, in MiB. */
+/** Runs an attack beside a polite client, and waits until the memory is given back. @returns by how much the memory rose at most, in MiB. */
 async function rise(t: TestContext, service: ServiceInUse, attack: () => Promise<void>): Promise<number> {
   const stop = new AbortController()
   const before = service.memory('VmRSS')
@@ -47,6 +58,10 @@ async function rise(t: TestContext, service: ServiceInUse, attack: () => Promise
   for (const kind of ['read', 'write', 'query', 'health'] as const) {
     assert.ok(report.max(kind) < SLOWEST, String(report))
   }
+  const kept = () => service.memory('VmRSS') - before
+  const deadline = Date.now() + KEPT_AFTER
+  while (kept() > KEPT && Date.now() < deadline) await setTimeout(100)
+  assert.ok(kept() < KEPT, `a minute later it still has ${Math.round(kept() / MIB)} MiB of them`)
   return mib
 }
 
@@ -64,6 +79,26 @@ describe('bodies that do not end', { skip }, () => {
       t.diagnostic(JSON.stringify([...crowd.statuses()]))
     })
     assert.ok(mib < 150, `${mib} MiB`)
+  })
+
+  it('of books, without a token, are dropped until the client is cut', async (t) => {
+    const many = 20
+    const text = head('POST /book', `Content-Length: ${1024 * MIB}`)
+    const chunk = Buffer.alloc(64 * 1024, 'x')
+    const mib = await rise(t, service, async () => {
+      using crowd = new Crowd()
+      await crowd.join(service.url, many, (socket) => {
+        const send = () => {
+          while (socket.writable && socket.write(chunk));
+        }
+        socket.write(text)
+        socket.on('drain', send)
+        send()
+      })
+      await until(() => crowd.open === 0)
+      assert.equal(crowd.statuses().get(401), many)
+    })
+    assert.ok(mib < 240, `${mib} MiB`)
   })
 
   it('of books of a megabyte are read as long as there is room, and the others refused', async (t) => {
@@ -94,7 +129,7 @@ const CUT_OR_REFUSED = /"a client was cut that did not take its answer"|"status"
 
 describe('clients that do not take their lists', { skip }, () => {
   const many = 120
-  const slow = useService(importList, { LOG_LEVEL: 'debug' })
+  const slow = useService(importList, { ...startedAsNpm(), LOG_LEVEL: 'debug' })
 
   it(`hold a bounded part of them in memory, and others get theirs: ${many}`, async (t) => {
     const request = head('GET /books', `Authorization: ${slow.token}`)

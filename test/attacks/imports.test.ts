@@ -59,9 +59,10 @@ function* repeated(first: string, unit: string, mib: number): Generator<string> 
 
 const HEADER = 'title,author,year\n'
 
-/** What is loaded and compiled for the first import stays. */
+/** What is loaded and compiled for the first requests and imports stays. */
 async function warmUp(service: ServiceInUse): Promise<void> {
   await service.createBook()
+  await bePolite(service.url, service.token, AbortSignal.timeout(1000))
   for (const type of [CSV, NDJSON]) {
     const file = type === CSV ? repeated(HEADER, 'T,A,1\n', 4) : repeated('', '{"title":"T"}\n', 4)
     await send(service.url, service.token, type, file, '?dry_run=true')
@@ -96,7 +97,7 @@ async function withstand<Result>(service: ServiceInUse, attack: () => Promise<Re
 }
 
 describe('an import of a hostile file', () => {
-  const service = useService(warmUp)
+  const service = useService(warmUp, startedAsNpm())
 
   for (const [what, type, file, mib, message] of [
     ['no line break', CSV, [HEADER, 'x'], 40, /line 2: the row is too long/],
@@ -115,7 +116,7 @@ describe('an import of a hostile file', () => {
       'rows of separators',
       CSV,
       ['Title,Author,Year Published\n', `T,"${'a, '.repeat(0.3 * MIB)}",1\n`],
-      8,
+      4,
       /^Books/,
     ],
     ['no line break', NDJSON, ['', 'x'], 40, /line 1 is too long/],

@@ -4,6 +4,7 @@ import { LoginThrottle } from '../../auth/login-throttle.ts'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { type Config, configWarnings } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
+import { collectGarbageWhenIdle } from '../../files/collect-garbage.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen } from '../../http/listen.ts'
 import { Cursors } from '../../http/page-cursor.ts'
@@ -50,6 +51,7 @@ async function start(config: Config): Promise<void> {
     // Listens before the store is open, so that whoever supervises the service can ask how it is.
     const url = await listenForAll(app, config, metrics)
     opened = await open(config)
+    collectGarbageWhenIdle()
     opening.resolve(metrics?.measure(opened) ?? opened)
     for (const warning of configWarnings(config)) app.log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
+import { collectGarbage } from '../../files/collect-garbage.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
@@ -63,6 +64,9 @@ export const ImportResult = objectSchema<ImportResult>(
 /** How fast a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
 const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
+/** Bytes of a file that is not read between two garbage collections. */
+const MUCH_DROPPED = 8 * 1024 * 1024
+
 const NONE: Imported = { added: 0, skipped: 0 }
 
 /**
@@ -120,9 +124,7 @@ export function importBooks(store: Store, limit: number, authenticated: onReques
       } catch (error) {
         throw error instanceof ImportRefused ? refusal(error) : error
       } finally {
-        // What a client still sends is dropped, so that it can read the answer.
-        dropRest(raw)
-        raw.resume()
+        dropFile(raw)
       }
     },
   }
@@ -174,6 +176,19 @@ async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator
   } catch (error) {
     throw error instanceof Failure ? error : failure.badRequest
   }
+}
+
+/** Drops what a client still sends, so that it can read the answer. */
+function dropFile(request: IncomingMessage): void {
+  dropRest(request)
+  let size = 0
+  request.on('data', (chunk: Uint8Array) => {
+    size += chunk.length
+    if (size < MUCH_DROPPED) return
+    // V8 alone lets some 60 MiB of chunks become garbage first.
+    collectGarbage()
+    size = 0
+  })
 }
 
 function formatOf({ headers }: FastifyRequest): Format | undefined {
