@@ -1,6 +1,6 @@
 # Not built where it was written (there was no Docker engine): see docs/operations.md.
 FROM node:24-slim
-ENV NODE_ENV=production DB_URL=sqlite:/data/books.db NODE_COMPILE_CACHE=/tmp/node MALLOC_ARENA_MAX=2
+ENV NODE_ENV=production DB_URL=sqlite:/data/books.db NODE_COMPILE_CACHE=/tmp/node MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev && npm cache clean --force

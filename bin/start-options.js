@@ -7,7 +7,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 export const VARIABLES = {
   NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node-compile-cache'),
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_MMAP_THRESHOLD_: '65536',
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Book, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
+import { type Book, bookOf, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
@@ -150,7 +150,8 @@ class Reading implements BookSource {
     const found: Found[] = []
     let room = text
     for (const row of statement.iterate(...values, books)) {
-      const { title_key, author_key, year_key, ...book } = row as unknown as IndexedBook
+      const { title_key, author_key, year_key } = row as unknown as IndexedBook
+      const book = bookOf(row as unknown as IndexedBook)
       const { id, title, author, year } = book
       found.push({
         book,
