@@ -134,6 +134,7 @@ class Reading implements BookSource {
   readonly #database: DatabaseSync
   readonly #from: string
   readonly #columns: string
+  readonly #condition: string
 
   constructor(database: DatabaseSync, tables: Tables, dialect: Dialect) {
     this.dialect = dialect
@@ -141,11 +142,13 @@ class Reading implements BookSource {
     this.#from = joined(tables)
     const keys = tables.keys ? ', title_key, author_key, year_key' : ''
     this.#columns = `${this.dialect.key('id')} AS id, ${FIELD_NAMES}${keys}`
+    // A page in the order of ids reads its own rows only, so it ends soon. The function would take a sixth of its time.
+    this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
   }
 
   async read({ where, fields, values }: KeyRange, books: number, text: number): Promise<Found[]> {
     const statement = this.#database.prepare(
-      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${WANTED} AND ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
+      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${this.#condition} AND ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
     )
     const found: Found[] = []
     let room = text
@@ -166,7 +169,7 @@ class Reading implements BookSource {
   async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
     const statement = this.#database.prepare(`
       SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from}
-      WHERE ${WANTED} AND ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
+      WHERE ${this.#condition} AND ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
     return statement.get(...values, number - 1)?.key as Value | undefined
   }
 }
