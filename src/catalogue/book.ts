@@ -23,7 +23,7 @@ interface Field {
 
 const TEXT: Field = {
   // Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only.
-  schema: { type: 'string', pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description: 'May be empty.' },
+  schema: { type: 'string', pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description: 'The text may be empty.' },
   faultOf(value) {
     if (typeof value !== 'string') return 'is not text'
     if (value.includes('\0')) return 'contains a NUL character'
@@ -36,7 +36,7 @@ const YEAR: Field = {
     type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Negative years are fine.',
+    description: 'The year may be negative.',
   },
   faultOf: (value) =>
     Number.isSafeInteger(value) ? undefined : 'is not a whole number within ±9007199254740991',
@@ -159,7 +159,7 @@ export const BookId: Schema = {
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Assigned by the service, never used again after the book is deleted.',
+  description: 'The id is assigned by the service and not reused after the book is deleted.',
 }
 
 const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].schema])) as Record<

@@ -31,8 +31,8 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         title: 'Book Catalogue',
         version: packageJson.version,
         description:
-          'Log in with `POST /token`, then send the token as it is in the Authorization header. ' +
-          'The page at /docs does that for you once you have logged in there.',
+          'Log in with `POST /token`, then send the token unchanged in the Authorization header. ' +
+          'The page at /docs sends it for you after you have logged in there.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       components: {

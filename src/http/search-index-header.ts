@@ -6,7 +6,8 @@ export const searchIndexHeader = {
   [NAME]: {
     type: 'string',
     enum: ['incomplete'],
-    description: 'Only while many books are being indexed: some that were written lately may be missing.',
+    description:
+      'Sent only while many books are being indexed. Books that were written lately may be missing from the answer.',
   },
 }
 

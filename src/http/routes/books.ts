@@ -68,7 +68,7 @@ export function updateBook(
   return {
     schema: describeEndpoint({
       id: 'updateBook',
-      summary: 'Change the fields given of a book',
+      summary: 'Change the given fields of a book',
       body: BookChanges,
       success: success.bookUpdated,
       data: Book,

@@ -27,11 +27,13 @@ export const NoData: Schema = { type: 'null', examples: [null] }
 export const PreconditionFields = partialSchema({
   'If-Match': {
     type: 'string',
-    description: 'Entity tags: only if the book has one of them (RFC 9110 §13.1.1).',
+    description:
+      'Entity tags. The request is carried out only if the book has one of them (RFC 9110 §13.1.1).',
   },
   'If-None-Match': {
     type: 'string',
-    description: 'Entity tags: only if the book has none of them (RFC 9110 §13.1.2).',
+    description:
+      'Entity tags. The request is carried out only if the book has none of them (RFC 9110 §13.1.2).',
   },
 })
 

@@ -14,11 +14,11 @@ import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 const ImportParameters = partialSchema<{ dry_run: boolean; skip_existing: boolean }>({
   dry_run: {
     type: 'boolean',
-    description: 'Whether the file is only checked: the answer is 200 with all that is found.',
+    description: 'Only checks the file. The answer is 200 and reports all faults.',
   },
   skip_existing: {
     type: 'boolean',
-    description: 'Whether to pass over books that are there already, with the same title, author and year.',
+    description: 'Skips books whose title, author and year are those of a stored book.',
   },
 })
 
@@ -37,20 +37,22 @@ export interface ImportResult {
 
 export const ImportResult = objectSchema<ImportResult>(
   {
-    source: { type: 'string', description: 'The program that wrote the file, as its first line tells.' },
-    rows: count('Rows of the file that should be books.'),
-    added: count('Books that were stored; or would be.'),
-    skipped: count('Books that were there already.'),
-    without_year: count('Books of another program’s file whose year is unknown; theirs is 0.'),
-    faulty: count('Rows that cannot be stored. Only a dry run answers 200 if there is any.'),
+    source: { type: 'string', description: 'The program that wrote the file, recognized by its first line.' },
+    rows: count('Rows of the file, without the header.'),
+    added: count('Books that were stored. For a dry run, books that would be stored.'),
+    skipped: count('Books that were skipped because they are stored already.'),
+    without_year: count(
+      'Books of another program’s file whose year is unknown. They are stored with the year 0.',
+    ),
+    faulty: count('Rows that cannot be stored. If there are any, only a dry run is answered with 200.'),
     faults: {
       type: 'array',
       items: objectSchema<RowFault>({
-        line: count('From 1.'),
+        line: count('The line of the file, counted from 1.'),
         field: { anyOf: [{ type: 'string' }, { type: 'null' }] },
         reason: { type: 'string' },
       }),
-      description: `What is wrong with the first ${MAX_FAULTS} of them.`,
+      description: `The faults of the first ${MAX_FAULTS} faulty rows.`,
     },
   },
   {
@@ -80,7 +82,7 @@ export function importBooks(store: Store, limit: number, authenticated: onReques
   return {
     schema: describeEndpoint({
       id: 'importBooks',
-      summary: 'Add the books of a CSV or NDJSON file, all of them or none',
+      summary: 'Import the books of a CSV or NDJSON file, all or none',
       query: ImportParameters,
       files: 'read',
       success: success.booksImported,

@@ -39,7 +39,7 @@ export function listBooks(
   return {
     schema: describeEndpoint({
       id: 'listBooks',
-      summary: 'List all books, in the order of their ids; or those that are asked for',
+      summary: 'List all books in the order of their ids, or a selection of them',
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,

@@ -50,14 +50,14 @@ export const FilterParameters = partialSchema<FilterValues>({
   q: {
     type: 'string',
     description:
-      'Words, each of which begins a word of the title or the author, whatever the case, accents and punctuation.',
+      'Search words. Each must be the beginning of a word in the title or the author. Case, accents and punctuation are ignored.',
     examples: ['garcia marquez'],
   },
   title: { type: 'string', description: 'The exact title.' },
   author: { type: 'string', description: 'The exact author.' },
   year: year('The exact year.'),
-  year_min: year('The first year.'),
-  year_max: year('The last year.'),
+  year_min: year('The first year of a range.'),
+  year_max: year('The last year of a range.'),
 })
 
 interface ListValues extends FilterValues {
@@ -74,19 +74,19 @@ export const ListParameters = partialSchema<ListValues>({
     minimum: 1,
     maximum: 1000,
     description:
-      'At most so many books. The `Link` header of the answer leads to the next page, if there is one.',
+      'The maximum number of books on a page. The `Link` header of the answer leads to the next page, if there is one.',
   },
-  after: { type: 'string', description: 'Where the page begins, as a `Link` header gave it.' },
+  after: { type: 'string', description: 'The position where the page begins, from a `Link` header.' },
   count: {
     type: 'boolean',
-    description: 'Whether `X-Total-Count` tells how many books there are on all pages.',
+    description: 'Adds the header `X-Total-Count` with the number of books on all pages.',
   },
   sort: {
     type: 'string',
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
-      'The fields that decide on the order, each once, with `-` for the highest first; in the end the id decides. ' +
-      'Texts compare by code point.',
+      'The fields to sort by, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
+      'of them are sorted by id. Texts are compared by code point.',
     examples: ['year,-title'],
   },
   ...FilterParameters.properties,

@@ -14,15 +14,16 @@ export const BookStatistics = objectSchema<Statistics>(
     decades: {
       type: 'array',
       items: objectSchema<Statistics['decades'][number]>({
-        decade: { type: 'integer', description: 'Its first year.' },
+        decade: { type: 'integer', description: 'The first year of the decade.' },
         books: count,
       }),
-      description: 'In their order; of more than 200 those with the most books.',
+      description: 'The decades in ascending order. If there are more than 200, the 200 with the most books.',
     },
     authors: {
       type: 'array',
       items: objectSchema<Statistics['authors'][number]>({ author: { type: 'string' }, books: count }),
-      description: 'The 20 with the most books, told apart by their first 500 characters.',
+      description:
+        'The 20 authors with the most books. Authors are distinguished by their first 500 characters.',
     },
   },
   {
@@ -38,7 +39,7 @@ export function countBooks(store: Store, authenticated: onRequestHookHandler): E
   return {
     schema: describeEndpoint({
       id: 'countBooks',
-      summary: 'Count the books by decade and by author; all, or those that are asked for',
+      summary: 'Count all books, or a selection of them, by decade and by author',
       query: FilterParameters,
       success: success.statisticsRetrieved,
       data: BookStatistics,
