@@ -75,12 +75,15 @@ export function textLength({ title, author }: NewBook): number {
   return title.length + author.length
 }
 
+/** Has no negative zero, because JSON would not show it. */
+const storedYear = (year: number) => year + 0
+
 /**
- * The book as a later read returns it: its fields in the order of COLUMNS and nothing else, and no negative zero, which
- * JSON would not show. Written out, because lists call it for each book.
+ * The book as a later read returns it: its fields in the order of COLUMNS, and nothing else. Written out, because lists
+ * call it for each book.
  */
 export function bookOf({ id, title, author, year }: Book): Book {
-  return { id, title, author, year: year + 0 }
+  return { id, title, author, year: storedYear(year) }
 }
 
 /**
@@ -113,7 +116,7 @@ export function validateBook(values: Readonly<Record<string, unknown>>): NewBook
     if (reason !== undefined) return { field, reason }
   }
   const { title, author, year } = values as unknown as NewBook
-  const book = { title, author, year: year + 0 }
+  const book = { title, author, year: storedYear(year) }
   if (!isTooLong(book)) return book
   const [field = null] = TEXT_FIELDS.toSorted((a, b) => book[b].length - book[a].length)
   return { field, reason: `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes` }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** How often the service looks whether it is idle, in milliseconds. */
+/** How often the service checks whether it is idle, in milliseconds. */
 const INTERVAL = 10_000
 
 /** The share of the time in which an idle event loop may have work. */
@@ -25,14 +25,15 @@ export function collectGarbage(): void {
   collect()
 }
 
-/** Gives memory back after a crowd has gone. An idle process would keep its garbage for ever. */
+/** Returns memory to the system after a burst of requests. An idle process would keep its garbage forever. */
 export function collectGarbageWhenIdle(): void {
   let earlier = performance.eventLoopUtilization()
   let least = process.memoryUsage.rss()
   let collections = 0
-  const look = () => {
-    const { utilization } = performance.eventLoopUtilization(earlier)
-    earlier = performance.eventLoopUtilization()
+  const check = () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, earlier)
+    earlier = now
     const memory = process.memoryUsage.rss()
     const hasGrown = memory > least + SLACK
     // What two collections leave is not garbage.
@@ -44,5 +45,5 @@ export function collectGarbageWhenIdle(): void {
       collections++
     }
   }
-  setInterval(look, INTERVAL).unref()
+  setInterval(check, INTERVAL).unref()
 }

@@ -66,7 +66,7 @@ export const ImportResult = objectSchema<ImportResult>(
 /** How fast a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
 const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
-/** Bytes of a file that is not read between two garbage collections. */
+/** Bytes that are dropped between two garbage collections. */
 const MUCH_DROPPED = 8 * 1024 * 1024
 
 const NONE: Imported = { added: 0, skipped: 0 }

@@ -2,10 +2,10 @@ import type { Statistics } from '../../catalogue/store.ts'
 import type { Condition, Dialect, Value } from './dialect.ts'
 
 /** The maximum number of decades: those with the most books. */
-export const MAX_DECADES = 200
+const MAX_DECADES = 200
 
 /** The maximum number of authors: those with the most books. */
-export const MAX_AUTHORS = 20
+const MAX_AUTHORS = 20
 
 /** Runs a statement. */
 export type Select = (
