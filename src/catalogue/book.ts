@@ -65,6 +65,11 @@ export function fieldValues({ title, author, year }: NewBook): FieldValue[] {
   return [title, author, year]
 }
 
+/** A text that differs for books whose fields differ: no text has a NUL. Written out, because every answer needs it. */
+export function distinctText({ title, author, year }: NewBook): string {
+  return `${title}\0${author}\0${year}`
+}
+
 /** The total size of a book's texts, in bytes of UTF-8. */
 export function textSize({ title, author }: NewBook): number {
   return Buffer.byteLength(title) + Buffer.byteLength(author)

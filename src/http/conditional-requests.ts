@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Book, fieldValues } from '../catalogue/book.ts'
+import { type Book, distinctText } from '../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../catalogue/store.ts'
 import { failure } from './envelope.ts'
 
@@ -17,7 +17,7 @@ const MEMBER = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
 /** The strong entity tag of a book (RFC 9110 §8.8.3). The same fields have the same tag on every engine and instance. */
 export function entityTag(book: Book): string {
-  return `"${hash('sha256', fieldValues(book).join('\0'), 'base64url')}"`
+  return `"${hash('sha256', distinctText(book), 'base64url')}"`
 }
 
 /** Whether the preconditions can fail for a book that exists. A book that does not exist is answered with 404 before. */

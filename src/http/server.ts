@@ -110,7 +110,7 @@ export async function createServer(
 
 function addCommonHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS })
+    reply.header('x-request-id', request.id).headers(COMMON_HEADERS)
     done()
   })
 }

@@ -37,7 +37,10 @@ export function deferStore(opening: Promise<Store>): Store {
     () => {},
   )
   return decorateStore(
-    async (_, call) => call(opened ?? (await withTimeout(opening, DEADLINE, 'the store is being opened'))),
+    (_, call) =>
+      opened === undefined
+        ? withTimeout(opening, DEADLINE, 'the store is being opened').then(call)
+        : call(opened),
     { load: () => opened?.load() ?? {}, close: async () => opened?.close() },
   )
 }

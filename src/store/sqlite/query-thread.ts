@@ -15,7 +15,7 @@ import {
   readSqliteStatistics,
   scanPrefixes,
 } from './query.ts'
-import { databasePath, serveRequests } from './worker.ts'
+import { databasePath, isAbandoned, serveRequests } from './worker.ts'
 
 export type Question =
   | { readonly kind: 'count'; readonly filter: BookFilter }
@@ -36,8 +36,6 @@ export interface ReaderRequest {
   readonly index: 'current' | 'as it is' | 'none'
   /** How many rows it may read. Infinity means that only time is limited. */
   readonly rows: number
-  /** Shared memory; not 0 once nobody waits for the answer. */
-  readonly abandoned: Int32Array
 }
 
 export type ReaderAnswer = Answered | 'behind' | 'too long'
@@ -51,20 +49,18 @@ interface Answered {
 const database = openConnection(databasePath)
 database.exec(`${CREATE_ENTRIES}; PRAGMA query_only = ON`)
 
-/** Belongs to the current question. */
-let abandoned: Int32Array = new Int32Array(1)
+/** How many rows the current question may still read. */
 let rowsLeft = 0
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
 database.function(IS_WANTED, () => {
-  if (Atomics.load(abandoned, 0) !== 0) throw new Error('the query was given up')
+  if (isAbandoned()) throw new Error('the query was given up')
   rowsLeft--
   if (rowsLeft < 0) throw new Error('the query looks at too many rows')
   return 1
 })
 
 /** The statements of an answer share a transaction, so they see the same books. */
-async function answer({ question, index, rows, ...request }: ReaderRequest): Promise<ReaderAnswer> {
-  abandoned = request.abandoned
+async function answer({ question, index, rows }: ReaderRequest): Promise<ReaderAnswer> {
   rowsLeft = rows
   try {
     database.exec('BEGIN')

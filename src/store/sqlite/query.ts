@@ -135,6 +135,7 @@ class Reading implements BookSource {
   readonly #from: string
   readonly #columns: string
   readonly #condition: string
+  readonly #foundIn: (row: Row) => Found
 
   constructor(database: DatabaseSync, tables: Tables, dialect: Dialect) {
     this.dialect = dialect
@@ -142,6 +143,7 @@ class Reading implements BookSource {
     this.#from = joined(tables)
     const keys = tables.keys ? ', title_key, author_key, year_key' : ''
     this.#columns = `${this.dialect.key('id')} AS id, ${FIELD_NAMES}${keys}`
+    this.#foundIn = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
     // A page in the order of ids reads its own rows only, so it ends soon. The function would take a sixth of its time.
     this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
   }
@@ -153,14 +155,9 @@ class Reading implements BookSource {
     const found: Found[] = []
     let room = text
     for (const row of statement.iterate(...values, books)) {
-      const { title_key, author_key, year_key } = row as unknown as IndexedBook
-      const book = bookOf(row as unknown as IndexedBook)
-      const { id, title, author, year } = book
-      found.push({
-        book,
-        key: { id, title: title_key ?? title, author: author_key ?? author, year: year_key ?? year },
-      })
-      room -= textSize(book)
+      const each = this.#foundIn(row as unknown as Row)
+      found.push(each)
+      room -= textSize(each.book)
       if (room <= 0) break
     }
     return found
@@ -174,9 +171,14 @@ class Reading implements BookSource {
   }
 }
 
-/** A book, and its keys from the index if they were read too. */
-interface IndexedBook extends Book {
-  readonly title_key?: string
-  readonly author_key?: string
-  readonly year_key?: number
+/** A book, and its keys from the index if they are read too. */
+interface Row extends Book {
+  readonly title_key: string
+  readonly author_key: string
+  readonly year_key: number
+}
+
+function foundWithKeys(row: Row): Found {
+  const { id, title_key: title, author_key: author, year_key: year } = row
+  return { book: bookOf(row), key: { id, title, author, year } }
 }

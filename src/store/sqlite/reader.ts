@@ -55,10 +55,8 @@ export class SqliteReader {
   ): Promise<Answer> {
     signal?.throwIfAborted()
     if (this.#waiting.size >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
-    const abandoned = new Int32Array(new SharedArrayBuffer(4))
-    const request = { question, index, rows: this.#rows, abandoned }
     const pending: Pending = {
-      request,
+      request: { question, index, rows: this.#rows },
       ...Promise.withResolvers<Answer>(),
       timer: setTimeout(() => this.#abandon(pending, waitedTooLong()), wait),
     }
@@ -87,7 +85,7 @@ export class SqliteReader {
   /** A running question keeps its turn until the thread notices. */
   #abandon(pending: Pending, reason: unknown): void {
     this.#waiting.delete(pending)
-    Atomics.store(pending.request.abandoned, 0, 1)
+    if (pending === this.#asked) this.#thread?.abandon()
     pending.reject(reason)
   }
 

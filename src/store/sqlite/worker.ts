@@ -5,6 +5,13 @@ import { asFailed, errorOf, type Failed } from './failure.ts'
 /** MiB of V8's young generation. These threads make many objects and keep none. */
 const YOUNG_GENERATION = 3
 
+/** What a thread starts with. */
+interface Start {
+  readonly path: string
+  /** Shared memory: the number of the request that was given up last. */
+  readonly abandoned: Int32Array
+}
+
 /** A message to a thread. The answer has the same number. Null tells the thread to end. */
 type Envelope<Message> = { readonly number: number; readonly message: Message } | null
 
@@ -19,6 +26,7 @@ export class WorkerClient<Request, Answer> {
   readonly #worker: Worker
   readonly #exit: Promise<void>
   readonly #pending = new Map<number, PromiseWithResolvers<Answer>>()
+  readonly #abandoned = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   #lastNumber = 0
   #isAlive = true
 
@@ -30,7 +38,7 @@ export class WorkerClient<Request, Answer> {
   constructor(name: string, file: `./${string}.ts`, path: string) {
     this.#name = name
     this.#worker = new Worker(new URL(file, import.meta.url), {
-      workerData: path,
+      workerData: { path, abandoned: this.#abandoned } satisfies Start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })
     let cause = new Error('it was terminated')
@@ -64,6 +72,11 @@ export class WorkerClient<Request, Answer> {
     return pending.promise
   }
 
+  /** Tells the thread that nobody waits for the answer to the last request. */
+  abandon(): void {
+    Atomics.store(this.#abandoned, 0, this.#lastNumber)
+  }
+
   /** Ends the thread once it has answered everything. */
   async end(): Promise<void> {
     this.#worker.postMessage(null)
@@ -82,8 +95,18 @@ export class WorkerClient<Request, Answer> {
   }
 }
 
+const start: Start | null = workerData
+
 /** The path of the database file that a thread works on. */
-export const databasePath: string = workerData
+export const databasePath = start?.path ?? ''
+
+/** The number of the request that the thread answers, as the shared memory would have it: in 32 bits. */
+let current = 0
+
+/** Whether nobody waits for the answer any more, in a thread that answers one request at a time. */
+export function isAbandoned(): boolean {
+  return start !== null && Atomics.load(start.abandoned, 0) === current
+}
 
 interface Server<Request, Answer> {
   answer(request: Request): Answer | Promise<Answer>
@@ -102,6 +125,7 @@ export function serveRequests<Request, Answer>(server: Server<Request, Answer>):
       return
     }
     const { number, message } = envelope
+    current = number | 0
     const reply = (content: { answer: Answer } | Failed) => parentPort?.postMessage({ number, ...content })
     try {
       const answer = server.answer(message)
