@@ -5,14 +5,14 @@ import { after, afterEach, before, beforeEach, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngines } from './on-engines.ts'
+import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More than a megabyte, so that it is on its way for a while. */
 const ROWS = 30_000
 
-describeOnEngines('an import by the web page', (database) => {
+describeOnEngine('an import by the web page', (database) => {
   const service = useService(undefined, database)
   let browser: Browser
   let page: Page

@@ -3,7 +3,7 @@ import { after, before, it } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngines } from './on-engines.ts'
+import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
@@ -16,7 +16,7 @@ import {
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
-describeOnEngines('the web page in a browser', (database) => {
+describeOnEngine('the web page in a browser', (database) => {
   const service = useService(async (service) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })

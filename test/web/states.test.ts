@@ -3,10 +3,10 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngines } from './on-engines.ts'
+import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, logInOn, openPage, waitForTitles } from './page.ts'
 
-describeOnEngines('the states of the web page', (database) => {
+describeOnEngine('the states of the web page', (database) => {
   const service = useService(undefined, database)
   let browser: Browser
   let page: Page

@@ -5,13 +5,13 @@ import { launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
-import { describeOnEngines } from './on-engines.ts'
+import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
 /** More than the page asks for at once. */
 const volumes = Array.from({ length: 400 }, (_, i) => `Volume ${i},Series,${i}`)
 
-describeOnEngines('the web page when something goes wrong', (database) => {
+describeOnEngine('the web page when something goes wrong', (database) => {
   const directory = temporaryDirectory()
   let settings = {}
   let service: Service
