@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { head } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { head } from '../../support/raw-socket.ts'
+import { useService } from '../../support/use-service.ts'
 
 const MIB = 1024 * 1024
 const SOCKETS = 4

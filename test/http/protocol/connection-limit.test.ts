@@ -5,9 +5,9 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { limitConnections } from '../../src/http/protocol/connection-limit.ts'
-import { serveThrough } from '../../src/http/protocol/malformed-requests.ts'
-import { oneAtATime } from '../../src/http/protocol/pipelining.ts'
+import { limitConnections } from '../../../src/http/protocol/connection-limit.ts'
+import { serveThrough } from '../../../src/http/protocol/malformed-requests.ts'
+import { oneAtATime } from '../../../src/http/protocol/pipelining.ts'
 
 const LIMIT = 3
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { assertFailure, head, RawConnection } from '../../support/raw-socket.ts'
+import { useService } from '../../support/use-service.ts'
 
 const service = useService()
 

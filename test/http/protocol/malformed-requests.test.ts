@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertFailure, RawConnection, refusal } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { assertFailure, RawConnection, refusal } from '../../support/raw-socket.ts'
+import { useService } from '../../support/use-service.ts'
 
 const KIB = 1024
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertFailure, head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
-import { ACCOUNT } from '../support/service.ts'
-import { useService } from '../support/use-service.ts'
+import { assertFailure, head, type RawAnswer, RawConnection } from '../../support/raw-socket.ts'
+import { ACCOUNT } from '../../support/service.ts'
+import { useService } from '../../support/use-service.ts'
 
 const service = useService((started) => started.createBook(), { LOG_LEVEL: 'debug', TRUST_PROXY: 'true' })
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { UnsentAnswers } from '../../src/http/protocol/unsent-answers.ts'
+import { UnsentAnswers } from '../../../src/http/protocol/unsent-answers.ts'
 
 const MIB = 1024 * 1024
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { assertFailure, head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { assertFailure, head, type RawAnswer, RawConnection } from '../../support/raw-socket.ts'
+import { useService } from '../../support/use-service.ts'
 
 const MIB = 1024 * 1024
 

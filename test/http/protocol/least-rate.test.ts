@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { atLeast } from '../../src/http/protocol/least-rate.ts'
+import { atLeast } from '../../../src/http/protocol/least-rate.ts'
 
 const late = new Error('late')
 const RATE = { rate: 1000, patience: 300 }

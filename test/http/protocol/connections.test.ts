@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { Crowd } from '../support/crowd.ts'
-import { head } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { Crowd } from '../../support/crowd.ts'
+import { head } from '../../support/raw-socket.ts'
+import { useService } from '../../support/use-service.ts'
 
 const FILES = 512
 const MANY = 700
