@@ -120,11 +120,16 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
   }
 
   /** All books of a query, from page to page. */
-  async function walk(query: BookQuery, books: number, between = async () => {}): Promise<Book[]> {
+  async function walk(
+    query: BookQuery,
+    books: number,
+    between = async () => {},
+    { text } = PLENTY,
+  ): Promise<Book[]> {
     const found: Book[] = []
     let after: Position | undefined
     for (;;) {
-      const page = await opened.store.page(query, after, { ...PLENTY, books })
+      const page = await opened.store.page(query, after, { books, text })
       const read = booksOf(page.json)
       assert.ok(read.length <= books)
       found.push(...read)
@@ -226,6 +231,15 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
       const alone = await opened.store.page({ filter: {}, order }, undefined, { books: 100, text: 1 })
       assert.equal(booksOf(alone.json).length, 1)
       assert.equal(alone.more, true)
+    }
+  })
+
+  it('goes on after a page whose text is exactly as long as it may be', async () => {
+    const books = await createInOrder(Array.from({ length: 20 }, (_, i) => `title ${String(i).padStart(3)}`))
+    for (const order of [sorted('id'), sorted('title'), sorted('year')]) {
+      // Each book has ten bytes.
+      for (const text of [10, 20, 80, 200])
+        assert.deepEqual(await walk({ filter: {}, order }, 100, undefined, { ...PLENTY, text }), books)
     }
   })
 
