@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openSession, until } from '../faults/engine-servers.ts'
 import { listAll } from '../store/pages.ts'
 import { runCommand } from '../support/command.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
@@ -123,6 +124,26 @@ describe('copy', () => {
       }
       assert.equal(checksums.size, 1)
       assert.deepEqual(await booksIn(sqlite('back.db')), await booksIn(sqlite('source.db')))
+    })
+
+    it('notices a change of a book that was copied already', async () => {
+      const from = sqlite('changing.db')
+      await fill(from)
+      const to = await (await postgres()).createDatabase()
+      await use(to, async () => {})
+      await using session = await openSession(to)
+      await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
+      const copying = copy(from, to)
+      await until('the first books wait to be stored', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity
+          WHERE wait_event_type = 'Lock' AND datname = current_database()`
+        return (await (await postgres()).query(waiting, to)).length > 0
+      })
+      await use(from, (store) => store.update(2, { title: 'changed' }))
+      await session.run('COMMIT')
+      const { code, stderr } = await copying
+      assert.equal(code, 1)
+      assert.match(stderr, /^Cannot copy: the stores differ: --from has 2997 books, --to has 2997\. /)
     })
   })
 })
