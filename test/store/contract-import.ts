@@ -168,6 +168,15 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.deepEqual(await fields(), [BOOK])
   })
 
+  it('refuses to keep ids if another client creates a book meanwhile', async () => {
+    async function* interrupted(): AsyncGenerator<ImportedBook[]> {
+      yield [{ id: 77, ...BOOK, year: 77 }]
+      await opened.store.create(BOOK)
+    }
+    await assert.rejects(opened.store.import(interrupted(), { keepIds: true }), StoreNotEmpty)
+    assert.deepEqual(await fields(), [BOOK])
+  })
+
   it('takes no books at all', async () => {
     for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }]) {
       assert.deepEqual(await opened.store.import(groups([]), options), { added: 0, skipped: 0 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { on } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -15,6 +16,7 @@ import {
   lock,
   numbered,
   store,
+  thread,
   timeout,
   titlesOf,
   useWriter,
@@ -120,6 +122,25 @@ describe('reads of SQLite', { timeout }, () => {
 })
 
 describe('writes to SQLite that have to wait', { timeout }, () => {
+  it('wait while an import takes its last step', async () => {
+    const blocked = lock()
+    const importing = store.import(
+      (async function* () {
+        yield [{ title: 'imported', author: 'A', year: 1 }]
+      })(),
+    )
+    await setImmediate()
+    // The thread of the import has answered what comes before the last step: its options, and the book.
+    for await (const [{ number }] of on(thread, 'message')) if (number === 2) break
+    await setImmediate()
+    const write = create('written')
+    await setImmediate()
+    assert.deepEqual(store.load(), { writes_waiting: 1, writes_committing: 0, queries_waiting: 0 })
+    blocked[Symbol.dispose]()
+    assert.deepEqual(await importing, { added: 1, skipped: 0 })
+    assert.equal((await write).id, 2)
+  })
+
   for (const [what, text, accepted] of [
     ['writes', '', MAX_WAITING],
     ['characters', 'x'.repeat(MIB - 10), MAX_WAITING_TEXT / MIB],
