@@ -183,6 +183,21 @@ describe('work that fails', () => {
     assert.equal(once.count, 1)
   })
 
+  it('is done again only until the deadline of the first attempt', async () => {
+    driver.errors.isRolledBack = () => true
+    let attempts = 0
+    const work = async () => {
+      attempts++
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+      throw new Error('deadlock')
+    }
+    const use = watch(newPool(1).run(work))
+    await pass(DEADLINE - 1)
+    assert.deepEqual([use.state, attempts], ['pending', 3])
+    await pass(1)
+    assert.ok(use.error instanceof StoreUnavailable)
+  })
+
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {
     const cause = new Error('timeout expired')
     driver.errors.isUnavailable = (error) => error === cause
