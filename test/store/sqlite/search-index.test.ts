@@ -9,7 +9,7 @@ import type { NewBook } from '../../../src/catalogue/book.ts'
 import type { BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
@@ -172,6 +172,22 @@ describe('the index of a SQLite file', () => {
     const second = index.step(20)
     assert.ok(second.books > 0 && second.books < books / 2, `${second.books} books`)
     assert.deepEqual(index.step(60_000), { books: books - 1 - second.books, last: Number.POSITIVE_INFINITY })
+  })
+
+  it('leaves later writes durable, also after a step that could not begin', () => {
+    using file = newFile()
+    using database = new DatabaseSync(file.path, { timeout: 50 })
+    makeDurable(database)
+    ensureSchema(database)
+    const index = new SearchIndex(database)
+    const FULL = { synchronous: 2 }
+    const synchronous = () => ({ ...database.prepare('PRAGMA synchronous').get() })
+    index.step(1000)
+    assert.deepEqual(synchronous(), FULL)
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    assert.throws(() => index.step(1000), /locked/)
+    assert.deepEqual(synchronous(), FULL)
   })
 
   it('is used as it is when it is far behind, and the query says so', async () => {
