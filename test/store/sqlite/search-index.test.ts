@@ -367,9 +367,8 @@ describe('the thread that answers queries', () => {
     await store.import(groups(50_000))
     await store.close()
     const reader = new SqliteReader(file.path, 1)
-    const ask = (kind: 'count' | 'statistics') =>
-      reader.ask({ kind, filter: {} }, 'as it is', 60_000, undefined)
-    // The time to start the thread does not count.
+    // The wait for its turn ends at once. Neither the time to start the thread nor the answer is part of it.
+    const ask = (kind: 'count' | 'statistics') => reader.ask({ kind, filter: {} }, 'as it is', 1, undefined)
     assert.deepEqual(await ask('count'), { result: 50_000, isBehind: true })
     await assert.rejects(ask('statistics'), QueryTooLong)
     assert.equal(reader.waiting, 0)
@@ -402,6 +401,17 @@ describe('the thread that answers queries', () => {
     await assert.rejects(ask(500), QueryTooLong)
     assert.deepEqual(await ask(900), { result: 500, isBehind: false })
     await reader.close()
+  })
+
+  it('answers its question when it is closed, and what waits fails', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    const reader = new SqliteReader(file.path, 60_000)
+    const ask = () => reader.ask({ kind: 'count', filter: {} }, 'none', 60_000, undefined)
+    const answers = Promise.allSettled([ask(), ask(), ask()])
+    await reader.close()
+    const statuses = (await answers).map(({ status }) => status)
+    assert.deepEqual(statuses, ['fulfilled', 'rejected', 'rejected'])
   })
 
   it('is asked no more than so many questions at a time', async () => {
