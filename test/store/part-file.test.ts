@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { giveName, partFileOf } from '../../src/store/part-file.ts'
@@ -47,6 +47,14 @@ describe('a file that takes its name when it is complete', () => {
     writeFileSync(file.path, 'other')
     assert.throws(() => giveName(file.part, file.path), { code: 'EEXIST' })
     assert.equal(readFileSync(file.path, 'utf8'), 'other')
+  })
+
+  it('is flushed to the disk before, and its name afterwards', { skip }, () => {
+    for (const flush of [1, 2]) {
+      using file = complete()
+      assert.equal(giveNameWhile([`fsync:error=EIO:when=${flush}`], file.part, file.path), 'EIO')
+      assert.equal(existsSync(file.path), flush === 2)
+    }
   })
 
   describe('where files cannot have two names', { skip }, () => {
