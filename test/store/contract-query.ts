@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/catalogue/query.ts'
 import { searchedWords } from '../../src/catalogue/search-words.ts'
-import { booksOf } from './pages.ts'
+import { booksOf, listAll } from './pages.ts'
 import { answerOf, statisticsOf } from './query-model.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
@@ -232,6 +232,15 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
       assert.equal(booksOf(alone.json).length, 1)
       assert.equal(alone.more, true)
     }
+  })
+
+  it('counts only the 200 decades and 20 authors with the most books', async () => {
+    async function* books() {
+      const some = Array.from({ length: 210 }, (_, i) => ({ title: 'T', author: `${i % 30}`, year: 10 * i }))
+      yield [...some, ...some.slice(-100)]
+    }
+    await opened.store.import(books())
+    assert.deepEqual(await opened.store.statistics({}), statisticsOf(await listAll(opened.store)))
   })
 
   it('goes on after a page whose text is exactly as long as it may be', async () => {
