@@ -65,6 +65,20 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
+  it('is not expected of those that are idle when work is given up', async () => {
+    const pool = newPool(2)
+    const [kept] = await Promise.all([pool.run(self), pool.run(self)])
+    await pass(1)
+    const givingUp = new AbortController()
+    const use = watch(pool.run(forever, { signal: givingUp.signal }))
+    await settle()
+    givingUp.abort()
+    await settle()
+    assert.equal(use.state, 'rejected')
+    assert.equal(await pool.run(self), kept)
+    assert.equal(driver.open, 1)
+  })
+
   it('while it is idle: it is not used again', async () => {
     const pool = newPool(1)
     const lost = await pool.run(self)
