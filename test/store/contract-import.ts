@@ -125,12 +125,13 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.ok(performance.now() - begin < 20_000)
   })
 
-  for (const [skipExisting, more] of [
-    [false, [BOOK]],
-    [true, [BOOK]],
-    [false, []],
+  for (const [options, more] of [
+    [{}, [BOOK]],
+    [{ skipExisting: true }, [BOOK]],
+    [{}, []],
+    [{ skipExisting: true, dryRun: true }, []],
   ] as const) {
-    const name = `ends when nobody waits for it any more, and goes on afterwards; skipping: ${skipExisting}`
+    const name = `ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`
     it(`${name}, ${more.length} more books`, { timeout: 10_000 }, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
@@ -144,7 +145,7 @@ export function importContract(open: () => Promise<TestStore>): void {
           closed.resolve()
         }
       }
-      const importing = opened.store.import(left(), { skipExisting, signal: gone.signal })
+      const importing = opened.store.import(left(), { ...options, signal: gone.signal })
       await assert.rejects(importing, reason)
       await closed.promise
       assert.deepEqual(await fields(), [])

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { DEADLINE } from '../../../src/store/timeout.ts'
 import {
   asAdministrator,
   connections,
@@ -126,6 +128,20 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.deepEqual(await found, ['Changed'])
       assert.deepEqual(await titles(store, 'first'), [])
       assert.equal(await count(store, { words: ['a'] }), 6)
+    })
+
+    it('the first two pages of a list share one deadline', async (t) => {
+      const { open } = await prepare(t, () => [])
+      const store = await open()
+      for (let i = 0; i < 2; i++)
+        await store.create({ title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 })
+      t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
+      const pages = store.list()[Symbol.asyncIterator]()
+      await pages.next()
+      t.mock.timers.tick(DEADLINE - 1000)
+      const second = pages.next()
+      t.mock.timers.tick(1000)
+      await assert.rejects(second, StoreUnavailable)
     })
 
     it('texts with as many and as long words as there may be are indexed', async (t) => {
