@@ -13,8 +13,8 @@ export async function writeNewFile(path: string, parts: AsyncIterable<string>): 
   if (path === '-') return await writeAll(process.stdout, parts)
   if (existsSync(path)) throw new OperatorError(`${path} exists already; name another file`)
   const part = partFileOf(path)
+  const stream = createWriteStream(part, { flags: 'wx' })
   try {
-    const stream = createWriteStream(part, { flags: 'wx' })
     await writeAll(stream, parts)
     stream.end()
     await finished(stream)
@@ -22,6 +22,9 @@ export async function writeNewFile(path: string, parts: AsyncIterable<string>): 
   } catch (error) {
     throw asOperatorError(path, error)
   } finally {
+    stream.destroy()
+    // Otherwise the stream might create the file after it was removed.
+    await finished(stream).catch(() => {})
     rmSync(part, { force: true })
   }
 }

@@ -69,6 +69,12 @@ describe('the words of a text', () => {
     )
   })
 
+  it('are at most 4,000', () => {
+    // Each pair becomes three letters, and a word begins at each of them.
+    const pairs = Array.from({ length: 1990 }, (_, i) => `${String.fromCodePoint(0x4e00 + i)}㍻`)
+    assert.equal(wordsOf(`${pairs.join('')}-a-b`).length, 4000)
+  })
+
   it('are those of the plainest algorithm, whatever the text', () => {
     const nasty = fc.constantFrom(...NASTY)
     const some = fc.array(nasty, { maxLength: 100 })

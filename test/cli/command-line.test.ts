@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { runCommand } from '../support/command.ts'
+import { parseDbUrl } from '../../src/store/db-url.ts'
+import { openStore } from '../../src/store/open.ts'
+import { MAIN, runCommand } from '../support/command.ts'
 import { SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -97,6 +101,20 @@ describe('commands beside the running service', () => {
     assert.equal(stdout.split('\n')[0], '{"id":1,"title":"=1+1","author":"a,b","year":-2}')
     assert.equal((await run('export', 'x')).code, 2)
     assert.equal((await run('export', '-', '--format', 'xml')).code, 2)
+  })
+
+  it('export ends when it is interrupted while nobody reads what it writes', async () => {
+    const DB_URL = `sqlite:${join(service.directory, 'long.db')}`
+    const store = await openStore(parseDbUrl(DB_URL))
+    for (let i = 0; i < 30; i++) await store.create({ title: 'x'.repeat(100_000), author: 'A', year: 1 })
+    await store.close()
+    const env = { PATH: process.env.PATH, DB_URL }
+    const exporting = spawn(process.execPath, [MAIN, 'export', '-'], { cwd: service.directory, env })
+    const ended = Promise.all([once(exporting, 'exit'), text(exporting.stderr)])
+    await once(exporting.stdout, 'readable')
+    exporting.kill('SIGINT')
+    exporting.stdout.resume()
+    assert.deepEqual(await ended, [[1, null], 'Cannot export: interrupted; nothing is left behind\n'])
   })
 
   it('export says in one line what is wrong with the file', async () => {

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openSession, until } from '../faults/engine-servers.ts'
 import { listAll } from '../store/pages.ts'
-import { runCommand } from '../support/command.ts'
+import { MAIN, runCommand } from '../support/command.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
@@ -123,6 +127,42 @@ describe('copy', () => {
       }
       assert.equal(checksums.size, 1)
       assert.deepEqual(await booksIn(sqlite('back.db')), await booksIn(sqlite('source.db')))
+    })
+
+    /** Copies books, and does something when the first of them have been read. @returns how the copy ended. */
+    async function copyAndMeanwhile(from: string, to: string, act: (copying: ChildProcess) => unknown) {
+      await fill(from)
+      await use(to, async () => {})
+      await using session = await openSession(to)
+      await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
+      const copying = spawn(process.execPath, [MAIN, 'copy', '--from', from, '--to', to])
+      const ended = Promise.all([once(copying, 'exit'), text(copying.stderr)])
+      await until('the first books wait to be stored', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity
+          WHERE wait_event_type = 'Lock' AND datname = current_database()`
+        return (await (await postgres()).query(waiting, to)).length > 0
+      })
+      await act(copying)
+      await session.run('COMMIT')
+      const [[code], stderr] = await ended
+      assert.equal(code, 1)
+      return stderr
+    }
+
+    it('notices a change of a book that was copied already', async () => {
+      const from = sqlite('changing.db')
+      const to = await (await postgres()).createDatabase()
+      const stderr = await copyAndMeanwhile(from, to, () =>
+        use(from, (store) => store.update(2, { title: 'changed' })),
+      )
+      assert.match(stderr, /^Cannot copy: the stores differ: --from has 2997 books, --to has 2997\. /)
+    })
+
+    it('copies nothing when it is interrupted', async () => {
+      const to = await (await postgres()).createDatabase()
+      const stderr = await copyAndMeanwhile(sqlite('interrupted.db'), to, (copying) => copying.kill('SIGINT'))
+      assert.equal(stderr, 'Cannot copy: interrupted; the books were not copied\n')
+      assert.deepEqual(await booksIn(to), [])
     })
   })
 })

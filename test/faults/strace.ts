@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,6 +10,26 @@ export const straceMissing =
 
 /** How long strace may take to attach and to detach, in milliseconds. */
 const PATIENCE = 5000
+
+/**
+ * Calls a function in a process in which system calls fail.
+ * @param faults as for `makeFail`.
+ * @param source the path of the module that exports it.
+ * @returns the code of the error that it throws, or nothing.
+ */
+export function callWhile(
+  faults: readonly string[],
+  source: string,
+  name: string,
+  ...args: string[]
+): string {
+  const script = `
+    import { ${name} } from ${JSON.stringify(source)}
+    try { ${name}(...process.argv.slice(1)) } catch ({ code }) { process.stdout.write(code) }`
+  const inject = faults.flatMap((fault) => ['-e', `inject=${fault}`])
+  const node = [process.execPath, '--input-type=module', '--eval', script, ...args]
+  return execFileSync('strace', ['-f', '-o', '/dev/null', ...inject, ...node], { encoding: 'utf8' })
+}
 
 /** System calls of a process that fail until `end` is called, or it is disposed of. */
 export interface Failing extends AsyncDisposable {

@@ -321,6 +321,14 @@ for (const target of targets()) {
       }
     })
 
+    it('q may have 32 words', async () => {
+      const words = Array.from({ length: 31 }, (_, i) => `w${i}`).join(' ')
+      const author = newAuthor()
+      await create(author, [words, words.slice(0, -1)])
+      const query = `q=${encodeURIComponent(`${author.split(' ')[1]} ${words}`)}`
+      assert.deepEqual(await titles(query), [words])
+    })
+
     it('q puts whole words first; sort has its own order', async () => {
       const author = newAuthor()
       const tag = author.split(' ')[1]

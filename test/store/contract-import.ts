@@ -125,21 +125,43 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.ok(performance.now() - begin < 20_000)
   })
 
-  for (const skipExisting of [false, true]) {
-    it(`ends when nobody waits for it any more, and goes on afterwards; skipping: ${skipExisting}`, async () => {
+  for (const [options, more] of [
+    [{}, [BOOK]],
+    [{ skipExisting: true }, [BOOK]],
+    [{}, []],
+    [{ skipExisting: true, dryRun: true }, []],
+  ] as const) {
+    const name = `ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`
+    it(`${name}, ${more.length} more books`, { timeout: 10_000 }, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
+      const closed = Promise.withResolvers<void>()
       async function* left(): AsyncGenerator<NewBook[]> {
-        yield [BOOK]
-        gone.abort(reason)
-        yield [BOOK]
+        try {
+          yield [BOOK]
+          gone.abort(reason)
+          for (const book of more) yield [book]
+        } finally {
+          closed.resolve()
+        }
       }
-      const importing = opened.store.import(left(), { skipExisting, signal: gone.signal })
+      const importing = opened.store.import(left(), { ...options, signal: gone.signal })
       await assert.rejects(importing, reason)
+      await closed.promise
       assert.deepEqual(await fields(), [])
       assert.deepEqual(await opened.store.import(groups([BOOK])), { added: 1, skipped: 0 })
     })
   }
+
+  it('may take much longer than any other operation', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
+    async function* slow(): AsyncGenerator<NewBook[]> {
+      yield [BOOK]
+      t.mock.timers.tick(3_600_000)
+      yield [BOOK]
+    }
+    assert.deepEqual(await opened.store.import(slow()), { added: 2, skipped: 0 })
+  })
 
   it('stores nothing in a dry run', async () => {
     const counts = await opened.store.import(groups([BOOK, BOOK]), { dryRun: true })
@@ -161,10 +183,26 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.ok((await opened.store.create(BOOK)).id > next.id)
   })
 
+  it('gives no id again after an import that keeps lower ids', async () => {
+    const books = [await opened.store.create(BOOK), await opened.store.create(BOOK)]
+    for (const { id } of books) await opened.store.delete(id)
+    await opened.store.import(groups(books.slice(0, 1)), { keepIds: true })
+    assert.ok((await opened.store.create(BOOK)).id > Number(books[1]?.id))
+  })
+
   it('refuses to keep ids where there are books', async () => {
     await opened.store.create(BOOK)
     const books = [{ id: 77, ...BOOK }]
     await assert.rejects(opened.store.import(groups(books), { keepIds: true }), StoreNotEmpty)
+    assert.deepEqual(await fields(), [BOOK])
+  })
+
+  it('refuses to keep ids if another client creates a book meanwhile', async () => {
+    async function* interrupted(): AsyncGenerator<ImportedBook[]> {
+      yield [{ id: 77, ...BOOK, year: 77 }]
+      await opened.store.create(BOOK)
+    }
+    await assert.rejects(opened.store.import(interrupted(), { keepIds: true }), StoreNotEmpty)
     assert.deepEqual(await fields(), [BOOK])
   })
 

@@ -138,6 +138,17 @@ export function listContract(open: () => Promise<TestStore>): void {
     )
   })
 
+  it('can be read however long the reader takes for a page', async (t) => {
+    const books = await fill(4, 'x'.repeat(PAGE_BOUND))
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    const read: Book[] = []
+    for await (const page of opened.store.list()) {
+      // An answer begins with two pages.
+      if (read.push(...booksOf(page)) === 2) t.mock.timers.tick(10_000)
+    }
+    assert.deepEqual(ids(read), ids(books))
+  })
+
   it('can be read several times at once', async () => {
     const books = await fill(20, 'x'.repeat(PAGE_BOUND))
     for (const read of await Promise.all([

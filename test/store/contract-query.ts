@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/catalogue/query.ts'
 import { searchedWords } from '../../src/catalogue/search-words.ts'
-import { booksOf } from './pages.ts'
+import { booksOf, listAll } from './pages.ts'
 import { answerOf, statisticsOf } from './query-model.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
@@ -120,11 +120,16 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
   }
 
   /** All books of a query, from page to page. */
-  async function walk(query: BookQuery, books: number, between = async () => {}): Promise<Book[]> {
+  async function walk(
+    query: BookQuery,
+    books: number,
+    between = async () => {},
+    { text } = PLENTY,
+  ): Promise<Book[]> {
     const found: Book[] = []
     let after: Position | undefined
     for (;;) {
-      const page = await opened.store.page(query, after, { ...PLENTY, books })
+      const page = await opened.store.page(query, after, { books, text })
       const read = booksOf(page.json)
       assert.ok(read.length <= books)
       found.push(...read)
@@ -139,9 +144,9 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
     { name, descending },
     { name: 'id', descending: false },
   ]
-  const titles = async (searched: string) => {
+  const titles = async (searched: string, books = 100) => {
     const filter = { words: searchedWords(searched) }
-    return (await walk({ filter, order: 'relevance' }, 100)).map(({ title }) => title)
+    return (await walk({ filter, order: 'relevance' }, books)).map(({ title }) => title)
   }
 
   it('finds the same books in the same order as a plain search of all, from page to page', async () => {
@@ -189,7 +194,8 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
 
     it('puts books with whole words before those where they are beginnings, both in the order of ids', async () => {
       await createInOrder(['Catalogue', 'A cat', 'Cathedral', 'The cat again'])
-      assert.deepEqual(await titles('cat'), ['A cat', 'The cat again', 'Catalogue', 'Cathedral'])
+      for (const books of [1, 2, 100])
+        assert.deepEqual(await titles('cat', books), ['A cat', 'The cat again', 'Catalogue', 'Cathedral'])
     })
   }
 
@@ -226,6 +232,24 @@ export function queryContract(open: () => Promise<TestStore>, { searches = true 
       const alone = await opened.store.page({ filter: {}, order }, undefined, { books: 100, text: 1 })
       assert.equal(booksOf(alone.json).length, 1)
       assert.equal(alone.more, true)
+    }
+  })
+
+  it('counts only the 200 decades and 20 authors with the most books', async () => {
+    async function* books() {
+      const some = Array.from({ length: 210 }, (_, i) => ({ title: 'T', author: `${i % 30}`, year: 10 * i }))
+      yield [...some, ...some.slice(-100)]
+    }
+    await opened.store.import(books())
+    assert.deepEqual(await opened.store.statistics({}), statisticsOf(await listAll(opened.store)))
+  })
+
+  it('goes on after a page whose text is exactly as long as it may be', async () => {
+    const books = await createInOrder(Array.from({ length: 20 }, (_, i) => `title ${String(i).padStart(3)}`))
+    for (const order of [sorted('id'), sorted('title'), sorted('year')]) {
+      // Each book has ten bytes.
+      for (const text of [10, 20, 80, 200])
+        assert.deepEqual(await walk({ filter: {}, order }, 100, undefined, { ...PLENTY, text }), books)
     }
   })
 

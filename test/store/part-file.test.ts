@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { giveName, partFileOf } from '../../src/store/part-file.ts'
-import { straceMissing } from '../faults/strace.ts'
+import { callWhile, straceMissing } from '../faults/strace.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
 const SOURCE = resolve(import.meta.dirname, '../../src/store/part-file.ts')
 const skip = process.env.FAULTS !== 'required' && straceMissing
 
-/** Gives a part its name as `giveName` does, in a process in which system calls fail. @returns what it says. */
-function giveNameWhile(faults: readonly string[], part: string, path: string): string {
-  const script = `
-    import { giveName } from ${JSON.stringify(SOURCE)}
-    const [part, path] = process.argv.slice(1)
-    try { giveName(part, path) } catch ({ code }) { process.stdout.write(code) }`
-  const inject = faults.flatMap((fault) => ['-e', `inject=${fault}`])
-  const node = [process.execPath, '--input-type=module', '--eval', script, part, path]
-  return execFileSync('strace', ['-f', '-o', '/dev/null', ...inject, ...node], { encoding: 'utf8' })
-}
+const giveNameWhile = (faults: readonly string[], part: string, path: string) =>
+  callWhile(faults, SOURCE, 'giveName', part, path)
 
 describe('a file that takes its name when it is complete', () => {
   /** A directory with a complete part. */
@@ -47,6 +38,14 @@ describe('a file that takes its name when it is complete', () => {
     writeFileSync(file.path, 'other')
     assert.throws(() => giveName(file.part, file.path), { code: 'EEXIST' })
     assert.equal(readFileSync(file.path, 'utf8'), 'other')
+  })
+
+  it('is flushed to the disk before, and its name afterwards', { skip }, () => {
+    for (const flush of [1, 2]) {
+      using file = complete()
+      assert.equal(giveNameWhile([`fsync:error=EIO:when=${flush}`], file.part, file.path), 'EIO')
+      assert.equal(existsSync(file.path), flush === 2)
+    }
   })
 
   describe('where files cannot have two names', { skip }, () => {

@@ -67,9 +67,9 @@ export class SearchIndex {
    */
   step(time: number): { books: number; last: number } {
     const end = performance.now() + time
-    // It need not wait for the disk. A power cut that undoes a step also restores its notes.
-    this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
     try {
+      // It need not wait for the disk. A power cut that undoes a step also restores its notes.
+      this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
       if (this.#areMost()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)
       let [books, last, isInTime] = [0, 0, true]
       for (const row of this.#noted.iterate()) {

@@ -65,6 +65,20 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
+  it('is not expected of those that are idle when work is given up', async () => {
+    const pool = newPool(2)
+    const [kept] = await Promise.all([pool.run(self), pool.run(self)])
+    await pass(1)
+    const givingUp = new AbortController()
+    const use = watch(pool.run(forever, { signal: givingUp.signal }))
+    await settle()
+    givingUp.abort()
+    await settle()
+    assert.equal(use.state, 'rejected')
+    assert.equal(await pool.run(self), kept)
+    assert.equal(driver.open, 1)
+  })
+
   it('while it is idle: it is not used again', async () => {
     const pool = newPool(1)
     const lost = await pool.run(self)
@@ -181,6 +195,21 @@ describe('work that fails', () => {
     const once = failing(1, conflict)
     await assert.rejects(pool.run(once.work, { attempts: 1 }), StoreUnavailable)
     assert.equal(once.count, 1)
+  })
+
+  it('is done again only until the deadline of the first attempt', async () => {
+    driver.errors.isRolledBack = () => true
+    let attempts = 0
+    const work = async () => {
+      attempts++
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+      throw new Error('deadlock')
+    }
+    const use = watch(newPool(1).run(work))
+    await pass(DEADLINE - 1)
+    assert.deepEqual([use.state, attempts], ['pending', 3])
+    await pass(1)
+    assert.ok(use.error instanceof StoreUnavailable)
   })
 
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {

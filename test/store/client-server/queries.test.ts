@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { DEADLINE } from '../../../src/store/timeout.ts'
 import {
   asAdministrator,
   connections,
@@ -106,6 +108,42 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await changing
     })
 
+    it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
+      const { open, url, run } = await prepare(t, () => [])
+      await (await open()).close()
+      // So many words that the books are indexed in several steps.
+      const title = Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+      const others = [2, 3, 4, 5, 6].map((year) => `('${title}', 'A', ${year})`)
+      await run(`INSERT INTO books (title, author, year) VALUES ('First', 'A', 1), ${others}`)
+      const on = await databases()
+      await using session = await openSession(url)
+      await session.run('BEGIN')
+      await session.run("UPDATE books SET title = 'Changed' WHERE id = 1")
+      const store = await open()
+      const found = titles(store, 'changed')
+      await until('the index waits for the lock', async () => {
+        return (await on.query(STORING_WORDS[engine], url)).length > 0
+      })
+      await session.run('COMMIT')
+      assert.deepEqual(await found, ['Changed'])
+      assert.deepEqual(await titles(store, 'first'), [])
+      assert.equal(await count(store, { words: ['a'] }), 6)
+    })
+
+    it('the first two pages of a list share one deadline', async (t) => {
+      const { open } = await prepare(t, () => [])
+      const store = await open()
+      for (let i = 0; i < 2; i++)
+        await store.create({ title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 })
+      t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
+      const pages = store.list()[Symbol.asyncIterator]()
+      await pages.next()
+      t.mock.timers.tick(DEADLINE - 1000)
+      const second = pages.next()
+      t.mock.timers.tick(1000)
+      await assert.rejects(second, StoreUnavailable)
+    })
+
     it('texts with as many and as long words as there may be are indexed', async (t) => {
       const { open, run } = await prepare(t, () => [])
       const store = await open()
@@ -176,6 +214,14 @@ const WAITING = {
   postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
   mysql: `SELECT 1 FROM information_schema.processlist
     WHERE state LIKE 'Waiting for table%' AND db = DATABASE()`,
+}
+
+/** Finds the statement that waits for a lock of a book to store its words. */
+const STORING_WORDS = {
+  postgres: WAITING.postgres,
+  // The server does not tell apart waiting for a row from reading it.
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE info LIKE '%ORDER BY id FOR UPDATE' AND db = DATABASE()`,
 }
 
 const INDEXES = ['books_by_author', 'books_by_title', 'books_by_year', 'books_words_due']

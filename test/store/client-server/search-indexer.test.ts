@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { ServerQueries } from '../../../src/store/client-server/queries.ts'
 import {
   type BookWords,
   type SearchIndex,
   SearchIndexer,
   type StaleBook,
 } from '../../../src/store/client-server/search-indexer.ts'
+import { DEADLINE } from '../../../src/store/timeout.ts'
 
 /** An index in memory of books that are all stale, and which stores a step when it is told. */
 class FakeIndex implements SearchIndex {
@@ -72,6 +75,37 @@ describe('the index of words on a server', () => {
     assert.ok(performance.now() - start < 2000, 'each waited again')
     index.release()
     assert.equal(await indexer.bringUpToDate(60_000), true)
+    await indexer.close()
+  })
+
+  it('follows after 500 writes, if there is no pause before', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const index = new FakeIndex(1, 'Dune')
+    const indexer = new SearchIndexer(index, () => {})
+    for (let i = 1; i < 500; i++) indexer.noteWrite()
+    await setImmediate()
+    assert.equal(index.steps.length, 0)
+    indexer.noteWrite()
+    await setImmediate()
+    assert.equal(index.steps.length, 1)
+    await indexer.close()
+  })
+
+  it('is waited for only in a part of the time of a query, which then says that it is incomplete', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const index = new FakeIndex(1, 'Dune', true)
+    const indexer = new SearchIndexer(index, () => {})
+    const seen: unknown[] = []
+    const queries = new ServerQueries({
+      indexer,
+      dialect: () => assert.fail(),
+      run: async (_work, { time }) => seen.push(time) as never,
+    })
+    const count = queries.count({ words: ['dune'] }, { onIncomplete: () => seen.push('incomplete') })
+    t.mock.timers.tick(DEADLINE / 2)
+    await count
+    assert.deepEqual(seen, ['incomplete', DEADLINE / 2])
+    index.release()
     await indexer.close()
   })
 

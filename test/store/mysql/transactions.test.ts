@@ -131,3 +131,24 @@ describe('an update on MySQL after which the book lacks the change', { skip: eng
     assert.deepEqual({ ...(await store.find(id)) }, { id, ...BOOK })
   })
 })
+
+describe('an import on MySQL that the server rolls back', { skip: engineMissing('mysql') }, () => {
+  const databases = useDatabases('mysql')
+
+  it('is not done again, because its books can be read only once', async () => {
+    const on = await databases()
+    const url = await on.createDatabase()
+    const store = await openStore(parseDbUrl(url))
+    await on.query(
+      `CREATE TRIGGER deadlock BEFORE INSERT ON books FOR EACH ROW
+      SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213`,
+      url,
+    )
+    async function* books() {
+      yield [BOOK]
+    }
+    await assert.rejects(store.import(books()), StoreUnavailable)
+    await store.close()
+    await on.dropDatabase(url)
+  })
+})

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -57,6 +57,14 @@ describe('opening an SQLite file', () => {
     other.exec('ROLLBACK')
     assert.equal((await store.create(BOOK)).id, 2)
     await store.close()
+  })
+
+  it('refuses a file of an earlier version while another process keeps it from being updated', async () => {
+    using file = newFile()
+    copyFileSync(join(import.meta.dirname, '../earlier-schemas/sqlite-1.db'), file.path)
+    using other = new DatabaseSync(file.path)
+    other.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE')
+    await assert.rejects(openFile(file.path), (error) => isOneLine(error, StoreNotOpened))
   })
 
   for (const journal of ['wal', 'delete']) {

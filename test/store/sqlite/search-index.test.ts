@@ -9,7 +9,7 @@ import type { NewBook } from '../../../src/catalogue/book.ts'
 import type { BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
@@ -174,6 +174,22 @@ describe('the index of a SQLite file', () => {
     assert.deepEqual(index.step(60_000), { books: books - 1 - second.books, last: Number.POSITIVE_INFINITY })
   })
 
+  it('leaves later writes durable, also after a step that could not begin', () => {
+    using file = newFile()
+    using database = new DatabaseSync(file.path, { timeout: 50 })
+    makeDurable(database)
+    ensureSchema(database)
+    const index = new SearchIndex(database)
+    const FULL = { synchronous: 2 }
+    const synchronous = () => ({ ...database.prepare('PRAGMA synchronous').get() })
+    index.step(1000)
+    assert.deepEqual(synchronous(), FULL)
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    assert.throws(() => index.step(1000), /locked/)
+    assert.deepEqual(synchronous(), FULL)
+  })
+
   it('is used as it is when it is far behind, and the query says so', async () => {
     using file = newFile()
     const store = await openFile(file.path)
@@ -296,6 +312,8 @@ describe('the index of a SQLite file', () => {
       (i) => 100 <= i % 1000 && i % 1000 <= 800,
     )
     assert.deepEqual(found, expected.map(titleOf).sort())
+    // The first attempt may not read so many rows.
+    assert.equal(await store.count(query.filter), expected.length)
     await store.close()
   })
 
@@ -351,9 +369,8 @@ describe('the thread that answers queries', () => {
     await store.import(groups(50_000))
     await store.close()
     const reader = new SqliteReader(file.path, 1)
-    const ask = (kind: 'count' | 'statistics') =>
-      reader.ask({ kind, filter: {} }, 'as it is', 60_000, undefined)
-    // The time to start the thread does not count.
+    // The wait for its turn ends at once. Neither the time to start the thread nor the answer is part of it.
+    const ask = (kind: 'count' | 'statistics') => reader.ask({ kind, filter: {} }, 'as it is', 1, undefined)
     assert.deepEqual(await ask('count'), { result: 50_000, isBehind: true })
     await assert.rejects(ask('statistics'), QueryTooLong)
     assert.equal(reader.waiting, 0)
@@ -386,6 +403,17 @@ describe('the thread that answers queries', () => {
     await assert.rejects(ask(500), QueryTooLong)
     assert.deepEqual(await ask(900), { result: 500, isBehind: false })
     await reader.close()
+  })
+
+  it('answers its question when it is closed, and what waits fails', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    const reader = new SqliteReader(file.path, 60_000)
+    const ask = () => reader.ask({ kind: 'count', filter: {} }, 'none', 60_000, undefined)
+    const answers = Promise.allSettled([ask(), ask(), ask()])
+    await reader.close()
+    const statuses = (await answers).map(({ status }) => status)
+    assert.deepEqual(statuses, ['fulfilled', 'rejected', 'rejected'])
   })
 
   it('is asked no more than so many questions at a time', async () => {

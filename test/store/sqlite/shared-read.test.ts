@@ -50,6 +50,16 @@ describe('a snapshot of a database', () => {
     assert.equal(reading?.isTransaction, false)
   })
 
+  it('may have been ended by an error', async () => {
+    const snapshot = begin()
+    read()
+    reading?.exec('ROLLBACK')
+    snapshot.end()
+    snapshot.begin()
+    assert.equal(reading?.isTransaction, true)
+    snapshot.end()
+  })
+
   it('may outlive its connection', async () => {
     begin()
     read()

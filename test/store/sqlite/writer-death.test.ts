@@ -144,6 +144,19 @@ describe('closing the SQLite store', { timeout }, () => {
     )
   })
 
+  it('waits for an import', async () => {
+    const gate = Promise.withResolvers<void>()
+    async function* books() {
+      await gate.promise
+      yield [{ title: 'imported', author: 'A', year: 1 }]
+    }
+    const importing = store.import(books())
+    const closed = booksAfterClose()
+    gate.resolve()
+    assert.deepEqual(titlesOf(await closed), ['imported'])
+    await importing
+  })
+
   it('works when the thread has died', async () => {
     await create('kept')
     await thread.terminate()

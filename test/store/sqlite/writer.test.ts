@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { on } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
-import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { type Imported, type ImportOptions, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { SqliteWriter } from '../../../src/store/sqlite/writer.ts'
 import { listAll } from '../pages.ts'
 import {
   commits,
@@ -15,6 +17,7 @@ import {
   lock,
   numbered,
   store,
+  thread,
   timeout,
   titlesOf,
   useWriter,
@@ -120,6 +123,56 @@ describe('reads of SQLite', { timeout }, () => {
 })
 
 describe('writes to SQLite that have to wait', { timeout }, () => {
+  /** Begins to import a book. @returns when the last step is due. */
+  async function beginImport(options: ImportOptions = {}): Promise<{ importing: Promise<Imported> }> {
+    async function* books() {
+      yield [{ title: 'imported', author: 'A', year: 1 }]
+    }
+    const importing = store.import(books(), options)
+    await setImmediate()
+    // The thread of the import answers its options first, and then the book.
+    for await (const [{ number }] of on(thread, 'message')) if (number === 2) break
+    await setImmediate()
+    return { importing }
+  }
+
+  it('wait while an import takes its last step', async () => {
+    const blocked = lock()
+    const { importing } = await beginImport()
+    const write = create('written')
+    await setImmediate()
+    assert.deepEqual(store.load(), { writes_waiting: 1, writes_committing: 0, queries_waiting: 0 })
+    blocked[Symbol.dispose]()
+    assert.deepEqual(await importing, { added: 1, skipped: 0 })
+    assert.equal((await write).id, 2)
+  })
+
+  it('are awaited by the last step of an import, which may be given up meanwhile', async () => {
+    const blocked = lock()
+    const write = create('written')
+    await handedOver()
+    const [giveUp, reason] = [new AbortController(), new Error('gone')]
+    const { importing } = await beginImport({ signal: giveUp.signal })
+    giveUp.abort(reason)
+    blocked[Symbol.dispose]()
+    await assert.rejects(importing, reason)
+    await write
+    assert.deepEqual(titlesOf(await listAll(store)), ['written'])
+  })
+
+  it('wait for the last steps of all imports', async () => {
+    const writer = new SqliteWriter(file.path)
+    const releases = [await writer.hold(), await writer.hold()]
+    const write = writer.write({ kind: 'create', values: ['T', 'A', 1] })
+    for (const release of releases) {
+      await setImmediate()
+      assert.deepEqual(writer.load(), { writes_waiting: 1, writes_committing: 0 })
+      release()
+    }
+    await write
+    await writer.close()
+  })
+
   for (const [what, text, accepted] of [
     ['writes', '', MAX_WAITING],
     ['characters', 'x'.repeat(MIB - 10), MAX_WAITING_TEXT / MIB],

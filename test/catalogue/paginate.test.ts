@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { allPages, STREAM_PAGE } from '../../src/catalogue/paginate.ts'
+import { BY_ID } from '../../src/catalogue/query.ts'
+import { booksOf } from '../store/pages.ts'
+import { newFile, openFile } from '../store/sqlite/file.ts'
+
+describe('all pages of a query', () => {
+  it('end without an empty page if the other books are deleted after a page', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    const book = { title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 }
+    for (let i = 0; i < 3; i++) await store.create(book)
+    const pages: string[] = []
+    for await (const page of allPages(store, { filter: {}, order: BY_ID }, undefined)) {
+      pages.push(page)
+      for (const id of [2, 3]) await store.delete(id)
+    }
+    assert.deepEqual(pages.map(booksOf), [[{ id: 1, ...book }]])
+    await store.close()
+  })
+})
