@@ -82,11 +82,16 @@ for (const format of FORMATS) {
       })
     }
 
-    it('have to be in UTF-8', async () => {
-      const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
-      assert.deepEqual(books, [])
-      assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
-    })
+    for (const [what, end] of Object.entries({ 'no UTF-8': [0xff], 'half a character': [0xc3] })) {
+      it(`are refused if the file ends with ${what}`, async () => {
+        for (const start of ['', await write([], format)]) {
+          const file = Buffer.concat([Buffer.from(start), Buffer.from(end)])
+          const { books, error } = await readFile(file, format)
+          assert.deepEqual(books, [])
+          assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
+        }
+      })
+    }
   })
 }
 
