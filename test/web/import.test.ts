@@ -120,6 +120,19 @@ describeOnEngines('an import by the web page', (database) => {
     assert.equal(await stored('Copies'), 4)
   })
 
+  it('passes over the books of an attempt whose answer was lost, even if it was told to add copies', async () => {
+    const box = page.getByLabel('Pass over books that are there already')
+    await choose(file('Unsure', 2))
+    await box.uncheck()
+    relay.cut('POST /books/import?dry_run=false', 'answering')
+    await importButton().click()
+    await page.getByText('Either all books of the file were stored or none').waitFor()
+    assert.ok(await box.isChecked())
+    relay.restore()
+    await checkAgain()
+    assert.equal(await figure('To be added'), '0')
+  })
+
   it('says that nothing was stored when the connection is cut during the check', async () => {
     relay.cut('POST /books/import?dry_run=true', 'sending')
     await page.getByRole('button', { name: 'Import…' }).click()

@@ -13,6 +13,7 @@ import {
   titles,
   waitForTitles,
 } from './page.ts'
+import { Relay } from './relay.ts'
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
@@ -234,12 +235,19 @@ describeOnEngines('the web page in a browser', (database) => {
 
   it('sends a deletion when the page is closed before', async () => {
     const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
-    const other = await openPage(browser, `${service.url}/?q=shortlived`)
+    await using relay = await Relay.open(service.url)
+    const other = await openPage(browser, `${relay.url}/?q=shortlived`)
     await logInOn(other)
     await other.getByRole('button', { name: 'Shortlived' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
     await other.getByText('No book is like that').waitFor()
+    const deletion = relay.hold('DELETE ')
+    const closed = other.waitForEvent('close')
     await other.close({ runBeforeUnload: true })
+    await Promise.all([closed, deletion.arrived])
+    // By then a request that ends with its page has been given up.
+    await page.waitForTimeout(1000)
+    deletion.release()
     const headers = { authorization: service.token }
     for (const deadline = Date.now() + 4000; Date.now() < deadline; await page.waitForTimeout(50))
       if ((await fetch(`${service.url}/book/${id}`, { headers })).status === 404) return
