@@ -23,7 +23,7 @@ describeOnEngines('an import by the web page', (database) => {
   })
   after(() => browser?.close())
   beforeEach(async () => {
-    relay = await Relay.open(service.url)
+    relay = await Relay.open(() => service.url)
     page = await openPage(browser, relay.url)
     await logInOn(page)
   })

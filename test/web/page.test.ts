@@ -235,7 +235,7 @@ describeOnEngines('the web page in a browser', (database) => {
 
   it('sends a deletion when the page is closed before', async () => {
     const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
-    await using relay = await Relay.open(service.url)
+    await using relay = await Relay.open(() => service.url)
     const other = await openPage(browser, `${relay.url}/?q=shortlived`)
     await logInOn(other)
     await other.getByRole('button', { name: 'Shortlived' }).click()

@@ -12,10 +12,12 @@ export class Relay implements AsyncDisposable {
   #cuts = 0
   #holding: { request: string; arrive: () => void; released: Promise<void> } | undefined
 
-  /** @param url of the service. */
-  static async open(url: string): Promise<Relay> {
-    const { hostname, port } = new URL(url)
-    const relay = new Relay(() => connect(Number(port), hostname))
+  /** @param url that of the service now. It may be another one after a restart; that of the relay stays. */
+  static async open(url: () => string): Promise<Relay> {
+    const relay = new Relay(() => {
+      const { hostname, port } = new URL(url())
+      return connect(Number(port), hostname)
+    })
     await once(relay.#server.listen(0, '127.0.0.1'), 'listening')
     return relay
   }
