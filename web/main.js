@@ -62,7 +62,8 @@ function arrived(some) {
     clearTimeout(retrying)
     if (isAway) retrying = setTimeout(() => pages.retry(), AWAY_PAUSE)
     else if (wasAway) countAgain()
-    draw()
+    // They may not fill a tall window, in which nothing can be scrolled.
+    drawRows()
   }
 }
 

@@ -22,8 +22,11 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
     // Without this, data that is already there would block the event loop.
     await setImmediate()
   }
-  if (decoder !== undefined) yield textOf(decoder)
-  else if (start.length > 0) yield textOf(decoderFor(start), start)
+  if (decoder === undefined) {
+    decoder = decoderFor(start)
+    yield textOf(decoder, start)
+  }
+  yield textOf(decoder)
 }
 
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

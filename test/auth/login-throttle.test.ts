@@ -20,10 +20,10 @@ function failedAt(limit: number, ...times: number[]): LoginThrottle {
 describe('the limit of failed logins', () => {
   it('says which failure is the one too many', () => {
     const logins = new LoginThrottle(3)
-    assert.deepEqual(
-      [1, 2, 3].map((time) => logins.failed(ADDRESS, START + time)),
-      [false, false, true],
-    )
+    for (const address of [ADDRESS, '2001:db8::1']) {
+      const refused = [1, 2, 3].map((time) => logins.failed(address, START + time))
+      assert.deepEqual(refused, [false, false, true], address)
+    }
   })
 
   it('lets an address try until then, and no other pay for it', () => {

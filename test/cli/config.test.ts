@@ -93,6 +93,9 @@ describe('settings that are given', () => {
 
   it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
 
+  it('may be 10,000 failed log-ins', () =>
+    assert.equal(readConfig({ LOGIN_FAILURE_LIMIT: '10000' }).loginFailureLimit, 10_000))
+
   const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n', '８０', 'http', 'NaN']
 
   for (const PORT of ['65536', '100000', ...noNumbers]) {
@@ -103,6 +106,7 @@ describe('settings that are given', () => {
 
   for (const [name, values] of Object.entries({
     LOGIN_FAILURE_LIMIT: ['-1', '10001', '1.5'],
+    IMPORT_LIMIT: ['0', '100001'],
     TRUST_PROXY: ['yes', '10.0.0.0/99', 'proxy.example'],
     CORS_ORIGIN: ['books.example', 'https://books.example/', 'https://a.example,x'],
     METRICS_PORT: ['65536', '-1', 'no'],

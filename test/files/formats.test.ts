@@ -82,11 +82,16 @@ for (const format of FORMATS) {
       })
     }
 
-    it('have to be in UTF-8', async () => {
-      const { books, error } = await readFile(Buffer.from(`${await write([], format)}\xff`, 'latin1'), format)
-      assert.deepEqual(books, [])
-      assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
-    })
+    for (const [what, end] of Object.entries({ 'no UTF-8': [0xff], 'half a character': [0xc3] })) {
+      it(`are refused if the file ends with ${what}`, async () => {
+        for (const start of ['', await write([], format)]) {
+          const file = Buffer.concat([Buffer.from(start), Buffer.from(end)])
+          const { books, error } = await readFile(file, format)
+          assert.deepEqual(books, [])
+          assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
+        }
+      })
+    }
   })
 }
 
@@ -109,6 +114,8 @@ describe('our own CSV', () => {
     'empty lines': 'title,author,year\n\nT,A,5\n\n\n',
     tabs: 'title\tauthor\tyear\nT\t"A"\t5\n',
     'everything in quotes': '"title","author","year"\r\n"T","A","5"\r\n',
+    'quotes up to its end': 'title,author,year\nT,A,"5"',
+    'a column twice, of which the first counts': 'title,author,year,Title\nT,A,5,x\n',
   })) {
     it(`is read with ${what}`, async () => {
       const { books, error } = await readFile(text, 'csv')
@@ -147,6 +154,8 @@ describe('our own CSV', () => {
         'Author, Original Publication Year or Year Published (Goodreads); or Title, Primary Author, Date ' +
         '(LibraryThing); or title, authors, pubdate (Calibre)',
     )
+    const many = await readFile(`${'x,'.repeat(31)}y\n`, 'csv')
+    assert.match(many.error ?? '', /columns (?:"x", ){29}"x" and 2 more; it needs/)
   })
 
   it('refuses an empty file, and a quote that is never closed before it has read all of a large one', async () => {
@@ -191,7 +200,19 @@ describe('our own CSV', () => {
     }
   })
 
+  it('may have 1000 fields in a row, and many long rows', async () => {
+    const others = ','.repeat(997)
+    const wide = await readFile(`title,author,year${others}\nT,A,5${others}\n"T",A,5${others}\n`, 'csv')
+    assert.deepEqual([wide.error, wide.books.length], [undefined, 2])
+    const long = await readFile(`title,author,year\n${`${'x'.repeat(7000)},A,5\n`.repeat(1000)}`, 'csv')
+    assert.deepEqual([long.error, long.books.length], [undefined, 1000])
+  })
+
   it('refuses a row of more fields than any program exports, and a first line that does not end', async () => {
+    for (const row of [`T,A,1${','.repeat(998)}`, `"T",A,1${','.repeat(998)}`]) {
+      const { error } = await readFile(`title,author,year\n${row}\n`, 'csv')
+      assert.equal(error, 'line 2: the row has more than 1000 fields')
+    }
     const { error } = await readFile(`title,author,year\nT,A,1\n${','.repeat(1_000_000)}`, 'csv')
     assert.equal(error, 'line 3: the row has more than 1000 fields')
     assert.equal((await readFile('x'.repeat(3_000_000), 'csv')).error, 'line 1: the row is too long')
@@ -223,6 +244,12 @@ describe('NDJSON', () => {
       assert.equal(error, `1 of 1 rows cannot be stored; line 2: ${reason}`)
     })
   }
+})
+
+it('NDJSON may have blank lines and carriage returns', async () => {
+  const book = { title: 'T', author: 'A', year: 1 }
+  const { books, error } = await readFile(`\r\n${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
+  assert.deepEqual([error, books], [undefined, [book]])
 })
 
 it('NDJSON is refused if a line has much beside its texts, or is longer than a book may be', async () => {
@@ -279,6 +306,11 @@ describe('exports of other programs', () => {
       { title: 'Good Omens', author: 'Terry Pratchett, Neil Gaiman', year: 1990 },
       { title: 'The Iliad', author: 'Homer', year: 0 },
     ])
+  })
+
+  it('have each author once', async () => {
+    const { books } = await readFile('title,authors,pubdate\nT,A & B & A,1965-08-01\n', 'csv')
+    assert.equal(books[0]?.author, 'A, B')
   })
 })
 

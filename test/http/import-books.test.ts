@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ClientRequest, request } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { json } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -12,6 +15,8 @@ const LONG = 34_000
 /** Rows of 6 bytes: 1 KiB for each second until the next are sent. */
 const ENOUGH = 3000
 
+const HEADER = 'title,author,year\n'
+
 const MIB = 1024 * 1024
 
 describe('POST /books/import', { concurrency: true }, () => {
@@ -19,6 +24,7 @@ describe('POST /books/import', { concurrency: true }, () => {
   const small = useService(undefined, { IMPORT_LIMIT: '1' })
   const dripped = useService()
   const brief = useService()
+  const left = useService()
 
   function begin(
     service: typeof slow,
@@ -33,7 +39,7 @@ describe('POST /books/import', { concurrency: true }, () => {
       json(response).then(answer.resolve, answer.reject)
     })
     sending.on('error', answer.reject)
-    sending.write('title,author,year\n')
+    sending.write(HEADER)
     return { sending, answer: answer.promise }
   }
 
@@ -68,7 +74,7 @@ describe('POST /books/import', { concurrency: true }, () => {
     assert.doesNotMatch(dripped.output(), /"level":[456]0/)
   })
 
-  it('answers a dry run that it does not read to the end, and reads the next request on the connection', async () => {
+  it('answers a dry run that it does not read to the end, and gives the next request only the usual time', async () => {
     using connection = await RawConnection.open(brief.url)
     const file = `title,author,year\n${'x\n'.repeat(500_000)}`
     const fields = [
@@ -78,8 +84,39 @@ describe('POST /books/import', { concurrency: true }, () => {
     ]
     await connection.send(head('POST /books/import?dry_run=true', ...fields) + file)
     assert.equal(JSON.parse((await connection.answer()).body).data.faulty, 10_000)
-    await connection.send(head('GET /healthz'))
-    assert.equal((await connection.answer()).status, 200)
+    await connection.send(head('GET /healthz').slice(0, -2))
+    assertFailure(await connection.answer(), 408, 'Request timeout')
+  })
+
+  it('stores nothing for a client that has gone, although its whole file had come', async () => {
+    const authorization = left.token
+    const importing = async () => {
+      const init = { method: 'POST', headers: { authorization, 'content-type': 'text/csv' }, body: HEADER }
+      return (await fetch(`${left.url}/books/import?dry_run=true`, init)).status === 503
+    }
+    using other = new DatabaseSync(join(left.directory, 'books.db'))
+    other.exec('BEGIN IMMEDIATE')
+    // The import waits for this write, and this one for the other's lock.
+    const created = left.createBook()
+    const { hostname, port } = new URL(left.url)
+    const socket = connect(Number(port), hostname)
+    const file = `${HEADER}T,A,1\n`
+    const fields = [
+      `Authorization: ${authorization}`,
+      'Content-Type: text/csv',
+      `Content-Length: ${file.length}`,
+    ]
+    socket.write(head('POST /books/import', ...fields) + file)
+    while (!(await importing())) await setTimeout(10)
+    // The service reads the file once a thread has started.
+    await setTimeout(500)
+    socket.resetAndDestroy()
+    await (await fetch(`${left.url}/healthz`)).text()
+    other.exec('ROLLBACK')
+    await created
+    while (await importing()) await setTimeout(10)
+    const list = await fetch(`${left.url}/books`, { headers: { authorization } })
+    assert.equal(((await list.json()) as { data: unknown[] }).data.length, 1)
   })
 
   it('refuses a file over the limit, said before or found out, and then takes another', async () => {
@@ -91,8 +128,11 @@ describe('POST /books/import', { concurrency: true }, () => {
     found.sending.write('T,A,1\n'.repeat(MIB / 6))
     found.sending.end('T,A,1\n')
     assert.deepEqual(await found.answer, tooLarge)
-    const good = begin(small)
-    good.sending.end('T,A,1\n')
-    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
+    const largest = 'T,A,1\n'.repeat(ENOUGH).padEnd(MIB - HEADER.length, '\n')
+    for (const headers of [{ 'content-length': String(MIB) }, {}]) {
+      const good = begin(small, { ...headers, 'content-type': 'Text/CSV' })
+      good.sending.end(largest)
+      assert.equal(((await good.answer) as { data: { added: number } }).data.added, ENOUGH)
+    }
   })
 })

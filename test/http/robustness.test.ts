@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import { describe, it } from 'node:test'
+import { freePort } from '../support/free-port.ts'
 import { SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -58,12 +59,3 @@ describe('a log that cannot be written', {
     assert.deepEqual(await ended, [0, null])
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  assert.ok(address !== null && typeof address === 'object')
-  return address.port
-}

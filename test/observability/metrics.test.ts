@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { METHODS } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import packageJson from '../../package.json' with { type: 'json' }
 import { logIn } from '../support/client.ts'
@@ -114,6 +116,22 @@ describe('the metrics', () => {
     assert.ok(rise('store_group_commit_writes_count') <= 5)
     const parts = later.filter(({ name }) => name === 'store_load').map(({ labels }) => labels.part)
     assert.deepEqual(parts, ['writes_waiting', 'writes_committing', 'queries_waiting'])
+  })
+
+  it('tell how often an operation of the store has failed', async () => {
+    const failed = async () =>
+      total(await samples(), 'store_operation_duration_seconds_count', {
+        operation: 'find',
+        outcome: 'failed',
+      })
+    const earlier = await failed()
+    const database = new DatabaseSync(join(directory.path, 'books.db'))
+    database.exec('ALTER TABLE books RENAME TO elsewhere')
+    assert.equal(await call('GET /book/1'), 500)
+    database.exec('ALTER TABLE elsewhere RENAME TO books')
+    database.close()
+    assert.equal(await call('GET /book/1'), 404)
+    assert.equal((await failed()) - earlier, 1)
   })
 
   it('tell of the process: the delay of its event loop, its memory and files, and what it is', async () => {

@@ -69,6 +69,7 @@ function testFiles(target: Target): void {
         const response = await get('/books?limit=1', accept)
         assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
         assert.equal(response.headers.get('content-disposition'), null)
+        assert.match(response.headers.get('vary') ?? '', /\bAccept\b/)
         assert.equal(((await response.json()) as { status: number }).status, 200)
       })
     }

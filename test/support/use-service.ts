@@ -65,6 +65,15 @@ export class ServiceInUse {
     return Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
   }
 
+  /** Stops its process until `thaw`. Meanwhile the system takes what clients send. */
+  freeze(): void {
+    this.#service?.process.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#service?.process.kill('SIGCONT')
+  }
+
   /** What the service has written so far. */
   output(): string {
     return this.#service?.output() ?? ''

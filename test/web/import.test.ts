@@ -23,7 +23,7 @@ describeOnEngine('an import by the web page', (database) => {
   })
   after(() => browser?.close())
   beforeEach(async () => {
-    relay = await Relay.open(service.url)
+    relay = await Relay.open(() => service.url)
     page = await openPage(browser, relay.url)
     await logInOn(page)
   })
@@ -118,6 +118,19 @@ describeOnEngine('an import by the web page', (database) => {
     await importButton().click()
     await importButton().waitFor({ state: 'hidden' })
     assert.equal(await stored('Copies'), 4)
+  })
+
+  it('passes over the books of an attempt whose answer was lost, even if it was told to add copies', async () => {
+    const box = page.getByLabel('Pass over books that are there already')
+    await choose(file('Unsure', 2))
+    await box.uncheck()
+    relay.cut('POST /books/import?dry_run=false', 'answering')
+    await importButton().click()
+    await page.getByText('Either all books of the file were stored or none').waitFor()
+    assert.ok(await box.isChecked())
+    relay.restore()
+    await checkAgain()
+    assert.equal(await figure('To be added'), '0')
   })
 
   it('says that nothing was stored when the connection is cut during the check', async () => {

@@ -40,6 +40,17 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     return held
   }
 
+  /** Answers the first request that matches with 401, once a promise is fulfilled. */
+  async function refuseToken(pattern: RegExp, when = Promise.resolve()): Promise<void> {
+    let isFirst = true
+    await page.route(pattern, async (route) => {
+      if (!isFirst) return route.fallback()
+      isFirst = false
+      await when
+      await route.fulfill({ status: 401, json: { status: 401, message: 'Invalid token', data: null } })
+    })
+  }
+
   async function type(title: string): Promise<void> {
     await button('Add a book').click()
     await field('Title').fill(title)
@@ -80,16 +91,29 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     })
 
   it('opens the dialog after a log-in that it needed', async () => {
-    let isFirst = true
-    await page.route(BOOK, (route) => {
-      if (!isFirst) return route.fallback()
-      isFirst = false
-      return route.fulfill({ status: 401, json: { status: 401, message: 'Unauthorized', data: null } })
-    })
+    await refuseToken(BOOK)
     await button('Sula').click()
     await enterPassword(page)
     await field('Title').waitFor()
     assert.equal(await field('Title').inputValue(), 'Sula')
+  })
+
+  it('does not ask for the password again after a log-in, if it says that the token before was refused', async () => {
+    await page.getByText('At a glance').click()
+    await button('Toni Morrison 1 book').waitFor()
+    const released = Promise.withResolvers<void>()
+    await refuseToken(/books\?q=sula/)
+    await refuseToken(/statistics\?q=sula/, released.promise)
+    await page.getByLabel('Search').fill('sula')
+    await page.getByText('Nothing that you typed is lost').waitFor()
+    // The tokens of one second are equal.
+    await page.waitForTimeout(1000)
+    await enterPassword(page)
+    await waitForTitles(page, ['Sula'])
+    released.resolve()
+    await button('Octavia E. Butler 1 book').waitFor({ state: 'hidden' })
+    await button('Toni Morrison 1 book').waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
   })
 
   it('opens no dialog over the question for the password', async () => {

@@ -13,6 +13,7 @@ import {
   titles,
   waitForTitles,
 } from './page.ts'
+import { Relay } from './relay.ts'
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
@@ -217,14 +218,36 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByRole('button', { name: 'Show all books' }).click()
   })
 
+  it('moves up the rows after a deleted book, also those that were read with another page of the list', async () => {
+    const viewport = { width: 1100, height: 5000 }
+    const other = await openPage(browser, `${service.url}/?year_min=2100&sort=year`, { viewport })
+    await logInOn(other)
+    const waitForRow = async (row: number, title: string) =>
+      other.locator(`.row[aria-rowindex="${row + 2}"]`, { hasText: title }).waitFor()
+    await waitForRow(100, 'Volume 100')
+    await other.getByRole('button', { name: 'Volume 98' }).click()
+    await other.getByRole('button', { name: 'Delete' }).click()
+    for (const row of [98, 99, 100]) await waitForRow(row, `Volume ${row + 1}`)
+    await other.getByRole('button', { name: 'Undo' }).click()
+    for (const row of [98, 99, 100]) await waitForRow(row, `Volume ${row}`)
+    await other.context().close()
+  })
+
   it('sends a deletion when the page is closed before', async () => {
     const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
-    const other = await openPage(browser, `${service.url}/?q=shortlived`)
+    await using relay = await Relay.open(() => service.url)
+    const other = await openPage(browser, `${relay.url}/?q=shortlived`)
     await logInOn(other)
     await other.getByRole('button', { name: 'Shortlived' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
     await other.getByText('No book is like that').waitFor()
+    const deletion = relay.hold('DELETE ')
+    const closed = other.waitForEvent('close')
     await other.close({ runBeforeUnload: true })
+    await Promise.all([closed, deletion.arrived])
+    // By then a request that ends with its page has been given up.
+    await page.waitForTimeout(1000)
+    deletion.release()
     const headers = { authorization: service.token }
     for (const deadline = Date.now() + 4000; Date.now() < deadline; await page.waitForTimeout(50))
       if ((await fetch(`${service.url}/book/${id}`, { headers })).status === 404) return

@@ -10,11 +10,14 @@ export class Relay implements AsyncDisposable {
   readonly #sockets = new Set<Socket>()
   #cutting: { request: string; when: 'sending' | 'answering'; times: number } | undefined
   #cuts = 0
+  #holding: { request: string; arrive: () => void; released: Promise<void> } | undefined
 
-  /** @param url of the service. */
-  static async open(url: string): Promise<Relay> {
-    const { hostname, port } = new URL(url)
-    const relay = new Relay(() => connect(Number(port), hostname))
+  /** @param url that of the service now. It may be another one after a restart; that of the relay stays. */
+  static async open(url: () => string): Promise<Relay> {
+    const relay = new Relay(() => {
+      const { hostname, port } = new URL(url())
+      return connect(Number(port), hostname)
+    })
     await once(relay.#server.listen(0, '127.0.0.1'), 'listening')
     return relay
   }
@@ -38,6 +41,17 @@ export class Relay implements AsyncDisposable {
    */
   cut(request: string, when: 'sending' | 'answering', times = Number.POSITIVE_INFINITY): void {
     this.#cutting = { request, when, times }
+  }
+
+  /**
+   * Keeps back the first request that begins with this text, until it is released. It is lost if the browser gives it up
+   * before.
+   */
+  hold(request: string): { readonly arrived: Promise<void>; release(): void } {
+    const arrived = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.#holding = { request, arrive: arrived.resolve, released: released.promise }
+    return { arrived: arrived.promise, release: released.resolve }
   }
 
   restore(): void {
@@ -74,6 +88,13 @@ export class Relay implements AsyncDisposable {
           }
           if (when === 'sending') sent += data.length
           if (sent > IN_THE_MIDDLE) return cut()
+          const holding = this.#holding
+          if (holding !== undefined && data.indexOf(holding.request) === 0) {
+            this.#holding = undefined
+            holding.arrive()
+            void holding.released.then(() => client.readyState === 'open' && service.write(data))
+            return
+          }
         }
         if (!to.write(data)) from.pause()
       })

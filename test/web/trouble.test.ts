@@ -3,10 +3,10 @@ import { after, before, it } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
-import { freePort } from '../support/free-port.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { Relay } from './relay.ts'
 
 /** More than the page asks for at once. */
 const volumes = Array.from({ length: 400 }, (_, i) => `Volume ${i},Series,${i}`)
@@ -15,12 +15,14 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   const directory = temporaryDirectory()
   let settings = {}
   let service: Service
+  /** The page keeps its address while the service is restarted on another port. */
+  let relay: Relay
   let browser: Browser
 
   const start = (secret: string) => startService(directory.path, { ...settings, SECRET_TOKEN: secret })
 
   before(async () => {
-    settings = { ...(await database()), PORT: String(await freePort()) }
+    settings = await database()
     service = await start('the secret of the tests, the first of the two')
     const headers = { authorization: await logIn(service.url) }
     const body = ['title,author,year', 'Kindred,Octavia E. Butler,1979', ...volumes].join('\n')
@@ -30,16 +32,18 @@ describeOnEngine('the web page when something goes wrong', (database) => {
       body,
     })
     assert.equal(answer.status, 200)
+    relay = await Relay.open(() => service.url)
     browser = await launchBrowser()
   })
   after(async () => {
     await browser?.close()
+    await relay?.[Symbol.asyncDispose]()
     await service?.stop()
     directory.remove()
   })
 
   it('keeps what was typed while the service is restarted, and saves it after another log-in', async () => {
-    const page = await openPage(browser, service.url)
+    const page = await openPage(browser, relay.url)
     await logInOn(page)
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('dialog').getByLabel('Year').fill('1980')
@@ -58,7 +62,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('says that the service is away, and goes on by itself when it is back', async () => {
-    const page = await openPage(browser, service.url)
+    const page = await openPage(browser, relay.url)
     await logInOn(page)
     await waitForTitles(page, ['Kindred'])
     await service.stop()
@@ -76,7 +80,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('keeps what is searched for and what is typed while the service is killed, and needs no other log-in', async () => {
-    const page = await openPage(browser, service.url)
+    const page = await openPage(browser, relay.url)
     await logInOn(page)
     await page.getByLabel('Search').fill('kindr')
     await waitForTitles(page, ['Kindred'])
@@ -95,7 +99,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('logs out while the service is away, and tells of a book that was not deleted', async () => {
-    const page = await openPage(browser, `${service.url}/?q=kindred`)
+    const page = await openPage(browser, `${relay.url}/?q=kindred`)
     await logInOn(page)
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).waitFor()
@@ -113,7 +117,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('shows the books that it has while the service is away, and the others after a restart with another key', async () => {
-    const page = await openPage(browser, service.url)
+    const page = await openPage(browser, relay.url)
     const scroll = (top: number) => page.locator('.rows').evaluate((rows, top) => rows.scrollTo(0, top), top)
     await logInOn(page)
     await page.getByText('401 books').waitFor()
@@ -137,7 +141,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
-    const page = await openPage(browser, service.url)
+    const page = await openPage(browser, relay.url)
     await logInOn(page)
     await page.getByText('401 books').waitFor()
     await page.getByText('At a glance').click()

@@ -12,7 +12,7 @@ import { oneAtATime } from '../../../src/http/protocol/pipelining.ts'
 const LIMIT = 3
 
 /** A server that answers at once, or when it is told to what asks for /slow. */
-async function serve(t: TestContext) {
+async function serve(t: TestContext, limit = LIMIT) {
   const warnings: object[] = []
   const slow: ServerResponse[] = []
   const server = createServer((request, response) => {
@@ -20,7 +20,7 @@ async function serve(t: TestContext) {
     else response.end()
   })
   const log = { warn: (figures: object) => warnings.push(figures) } as unknown as FastifyBaseLogger
-  limitConnections(server, log, LIMIT)
+  limitConnections(server, log, limit)
   serveThrough(server, oneAtATime)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
@@ -71,4 +71,26 @@ it('one that is answered is never closed: then the new connection is, and the lo
   await once(sockets[1], 'data')
   await ask(await open())
   assert.ok(!sockets[0].closed && !sockets[2].closed)
+})
+
+it('connections that have ended make room: none is closed for another one', async (t) => {
+  const { warnings, open, ask } = await serve(t)
+  const sockets = [await open(), await open(), await open()] as const
+  for (const socket of sockets) {
+    await ask(socket)
+    socket.end()
+    await once(socket, 'close')
+  }
+  await ask(await open())
+  assert.deepEqual(warnings, [])
+})
+
+it('an idle one is found behind very many that are answered, if not at once', async (t) => {
+  const { open, ask, askSlowly } = await serve(t, 102)
+  for (let i = 0; i < 101; i++) await askSlowly(await open())
+  const idle = await open()
+  const refused = await open()
+  await once(refused, 'close')
+  assert.ok(!idle.closed)
+  await ask(await open())
 })

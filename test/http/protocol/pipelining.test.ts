@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { head } from '../../support/raw-socket.ts'
+import { head, RawConnection } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 
 const MIB = 1024 * 1024
@@ -115,9 +115,13 @@ describe('thousands of requests that are sent without waiting', { skip }, () => 
     const post =
       head('POST /book', `Authorization: ${service.token}`, `Content-Length: ${body.length}`) + body
     const socket = open(t)
-    await once(socket, 'connect')
+    socket.write(TINY)
+    await once(socket, 'data')
+    // It finds the connection reset when it answers the first request.
+    service.freeze()
     await new Promise((sent) => socket.write(post.repeat(300), sent))
     socket.resetAndDestroy()
+    service.thaw()
     const count = async () => {
       for (;;) {
         const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
@@ -134,5 +138,13 @@ describe('thousands of requests that are sent without waiting', { skip }, () => 
       stored = await count()
     }
     assert.ok(stored < BOOKS + 150, `${stored - BOOKS} of 300 were stored`)
+  })
+
+  it('and all of them together leave room for those that others send', async () => {
+    // With those above, more than may wait at once.
+    const count = 30_000
+    using connection = await RawConnection.open(service.url)
+    await connection.send(head('GET /nowhere').repeat(count - 1) + head('GET /nowhere', 'Connection: close'))
+    assert.equal((await connection.rest()).match(/HTTP\/1\.1 404/g)?.length, count)
   })
 })
