@@ -129,3 +129,12 @@ describe('the memory of failed logins', () => {
     assert.ok(rise < 128 * 1024 * 1024, `the heap rose by ${Math.round(rise / 1024 / 1024)} MB`)
   })
 })
+
+it('a /48 of IPv6 may fail four times as often as one address, and no other waits with it', () => {
+  const logins = new LoginThrottle(2)
+  const failures = Array.from({ length: 8 }, (_, i) => logins.failed(`2001:db8:1:${i}::1`, START))
+  assert.deepEqual(failures, [false, false, false, false, false, false, false, true])
+  assert.ok(logins.wait('2001:db8:1:ffff::1', START) > 0)
+  for (const other of ['2001:db8:2::1', '2001:db9:1::1', '2002:db8:1::1'])
+    assert.equal(logins.wait(other, START), 0, other)
+})

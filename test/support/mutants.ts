@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Each mistake by its name: what it replaces in the code, and what by. */
+const OPERATORS: Record<string, [RegExp, string | ((found: string) => string)]> = {
+  'less-or-equal': [/ <= /g, ' < '],
+  less: [/ < /g, ' <= '],
+  'greater-or-equal': [/ >= /g, ' > '],
+  greater: [/ > /g, ' >= '],
+  equal: [/ === /g, ' !== '],
+  unequal: [/ !== /g, ' === '],
+  and: [/ && /g, ' || '],
+  or: [/ \|\| /g, ' && '],
+  not: [/(?<![\w!])!(?=[\w(#])/g, ''],
+  'one-off': [/ [+-] 1\b(?![\w.])/g, ''],
+  plus: [/ \+ /g, ' - '],
+  minus: [/ - /g, ' + '],
+  true: [/\btrue\b/g, 'false'],
+  false: [/\bfalse\b/g, 'true'],
+  fallback: [/ \?\? (?:[\w.#]+|'_*'|\[\])(?![\w(.[])/g, ''],
+  number: [/(?<![\w.#])\d[\d_]*(?![\w.])/g, otherNumber],
+  await: [/(?<!for )\bawait (?!using\b)/g, ''],
+  return: [/\breturn (?=[\w#(!])(?!new |await )/g, 'return void '],
+  'choose-first': [/ \? /g, ' || true ? '],
+  'choose-second': [/ \? /g, ' && false ? '],
+  leave: [/\b(?:break|continue)\b/g, ''],
+  call: [/^ *(?:await |void )?[\w.#?]+\(.*\)$/gm, ';'],
+  assignment: [/^ *[\w#]+(?:[.[][\w.#\]]+)? (?:[+-]|\|\||\?\?)?= .*[^({[,]$/gm, ';'],
+  'if-never': [/\b(?:if|while) \(/g, 'false'],
+  'if-always': [/\bif \(/g, 'true'],
+  minimum: [/\bMath\.min\b/g, 'Math.max'],
+  maximum: [/\bMath\.max\b/g, 'Math.min'],
+  some: [/\.some\(/g, '.every('],
+  every: [/\.every\(/g, '.some('],
+}
+
+/** Comments, and texts and regular expressions, in which nothing is replaced. */
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*/
+const TEXT = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|\$\{(?:[^{}`]|`[^`]*`|\{[^{}]*\})*\}|[^`\\])*`/
+const PATTERN = /(?<=[(=,:?&|![]\s*|return )\/(?:\\.|\[(?:\\.|[^\]\\])+\]|[^/\\\n[])+\/\w*/
+const SKIPPED = new RegExp([COMMENT, TEXT, PATTERN].map(({ source }) => source).join('|'), 'g')
+
+/** A file with a mistake in it. */
+export interface Mutant {
+  /** What `--only` of `mutations-run.ts` takes. */
+  readonly id: string
+  readonly file: string
+  readonly operator: string
+  readonly line: string
+  readonly mutated: string
+}
+
+/** All mistakes that can be put into a file. @param file its path below the root, with slashes. */
+export function mutantsOf(file: string): Mutant[] {
+  const source = readFileSync(join(ROOT, file), 'utf8')
+  // Every character stays where it is, so a place in the code is the same place in the source.
+  const code = stripTypeScriptTypes(source)
+    .replace(SKIPPED, (text) => text[0] + text.slice(1, -1).replaceAll(/[^\n]/g, '_') + text.at(-1))
+    .replaceAll(/^import .*$/gm, (text) => ' '.repeat(text.length))
+  const ids = new Map<string, number>()
+  return Object.entries(OPERATORS).flatMap(([operator, [pattern, replacement]]) =>
+    Array.from(code.matchAll(pattern), ({ 0: found, index }) => {
+      const isCondition = operator.startsWith('if-')
+      const begin = isCondition ? index + found.length : index
+      const end = isCondition ? closing(code, begin) : index + found.length
+      const by = typeof replacement === 'string' ? replacement : replacement(found)
+      const number = source.slice(0, begin + found.search(/\S/)).split('\n').length
+      const place = `${file}:${number}:${operator}`
+      const count = (ids.get(place) ?? 0) + 1
+      ids.set(place, count)
+      return {
+        id: count === 1 ? place : `${place}-${count}`,
+        file,
+        operator,
+        line: source.split('\n')[number - 1]?.trim() ?? '',
+        mutated: source.slice(0, begin) + by + source.slice(end),
+      }
+    }),
+  )
+}
+
+/** Where the parenthesis ends that was opened before this place. */
+function closing(code: string, begin: number): number {
+  let depth = 1
+  let end = begin
+  for (; depth > 0; end++) depth += code[end] === '(' ? 1 : code[end] === ')' ? -1 : 0
+  return end - 1
+}
+
+/** Large numbers are bounds and times, small ones positions and counts. */
+function otherNumber(text: string): string {
+  const number = Number(text.replaceAll('_', ''))
+  return String(number > 16 ? 2 * number : number === 0 ? 1 : number - 1)
+}
