@@ -75,14 +75,13 @@ describe('the memory of answers that are not taken', () => {
     assert.ok(!answers.some(isCut))
   })
 
-  it('is free again when an answer is taken, or its client is gone', async () => {
+  it('is free again when an answer is taken, or its client is gone, also if its size has changed', async () => {
     unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
-    const answers = []
-    for (let i = 0; i < 4; i++) answers.push(await answered())
-    const [first, second] = answers
-    first?.client.destroy()
-    second?.client.resume()
-    while (!first?.response.closed || !second?.response.closed) await setTimeout(1)
+    const [first, second] = [await answered(), await answered(), await answered(), await answered()]
+    for (const size of [3 * SIZE, 2 * SIZE]) unsent.hold(replyOf(first.response), size)
+    first.client.destroy()
+    second.client.resume()
+    while (!first.response.closed || !second.response.closed) await setTimeout(1)
     assert.equal(second.response.writableFinished, true)
     assert.ok((await answered()).hasRoom)
     assert.ok((await answered()).hasRoom)
