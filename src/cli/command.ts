@@ -42,12 +42,12 @@ export async function withSettings(what: string, work: (config: Config) => Promi
 }
 
 /**
- * @param outcome what became of the work, for the message "interrupted; …".
+ * @param outcome returns what became of the work, for the message "interrupted; …".
  * @returns a signal that SIGINT and SIGTERM abort. A second one ends the process at once, if it comes a second later.
  */
-export function interruption(outcome: string): AbortSignal {
+export function interruption(outcome: () => string): AbortSignal {
   const controller = new AbortController()
-  onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome}`)))
+  onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome()}`)))
   return controller.signal
 }
 

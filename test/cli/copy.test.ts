@@ -129,6 +129,14 @@ describe('copy', () => {
       assert.deepEqual(await booksIn(sqlite('back.db')), await booksIn(sqlite('source.db')))
     })
 
+    /** Waits until so many sessions wait for a lock. */
+    const untilWaiting = (url: string, sessions: number) =>
+      until(`${sessions} wait for a lock`, async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity
+          WHERE wait_event_type = 'Lock' AND datname = current_database()`
+        return (await (await postgres()).query(waiting, url)).length === sessions
+      })
+
     /** Copies books, and does something when the first of them have been read. @returns how the copy ended. */
     async function copyAndMeanwhile(from: string, to: string, act: (copying: ChildProcess) => unknown) {
       await fill(from)
@@ -137,11 +145,7 @@ describe('copy', () => {
       await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
       const copying = spawn(process.execPath, [MAIN, 'copy', '--from', from, '--to', to])
       const ended = Promise.all([once(copying, 'exit'), text(copying.stderr)])
-      await until('the first books wait to be stored', async () => {
-        const waiting = `SELECT 1 FROM pg_stat_activity
-          WHERE wait_event_type = 'Lock' AND datname = current_database()`
-        return (await (await postgres()).query(waiting, to)).length > 0
-      })
+      await untilWaiting(to, 1)
       await act(copying)
       await session.run('COMMIT')
       const [[code], stderr] = await ended
@@ -163,6 +167,24 @@ describe('copy', () => {
       const stderr = await copyAndMeanwhile(sqlite('interrupted.db'), to, (copying) => copying.kill('SIGINT'))
       assert.equal(stderr, 'Cannot copy: interrupted; the books were not copied\n')
       assert.deepEqual(await booksIn(to), [])
+    })
+
+    it('has copied everything when it is interrupted while it compares the stores', async () => {
+      const to = await (await postgres()).createDatabase()
+      await using reader = await openSession(to)
+      const stderr = await copyAndMeanwhile(sqlite('compared.db'), to, async (copying) => {
+        // This lock is granted once the books are stored, and before they can be read.
+        const stored = reader.run('BEGIN; LOCK TABLE books IN ACCESS EXCLUSIVE MODE')
+        await untilWaiting(to, 2)
+        void (async () => {
+          await stored
+          await untilWaiting(to, 1)
+          copying.kill('SIGINT')
+          await reader.run('COMMIT')
+        })()
+      })
+      assert.match(stderr, /interrupted; the books were copied, but the stores were not compared/)
+      assert.equal((await booksIn(to)).length, 2997)
     })
   })
 })

@@ -20,7 +20,7 @@ async function backUp({ dbUrl }: Config, target: string): Promise<void> {
       'DB_URL: names a server, whose own tools make backups of it (pg_dump, mariadb-dump, …)',
     )
   }
-  const signal = interruption('nothing is left behind')
+  const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('copying', 'pages')
   const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
   try {

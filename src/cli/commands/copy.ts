@@ -29,11 +29,13 @@ only you can read, and give @FILE instead.`,
 
 async function copy(from: DbUrl, to: DbUrl): Promise<void> {
   requireDatabase('--from', from)
-  const signal = interruption('the books were not copied')
+  let outcome = 'the books were not copied'
+  const signal = interruption(() => outcome)
   const books = await withStore('--from', from, (source) =>
     withStore('--to', to, async (target) => {
       const total = await source.count({})
       await copyBooks(source, target, total, signal)
+      outcome = 'the books were copied, but the stores were not compared'
       return verify(source, target, total, signal)
     }),
   )

@@ -26,7 +26,7 @@ keep running. The file appears once it is complete.`,
 
 async function exportBooks({ dbUrl }: Config, path: string, format: Format): Promise<void> {
   requireDatabase('DB_URL', dbUrl)
-  const signal = interruption('nothing is left behind')
+  const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
   const books = await withStore('DB_URL', dbUrl, async (store) => {
     const written = { books: 0 }

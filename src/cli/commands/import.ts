@@ -45,7 +45,7 @@ interface ImportArguments {
 }
 
 async function importFile({ dbUrl }: Config, { path, format, ...options }: ImportArguments): Promise<void> {
-  const signal = interruption('nothing was stored')
+  const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
   const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
