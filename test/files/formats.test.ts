@@ -308,3 +308,19 @@ describe('the format of a file', () => {
     for (const name of ['a', 'csv', 'a.json', 'a.csv.gz']) assert.equal(formatOfName(name), undefined)
   })
 })
+
+it('books of long texts are read, however many there are', async () => {
+  const books = Array.from({ length: 10 }, (_, i) => ({
+    title: `${i}`.repeat(900_000),
+    author: 'A',
+    year: i,
+  }))
+  for (const format of FORMATS) {
+    const { books: read, error } = await readFile(await write(books, format), format)
+    assert.equal(error, undefined)
+    assert.deepEqual(
+      read.map(({ title }) => `${title[0]} ${title.length}`),
+      books.map(({ title }) => `${title[0]} ${title.length}`),
+    )
+  }
+})
