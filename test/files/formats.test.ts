@@ -64,7 +64,14 @@ for (const format of FORMATS) {
       assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
     })
 
-    for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {
+    for (const [what, unit] of Object.entries({
+      ASCII: 'x',
+      emoji: '🂡',
+      quotes: '"',
+      backslashes: '\\',
+      'short escapes': '\b\t\n\f\r',
+      controls: '\u0001\v',
+    })) {
       it(`are read up to the size that POST /book takes: ${what}`, async () => {
         const frame = JSON.stringify({ title: '', author: '', year: 1 }).length
         const size = Buffer.byteLength(JSON.stringify(unit)) - 2
