@@ -183,13 +183,15 @@ function compiles({ mutated }: Mutant, scratch: string): boolean {
   }
 }
 
-function findEntry({ file, line, operator }: (typeof UNOBSERVABLE)[number]): Mutant[] {
-  const found = candidates.filter(
-    (mutant) => mutant.file === file && mutant.line === line && mutant.operator === operator,
-  )
-  if (found.length === 0)
-    throw new Error(`test/mutations-unobservable.ts: no ${operator} in ${file}: ${line}`)
-  return found
+function findEntry({ file, line, operators }: (typeof UNOBSERVABLE)[number]): Mutant[] {
+  return operators.split(' ').flatMap((operator) => {
+    const found = candidates.filter(
+      (mutant) => mutant.file === file && mutant.line === line && mutant.operator === operator,
+    )
+    if (found.length === 0)
+      throw new Error(`test/mutations-unobservable.ts: no ${operator} in ${file}: ${line}`)
+    return found
+  })
 }
 
 function choose(): Mutant[] {
