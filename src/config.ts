@@ -183,7 +183,7 @@ export function parseTrustProxy(text: string): TrustProxy {
   if (/^[0-9]{1,3}$/.test(text)) return Number(text)
   return items(text).map((item) => {
     const [address = '', bits, ...others] = item.split('/')
-    const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
     const isNetwork = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= longest)
     if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
     return item

@@ -64,7 +64,14 @@ for (const format of FORMATS) {
       assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
     })
 
-    for (const [what, unit] of Object.entries({ ASCII: 'x', emoji: '🂡', quotes: '"', controls: '\u0001' })) {
+    for (const [what, unit] of Object.entries({
+      ASCII: 'x',
+      emoji: '🂡',
+      quotes: '"',
+      backslashes: '\\',
+      'short escapes': '\b\t\n\f\r',
+      controls: '\u0001\v',
+    })) {
       it(`are read up to the size that POST /book takes: ${what}`, async () => {
         const frame = JSON.stringify({ title: '', author: '', year: 1 }).length
         const size = Buffer.byteLength(JSON.stringify(unit)) - 2
@@ -339,4 +346,20 @@ describe('the format of a file', () => {
     for (const name of ['a.ndjson', 'a.jsonl']) assert.equal(formatOfName(name), 'ndjson')
     for (const name of ['a', 'csv', 'a.json', 'a.csv.gz']) assert.equal(formatOfName(name), undefined)
   })
+})
+
+it('books of long texts are read, however many there are', async () => {
+  const books = Array.from({ length: 10 }, (_, i) => ({
+    title: `${i}`.repeat(900_000),
+    author: 'A',
+    year: i,
+  }))
+  for (const format of FORMATS) {
+    const { books: read, error } = await readFile(await write(books, format), format)
+    assert.equal(error, undefined)
+    assert.deepEqual(
+      read.map(({ title }) => `${title[0]} ${title.length}`),
+      books.map(({ title }) => `${title[0]} ${title.length}`),
+    )
+  }
 })

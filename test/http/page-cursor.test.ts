@@ -94,4 +94,15 @@ describe('a cursor', () => {
       assert.equal(cursors.read(changed, by(TITLE, ID)), undefined)
     }
   })
+
+  it('leads to where it was written though its book is gone, if the text has at most 128 bytes', async () => {
+    for (const descending of [false, true]) {
+      const query = by({ ...TITLE, descending }, ID)
+      for (const position of [
+        ['t', 7],
+        ['x'.repeat(128), 7],
+      ] as const)
+        assert.deepEqual(await positionOf(cursors.write(position, query), query), position)
+    }
+  })
 })
