@@ -8,7 +8,7 @@ npm run test:differential -- [--sequences N]      (5,000 by default)
 `
 
 const DIFFERENTIAL_RUNS = String(readCount(USAGE, 'sequences', 5000))
-const child = spawn(process.execPath, ['--test', join(import.meta.dirname, 'differential.test.ts')], {
+const child = spawn(process.execPath, ['--test', join(import.meta.dirname, 'differential.long.ts')], {
   env: { ...process.env, DIFFERENTIAL_RUNS },
   stdio: 'inherit',
 })

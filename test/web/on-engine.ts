@@ -4,7 +4,7 @@ import { browserMissing } from '../support/browser.ts'
 import { type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 
 /**
- * A `describe` of tests in a browser. They run on SQLite, and on the engine that on-postgres.ts names instead.
+ * A `describe` of tests in a browser. They run on SQLite, and on the engine that on-postgres.long.ts names instead.
  * @param suite gets a function that makes a new database, and returns the setting that leads to it.
  */
 export function describeOnEngine(

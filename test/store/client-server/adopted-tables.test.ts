@@ -6,40 +6,16 @@ import { openStore } from '../../../src/store/open.ts'
 import type { Databases, Row } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { booksContract } from '../contract.ts'
-import { expectedContract } from '../contract-expected.ts'
-import { listContract } from '../contract-list.ts'
-import { queryContract } from '../contract-query.ts'
-import { textContract } from '../contract-text.ts'
-import { openNewDatabase } from '../new-database.ts'
 import { booksOf, listAll } from '../pages.ts'
-import { give, restrict, TABLES } from './tables-of-others.ts'
+import { TABLES } from './tables-of-others.ts'
 
 for (const engine of ['postgres', 'mysql'] as const) {
   describe(`a table of books that was there before, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
     const { suiting, unsuiting } = TABLES[engine]
-    const gorm = suiting['as GORM makes it'] ?? ''
     for (const [what, sql] of Object.entries(suiting)) {
       describe(`is used as it stands: ${what}`, () => suits(databases, sql))
     }
-    describe('holds every text and year, as GORM makes it', () => {
-      textContract(async () => openNewDatabase(await databases(), () => [gorm]))
-    })
-    describe('answers queries, as GORM makes it', () => {
-      queryContract(async () => openNewDatabase(await databases(), (name) => [gorm, ...give(engine, name)]))
-    })
-    describe('for an account that may not change it', () => {
-      const open = async () => openNewDatabase(await databases(), (name) => [gorm, ...restrict(engine, name)])
-      booksContract(open)
-      listContract(open)
-      expectedContract(open)
-      queryContract(open, { searches: false })
-    })
-    describe('is compared with what is expected, in a collation that takes letters for equal', () => {
-      const table = suiting['in a collation that takes letters for equal'] ?? ''
-      expectedContract(async () => openNewDatabase(await databases(), () => [table]))
-    })
     for (const [what, [sql, says]] of Object.entries(unsuiting)) {
       it(`is refused and left as it is: ${what}`, async () => {
         await using database = await newDatabase(databases)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import type { Store } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../../support/pgbouncer.ts'
-import { storeContract } from '../contract.ts'
-import { openNewDatabase } from '../new-database.ts'
+import type { Store } from '../../src/catalogue/store.ts'
+import { parseDbUrl } from '../../src/store/db-url.ts'
+import { openStore } from '../../src/store/open.ts'
+import { storeContract } from '../store/contract.ts'
+import { openNewDatabase } from '../store/new-database.ts'
+import { engineMissing, useDatabases } from '../support/engines.ts'
+import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 
 const BOOK = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
