@@ -213,6 +213,8 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await waitForTitles(page, ['Dune Messiah'])
     await remove()
+    const deleted = await page.waitForResponse((response) => response.request().method() === 'DELETE')
+    assert.equal(deleted.status(), 200)
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'hidden' })
     assert.equal(await status(), 404)
     await page.getByRole('button', { name: 'Show all books' }).click()
