@@ -77,6 +77,9 @@ describe('an update on MySQL after which the book lacks the change', { skip: eng
     const url = await on.createDatabase()
     const store = await openStore(parseDbUrl(url))
     const { id } = await store.create(BOOK)
+    // Waits until the book is indexed. That would update the book too, and MariaDB does not notice a deadlock with the
+    // table of the trigger.
+    await store.count({ words: ['t'] })
     // The table of a trigger that counts is not rolled back with its transaction.
     await on.query('CREATE TABLE updates (n INT NOT NULL) ENGINE = MyISAM', url)
     await on.query('INSERT INTO updates VALUES (0)', url)
