@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import { failure } from './envelope.ts'
 
-/** From this mean delay of the event loop on, requests are refused; milliseconds. */
+/** When the mean delay of the event loop is larger twice in a row, requests are refused; milliseconds. */
 const MAX_DELAY = 500
 
 /** How often the mean delay is taken, in milliseconds. */
@@ -25,11 +25,12 @@ export function refuseOverload(app: FastifyInstance): void {
   let timer: NodeJS.Timeout | undefined
   app.server.once('listening', () => {
     delays.enable()
-    let isFirst = true
+    let wasLate = false
     timer = setInterval(() => {
-      // The first sample includes the start, which may take long without any overload.
-      isLate = !isFirst && meanDelay() > MAX_DELAY
-      isFirst = false
+      // One late sample is no overload: the start, a large garbage collection or another program can take that long.
+      const isLateNow = meanDelay() > MAX_DELAY
+      isLate = wasLate && isLateNow
+      wasLate = isLateNow
       delays.reset()
     }, INTERVAL).unref()
   })

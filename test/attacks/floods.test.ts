@@ -147,7 +147,7 @@ describe('clients that do not take their lists', { skip }, () => {
         response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })
         // The attack may have made the service late, which it tells; then a polite client tries again.
       } while (response.status === 503 && (await setTimeout(1000, true)))
-      assert.equal(((await response.json()) as { data: unknown[] }).data.length, BOOKS)
+      assert.equal(((await response.json()) as { data: unknown[] }).data.length, SMALL_BOOKS + BOOKS)
     })
     assert.ok(mib < 300, `${mib} MiB`)
   })
@@ -177,9 +177,13 @@ describe('clients that read large books', { skip }, () => {
 })
 
 const BOOKS = 40
+const SMALL_BOOKS = 25
 
 /** A list of 16 MB: more than what the system takes for a client that does not read. */
-async function importList({ url, token }: ServiceInUse): Promise<void> {
+async function importList(started: ServiceInUse): Promise<void> {
+  const { url, token } = started
+  // The pages of the polite client are of these.
+  for (let i = 0; i < SMALL_BOOKS; i++) await started.createBook()
   const title = 'x'.repeat(400_000)
   const lines = Array.from({ length: BOOKS }, (_, year) => JSON.stringify({ title, author: 'A', year }))
   const headers = { authorization: token, 'content-type': 'application/x-ndjson' }

@@ -21,7 +21,6 @@ const book = (i: number) => ({
 
 for (const engine of ENGINES) {
   describe(`sorted lists beside writers on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
     let url: string | undefined
     const service = useService(fill, async () => {
       url = await (await databases?.())?.createDatabase()
@@ -30,6 +29,8 @@ for (const engine of ENGINES) {
     after(async () => {
       if (url !== undefined) await (await databases?.())?.dropDatabase(url)
     })
+    // Ends the server after the hook above.
+    const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
     let staying: readonly number[] = []
 
     async function fill() {
@@ -53,6 +54,7 @@ for (const engine of ENGINES) {
 
     async function create(i: number): Promise<number> {
       const response = await call('POST', '/book', JSON.stringify(book(i)))
+      assert.equal(response.status, 201)
       return ((await response.json()) as { data: { id: number } }).data.id
     }
 
