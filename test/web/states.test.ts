@@ -25,6 +25,8 @@ describeOnEngine('the states of the web page', (database) => {
     await page.getByLabel('Search').fill(title)
     await waitForTitles(page, [title])
     await page.getByRole('button', { name: title }).click()
+    // The page reads the book before it opens the dialog.
+    await page.getByRole('button', { name: 'Save' }).waitFor()
   }
 
   it('an empty catalogue says how to begin', async () => {
