@@ -5,11 +5,14 @@ import { runInNewContext } from 'node:vm'
 /** How often the service checks whether it is idle, in milliseconds. */
 const INTERVAL = 10_000
 
-/** The share of the time in which an idle event loop may have work. */
-const IDLE = 0.1
+/** From this share of the time in which the event loop has work, it is not idle. */
+const IDLE = 0.05
 
 /** By how many bytes the memory of an idle service may have grown. */
 const SLACK = 32 * 1024 * 1024
+
+/** What so many collections in an idle time leave is not garbage. */
+const ENOUGH = 2
 
 let collect: (() => void) | undefined
 
@@ -35,12 +38,9 @@ export function collectGarbageWhenIdle(): void {
     const { utilization } = performance.eventLoopUtilization(now, earlier)
     earlier = now
     const memory = process.memoryUsage.rss()
-    const hasGrown = memory > least + SLACK
-    // What two collections leave is not garbage.
-    if (!hasGrown || collections === 2) {
-      least = hasGrown ? memory : Math.min(least, memory)
-      collections = 0
-    } else if (utilization < IDLE) {
+    least = Math.min(least, memory)
+    if (utilization >= IDLE) collections = 0
+    else if (memory > least + SLACK && collections < ENOUGH) {
       collectGarbage()
       collections++
     }
