@@ -11,7 +11,7 @@ const IDLE = 0.05
 /** By how many bytes the memory of an idle service may have grown. */
 const SLACK = 32 * 1024 * 1024
 
-/** What so many collections in an idle time leave is not garbage. */
+/** What so many collections leave is not garbage, until the service was busy or has grown again. */
 const ENOUGH = 2
 
 let collect: (() => void) | undefined
@@ -32,6 +32,7 @@ export function collectGarbage(): void {
 export function collectGarbageWhenIdle(): void {
   let earlier = performance.eventLoopUtilization()
   let least = process.memoryUsage.rss()
+  let collected = least
   let collections = 0
   const check = () => {
     const now = performance.eventLoopUtilization()
@@ -39,10 +40,13 @@ export function collectGarbageWhenIdle(): void {
     earlier = now
     const memory = process.memoryUsage.rss()
     least = Math.min(least, memory)
-    if (utilization >= IDLE) collections = 0
-    else if (memory > least + SLACK && collections < ENOUGH) {
+    collected = Math.min(collected, memory)
+    const isIdle = utilization < IDLE
+    if (!isIdle || memory > collected + SLACK) collections = 0
+    if (isIdle && memory > least + SLACK && collections < ENOUGH) {
       collectGarbage()
       collections++
+      collected = process.memoryUsage.rss()
     }
   }
   setInterval(check, INTERVAL).unref()
