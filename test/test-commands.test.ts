@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { it } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+
+it('npm test or npm run test:faults runs every file of tests, and none is in both', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const filesOf = (script: string) => {
+    const patterns = Array.from(scripts[script].matchAll(/"([^"]+)"/g), ([, pattern]) => pattern)
+    return globSync(patterns, { cwd: ROOT })
+  }
+  const run = [...filesOf('test'), ...filesOf('test:faults')]
+  assert.deepEqual(run.sort(), globSync('test/**/*.{test,long}.ts', { cwd: ROOT }).sort())
+})
