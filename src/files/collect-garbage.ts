@@ -11,7 +11,7 @@ const IDLE = 0.05
 /** By how many bytes the memory of an idle service may have grown. */
 const SLACK = 32 * 1024 * 1024
 
-/** What so many collections leave is not garbage, until the service was busy or has grown again. */
+/** After so many collections, there is no more garbage until the service has been busy or has grown again. */
 const ENOUGH = 2
 
 let collect: (() => void) | undefined
@@ -31,6 +31,7 @@ export function collectGarbage(): void {
 /** Returns memory to the system after a burst of requests. An idle process would keep its garbage forever. */
 export function collectGarbageWhenIdle(): void {
   let earlier = performance.eventLoopUtilization()
+  /** The least memory that the process has ever had, and the least since the last collection, in bytes. */
   let least = process.memoryUsage.rss()
   let collected = least
   let collections = 0

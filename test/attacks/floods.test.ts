@@ -182,7 +182,7 @@ const SMALL_BOOKS = 25
 /** A list of 16 MB: more than what the system takes for a client that does not read. */
 async function importList(started: ServiceInUse): Promise<void> {
   const { url, token } = started
-  // The pages of the polite client are of these.
+  // The polite client reads pages of these.
   for (let i = 0; i < SMALL_BOOKS; i++) await started.createBook()
   const title = 'x'.repeat(400_000)
   const lines = Array.from({ length: BOOKS }, (_, year) => JSON.stringify({ title, author: 'A', year }))
