@@ -377,6 +377,24 @@ describe('the thread that answers queries', () => {
     await reader.close()
   })
 
+  it('stops the work on a query that is abandoned while it runs', { timeout: 30_000 }, async () => {
+    using file = newFile()
+    using database = new DatabaseSync(file.path)
+    // Counting these books never ends.
+    database.exec(`CREATE VIEW book_keys AS
+      WITH RECURSIVE numbers (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers)
+      SELECT id, id AS year_key FROM numbers`)
+    const reader = new SqliteReader(file.path, 60_000)
+    const controller = new AbortController()
+    const count = reader.ask({ kind: 'count', filter: { yearMin: 1 } }, 'none', 60_000, controller.signal)
+    await setTimeout(500)
+    const reason = new Error('nobody waits')
+    controller.abort(reason)
+    await assert.rejects(count, reason)
+    // The thread ends only after its current answer.
+    await reader.close()
+  })
+
   it('does not begin a look-up of a word that would look at too many rows, which nothing could stop', async () => {
     using file = newFile()
     const reader = await readerOfFewRows(file.path)
