@@ -30,25 +30,35 @@ export function collectGarbage(): void {
 
 /** Returns memory to the system after a burst of requests. An idle process would keep its garbage forever. */
 export function collectGarbageWhenIdle(): void {
+  const check = idleCheck(process.memoryUsage.rss, collectGarbage)
   let earlier = performance.eventLoopUtilization()
-  /** The least memory that the process has ever had, and the least since the last collection, in bytes. */
-  let least = process.memoryUsage.rss()
-  let collected = least
-  let collections = 0
-  const check = () => {
+  const measure = () => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, earlier)
     earlier = now
-    const memory = process.memoryUsage.rss()
+    check(utilization < IDLE)
+  }
+  setInterval(measure, INTERVAL).unref()
+}
+
+/**
+ * @param memoryOf returns the memory of the process, in bytes.
+ * @returns a function that collects garbage if it would help. Call it at every interval.
+ */
+export function idleCheck(memoryOf: () => number, collect: () => void): (isIdle: boolean) => void {
+  /** The least memory that the process has ever had, and the least since the last collection, in bytes. */
+  let least = memoryOf()
+  let collected = least
+  let collections = 0
+  return (isIdle) => {
+    const memory = memoryOf()
     least = Math.min(least, memory)
     collected = Math.min(collected, memory)
-    const isIdle = utilization < IDLE
     if (!isIdle || memory > collected + SLACK) collections = 0
     if (isIdle && memory > least + SLACK && collections < ENOUGH) {
-      collectGarbage()
+      collect()
       collections++
-      collected = process.memoryUsage.rss()
+      collected = memoryOf()
     }
   }
-  setInterval(check, INTERVAL).unref()
 }
