@@ -76,7 +76,7 @@ export function textSize({ title, author }: NewBook): number {
 }
 
 /** The total length of a book's texts, in UTF-16 code units. */
-export function textLength({ title, author }: NewBook): number {
+export function textLength({ title, author }: Pick<NewBook, TextField>): number {
   return title.length + author.length
 }
 

@@ -11,6 +11,8 @@ export interface ErrorClassifier {
   isRolledBack(error: unknown): boolean
   /** The server refused to write on this connection and did nothing. Another connection may lead to a writable server. */
   isReadOnly(error: unknown): boolean
+  /** The server reported that it refused the work. It did nothing, and may do other work. */
+  isRefused(error: unknown): boolean
 }
 
 /** What the pool needs to know about the connections of a database. */

@@ -4,13 +4,18 @@ import { BY_ID, type SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
 import { type Dialect, orderBy } from '../query/dialect.ts'
 
-/** The value of a column. In a table that others made, all of them but the id may be NULL. */
-export const columnOrEmpty = (name: keyof NewBook) => `COALESCE(${name}, ${isTextField(name) ? "''" : 0})`
+/**
+ * The value of a column. In a table that others made, all of them but the id may be NULL.
+ * @param table with a dot, or nothing.
+ */
+export const columnOrEmpty = (name: keyof NewBook, table = '') =>
+  `COALESCE(${table}${name}, ${isTextField(name) ? "''" : 0})`
 
 /** The columns of a book. */
 export const BOOK = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name)} AS ${name}`).join(', ')}`
 
-const SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
+/** The size of a title and an author, in bytes of UTF-8. */
+export const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
 
 /** The books with a condition, in an order. */
 interface Selection {
@@ -37,7 +42,7 @@ export function selectPage(
       SELECT candidates.*, SUM(size)
         OVER (ORDER BY ${orderIn('candidates')} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before
       FROM (
-        SELECT id, ${keys}, ${SIZE} AS size
+        SELECT id, ${keys}, ${TEXT_SIZE} AS size
         FROM books WHERE ${where} ORDER BY ${orderBy(fields, dialect)} LIMIT ${books}
       ) candidates
     ) sizes USING (id)
@@ -63,7 +68,7 @@ export const selectListPage = (...after: [string, string]): ListStatements => ({
   uncut: `
     SELECT ${BOOK} FROM books WHERE id > ${after[0]} AND (
       SELECT SUM(size) FROM (
-        SELECT ${SIZE} AS size FROM books WHERE id > ${after[1]} ORDER BY id LIMIT ${UNCUT_BOOKS}
+        SELECT ${TEXT_SIZE} AS size FROM books WHERE id > ${after[1]} ORDER BY id LIMIT ${UNCUT_BOOKS}
       ) sizes
     ) <= ${STREAM_PAGE.text} ORDER BY id LIMIT ${UNCUT_BOOKS}`,
   cut: selectPage({ where: `id > ${after[0]}`, fields: BY_ID }, { key: (name) => name }, STREAM_PAGE),

@@ -90,6 +90,11 @@ export class ConnectionPool<Connection> {
     }
   }
 
+  /** Whether work that failed with this error has certainly not been done by the server. */
+  hasDoneNothing(error: unknown): boolean {
+    return this.#driver.errors.isRefused(error instanceof StoreUnavailable ? error.cause : error)
+  }
+
   load() {
     return {
       connections_used: this.#open - this.#idle.length,

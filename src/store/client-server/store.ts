@@ -1,4 +1,5 @@
-import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
+import { channel } from 'node:diagnostics_channel'
+import { type Book, type BookChanges, type NewBook, textLength } from '../../catalogue/book.ts'
 import { csvLines } from '../../catalogue/csv-line.ts'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import type {
@@ -13,13 +14,26 @@ import type {
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
 import { DEADLINE } from '../timeout.ts'
+import { Batcher, type Outcome } from './batcher.ts'
+import type { Batches, Deletion, Update } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { type ListStatements, UNCUT_BOOKS } from './page-sql.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
 import { type SearchIndex, SearchIndexer } from './search-indexer.ts'
 
-const LATE_WRITE = `the database server did not answer within ${DEADLINE / 1000} seconds, and it is not known whether the write was stored`
+/** Publish how many requests each batch has. */
+const groupCommits = channel('book-catalogue.group-commit')
+const batchedReads = channel('book-catalogue.batched-reads')
+
+/** Batches of reads under way at the same time: while the server answers one, the next is made. */
+const READ_BATCHES = 2
+
+/** Batches of each kind of writes. While one commits, all others become the next. */
+const WRITE_BATCHES = 1
+
+const LATE = `the database server did not answer within ${DEADLINE / 1000} seconds`
+const LATE_WRITE = `${LATE}, and it is not known whether the write was stored`
 
 /** What differs between the engines: what they do on a connection for each operation of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
@@ -28,6 +42,7 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
+  readonly batches: Batches<Connection>
   create(connection: Connection, book: NewBook): Promise<Book>
   find(connection: Connection, id: number): Promise<Book | undefined>
   update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
@@ -43,6 +58,10 @@ export class ServerStore<Connection> implements Store {
   readonly #engine: ServerEngine<Connection>
   readonly #indexer: SearchIndexer | undefined
   readonly #queries: ServerQueries
+  readonly #creates: Batcher<NewBook, Book>
+  readonly #reads: Batcher<number, Book | undefined>
+  readonly #updates: Batcher<Update, Book | undefined>
+  readonly #deletions: Batcher<Deletion, boolean>
 
   /** @param report tells the operator something, in one line. */
   constructor(
@@ -60,16 +79,45 @@ export class ServerStore<Connection> implements Store {
       run: (work, options) =>
         pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
+    const { batches } = engine
+    this.#reads = new Batcher(
+      {
+        together: (ids, time) => pool.run((connection) => batches.find(connection, ids), { time }),
+        alone: (id, time) => pool.run((connection) => engine.find(connection, id), { time }),
+        isRepeatable: () => true,
+        late: LATE,
+        onBatch: (requests) => batchedReads.publish(requests),
+      },
+      READ_BATCHES,
+    )
+    this.#creates = this.#writes<NewBook, Book>({
+      together: batches.create,
+      alone: engine.create,
+      lengthOf: (book) => textLength(book),
+    })
+    this.#updates = this.#writes({
+      together: batches.update,
+      alone: (connection, { id, changes, expected }) => engine.update(connection, id, changes, expected),
+      keyOf: ({ id }) => id,
+      lengthOf: ({ changes, expected }) =>
+        textLength({ ...NO_TEXT, ...changes }) + textLength(expected ?? NO_TEXT),
+    })
+    this.#deletions = this.#writes({
+      together: batches.delete,
+      alone: (connection, { id, expected }) => engine.delete(connection, id, expected),
+      keyOf: ({ id }) => id,
+      lengthOf: ({ expected }) => textLength(expected ?? NO_TEXT),
+    })
   }
 
   async create(book: NewBook): Promise<Book> {
-    const created = await this.#write((connection) => this.#engine.create(connection, book))
+    const created = await this.#creates.do(book)
     if (!this.#engine.createsWords(book)) this.#indexer?.noteWrite()
     return created
   }
 
   find(id: number): Promise<Book | undefined> {
-    return this.#pool.run((connection) => this.#engine.find(connection, id))
+    return this.#reads.do(id)
   }
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
@@ -96,13 +144,13 @@ export class ServerStore<Connection> implements Store {
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const updated = await this.#write((connection) => this.#engine.update(connection, id, changes, expected))
+    const updated = await this.#updates.do({ id, changes, expected })
     this.#indexer?.noteWrite()
     return updated
   }
 
   delete(id: number, expected?: Book): Promise<boolean> {
-    return this.#write((connection) => this.#engine.delete(connection, id, expected))
+    return this.#deletions.do({ id, expected })
   }
 
   async import(
@@ -132,10 +180,34 @@ export class ServerStore<Connection> implements Store {
     return { books, isLast: books.length === 0 }
   }
 
-  #write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    return this.#pool.run(work, { late: LATE_WRITE })
+  /** Batches of one kind of writes. */
+  #writes<Request, Result>({ together, alone, ...rest }: Writes<Connection, Request, Result>) {
+    const pool = this.#pool
+    const options = (time: number) => ({ time, late: LATE_WRITE })
+    return new Batcher<Request, Result>(
+      {
+        ...rest,
+        together: (requests, time) =>
+          pool.run((connection) => together(connection, requests), { ...options(time), attempts: 1 }),
+        alone: (request, time) => pool.run((connection) => alone(connection, request), options(time)),
+        isRepeatable: (error) => pool.hasDoneNothing(error),
+        late: LATE_WRITE,
+        onBatch: (requests) => groupCommits.publish(requests),
+      },
+      WRITE_BATCHES,
+    )
   }
 }
+
+/** How writes of one kind are done. */
+interface Writes<Connection, Request, Result> {
+  together(connection: Connection, requests: readonly Request[]): Promise<Outcome<Result>[]>
+  alone(connection: Connection, request: Request): Promise<Result>
+  keyOf?(request: Request): number
+  lengthOf(request: Request): number
+}
+
+const NO_TEXT = { title: '', author: '' }
 
 interface ListPage {
   readonly books: Book[]

@@ -13,6 +13,7 @@ import { BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.t
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
+import { mysqlBatches } from './batches.ts'
 import { dialectOf, findRareWords } from './dialect.ts'
 import { MysqlDriver } from './driver.ts'
 import { rolledBack } from './errors.ts'
@@ -58,9 +59,11 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
 }
 
 /** Uses only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
-function mysqlEngine({ keys, hasWords, ownTables }: Schema): ServerEngine<Connection> {
+function mysqlEngine(schema: Schema): ServerEngine<Connection> {
+  const { keys, hasWords, ownTables } = schema
   const guard = new DiskFullGuard(ownTables)
   return {
+    batches: mysqlBatches(schema, guard),
     searchIndex: hasWords ? mysqlSearchIndex : undefined,
     createsWords: () => false,
     dialect: async (words, query) => dialectOf(keys, words ? await findRareWords(words, query) : NO_WORDS),

@@ -52,6 +52,12 @@ export function isReadOnly(error: unknown): boolean {
   return READ_ONLY.includes(errorNumber(error) ?? 0)
 }
 
+/** As ErrorClassifier.isRefused. */
+export function isRefused(error: unknown): boolean {
+  if (errorNumber(error) === undefined) return false
+  return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+}
+
 /** An error for a transaction that the server has rolled back without reporting it. */
 export function rolledBack(message: string): Error {
   return Object.assign(new Error(message), { errno: DEADLOCK, sqlState: '40001' })

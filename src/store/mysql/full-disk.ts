@@ -48,9 +48,14 @@ export class DiskFullGuard {
     statement: string,
     values: (string | number | null)[],
   ): Promise<ResultSetHeader> {
+    const [result] = await this.watch(connection.execute<ResultSetHeader>(statement, values))
+    return result
+  }
+
+  /** Notices when a write fails because the disk is full. @returns the result of the write. */
+  async watch<Result>(write: Promise<Result>): Promise<Result> {
     try {
-      const [result] = await connection.execute<ResultSetHeader>(statement, values)
-      return result
+      return await write
     } catch (error) {
       if (isFull(error)) this.#isFull = this.#mayProbe
       throw error

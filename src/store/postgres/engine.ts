@@ -7,6 +7,7 @@ import { BOOK, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
+import { postgresBatches } from './batches.ts'
 import { dialect, exactly } from './dialect.ts'
 import { PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
@@ -50,16 +51,17 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
  * Each operation is one statement in a transaction of its own, without a name and without any state of a session. So
  * it works through a pooler that gives every transaction another connection.
  */
-const postgresEngine = ({ hasWords }: Schema): ServerEngine<pg.Client> => ({
-  searchIndex: hasWords ? postgresSearchIndex : undefined,
-  createsWords: (book) => hasWords && hasShortTexts(book),
+const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
+  batches: postgresBatches(schema),
+  searchIndex: schema.hasWords ? postgresSearchIndex : undefined,
+  createsWords: (book) => schema.hasWords && hasShortTexts(book),
   dialect: () => dialect,
   importOn: postgresImport,
   list: selectListPage('$1::bigint', '$2::bigint'),
 
   async create(client, book) {
     const { rows } =
-      hasWords && hasShortTexts(book)
+      schema.hasWords && hasShortTexts(book)
         ? await run(client, INSERT_WITH_WORDS, [...fieldValues(book), vectorOf(wordsOfBook(book))])
         : await run(client, INSERT, fieldValues(book))
     if (rows[0] === undefined) throw new Error('INSERT returned no row')

@@ -47,3 +47,9 @@ export function isRolledBack(error: unknown): boolean {
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
+
+/** As ErrorClassifier.isRefused. */
+export function isRefused(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false
+  return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+}

@@ -19,6 +19,7 @@ export class FakeDriver implements Driver<FakeConnection> {
     isNotReady: () => false,
     isRolledBack: () => false,
     isReadOnly: () => false,
+    isRefused: () => false,
   }
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
