@@ -1,27 +1,33 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { DEADLINE } from '../timeout.ts'
 
-/** How many requests may wait. Any more are refused at once. */
-const MAX_WAITING = 5000
-
 /** The most requests in one batch. */
 const MAX_BATCH = 128
 
 /** The total size of the requests in a batch, unless it has only one; in UTF-16 code units of text. */
 const MAX_BATCH_TEXT = 256 * 1024
 
+/** How many requests may wait. Any more are refused at once. */
+const MAX_WAITING = 5000
+
 /** The total size of the requests that wait, in UTF-16 code units of text. Any more are refused at once. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
+
+/** A batch that takes longer is overdue: perhaps its connection is dead, or a lock held; in milliseconds. */
+const OVERDUE = 100
+
+/** How many overdue batches others need not wait for. */
+const MAX_OVERDUE = 1
 
 /** What a batch has done for one of its requests; undefined if the request still has to be done. */
 export type Outcome<Result> = { readonly result: Result } | undefined
 
 interface Operation<Request, Result> {
-  /** Does the requests together. If it fails, none was done, or it is unknown which. @param time in milliseconds. */
+  /** Does the requests together. @param time in milliseconds. */
   together(requests: readonly Request[], time: number): Promise<readonly Outcome<Result>[]>
   /** Does one request. @param time in milliseconds. */
   alone(request: Request, time: number): Promise<Result>
-  /** Whether a batch that failed with this error has certainly done nothing, or may be done twice. */
+  /** Whether the requests of a batch that failed with this error may be done again. */
   isRepeatable(error: unknown): boolean
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
@@ -39,7 +45,8 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
   readonly length: number
   /** When its time is over, as `Date.now()`. */
   readonly end: number
-  readonly timer: NodeJS.Timeout
+  /** Ends its time. A request that is done alone at once has none. */
+  timer?: NodeJS.Timeout
 }
 
 /**
@@ -50,10 +57,11 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
 export class Batcher<Request, Result> {
   readonly #operation: Operation<Request, Result>
   readonly #maxBatches: number
-  #waiting = new Set<Pending<Request, Result>>()
+  readonly #waiting = new Set<Pending<Request, Result>>()
   #waitingText = 0
+  /** The numbers of batches under way: those that others wait for, and overdue ones. */
   #batches = 0
-  #scheduled = false
+  #overdue = 0
   readonly #busyKeys = new Set<number>()
 
   /** @param batches how many may be under way at the same time. */
@@ -66,7 +74,7 @@ export class Batcher<Request, Result> {
    * @returns the result within DEADLINE.
    * @throws StoreUnavailable after the deadline, or at once when too much waits; else what the operation throws.
    */
-  do(request: Request): Promise<Result> {
+  async do(request: Request): Promise<Result> {
     const { keyOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
@@ -76,28 +84,18 @@ export class Batcher<Request, Result> {
       key: keyOf?.(request),
       length,
       end: Date.now() + DEADLINE,
-      timer: setTimeout(() => this.#expire(pending), DEADLINE),
       ...Promise.withResolvers<Result>(),
     }
     this.#waiting.add(pending)
     this.#waitingText += length
-    this.#sendSoon()
+    this.#send()
+    if (this.#waiting.has(pending)) pending.timer = setTimeout(() => this.#expire(pending), DEADLINE)
     return pending.promise
   }
 
   /** The number of requests that wait. */
   get waiting(): number {
     return this.#waiting.size
-  }
-
-  /** Lets the other requests of this turn of the event loop join. */
-  #sendSoon(): void {
-    if (this.#scheduled || this.#batches >= this.#maxBatches) return
-    this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      this.#send()
-    })
   }
 
   #send(): void {
@@ -125,38 +123,53 @@ export class Batcher<Request, Result> {
   }
 
   async #run(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable, onBatch } = this.#operation
+    this.#operation.onBatch(batch.length)
     this.#batches++
-    onBatch(batch.length)
-    let outcomes: readonly Outcome<Result>[] = []
-    let failure: { readonly error: unknown } | undefined
-    try {
-      const last = batch.at(-1) as Pending<Request, Result>
-      outcomes = await together(
-        batch.map(({ request }) => request),
-        last.end - Date.now(),
-      )
-    } catch (error) {
-      if (!isRepeatable(error)) failure = { error }
-    }
-    this.#batches--
-    for (const [i, pending] of batch.entries()) {
-      const outcome = outcomes[i]
-      if (failure !== undefined) this.#settle(pending, () => pending.reject(failure.error))
-      else if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
-      else void this.#runAlone(pending)
-    }
+    let isOverdue = false
+    const timer = setTimeout(() => {
+      if (this.#overdue === MAX_OVERDUE) return
+      isOverdue = true
+      this.#overdue++
+      this.#batches--
+      this.#send()
+    }, OVERDUE)
+    const [first] = batch
+    if (batch.length === 1 && first !== undefined) await this.#doAlone(first)
+    else await this.#doTogether(batch)
+    clearTimeout(timer)
+    if (isOverdue) this.#overdue--
+    else this.#batches--
     this.#send()
   }
 
-  async #runAlone(pending: Pending<Request, Result>): Promise<void> {
+  /** Does not wait for what the batch leaves undone. */
+  async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
+    const { together, isRepeatable } = this.#operation
+    const requests = batch.map(({ request }) => request)
+    const end = Math.max(...batch.map(({ end }) => end))
+    let outcomes: readonly Outcome<Result>[] = []
+    try {
+      outcomes = await together(requests, end - Date.now())
+    } catch (error) {
+      if (!isRepeatable(error)) {
+        for (const pending of batch) this.#settle(pending, () => pending.reject(error))
+        return
+      }
+    }
+    for (const [i, pending] of batch.entries()) {
+      const outcome = outcomes[i]
+      if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
+      else void this.#doAlone(pending).then(() => this.#send())
+    }
+  }
+
+  async #doAlone(pending: Pending<Request, Result>): Promise<void> {
     try {
       const result = await this.#operation.alone(pending.request, pending.end - Date.now())
       this.#settle(pending, () => pending.resolve(result))
     } catch (error) {
       this.#settle(pending, () => pending.reject(error))
     }
-    this.#sendSoon()
   }
 
   #settle(pending: Pending<Request, Result>, settle: () => void): void {

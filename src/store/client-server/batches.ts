@@ -1,4 +1,4 @@
-import { type Book, type BookChanges, FIELD_NAMES, type NewBook } from '../../catalogue/book.ts'
+import { type Book, type BookChanges, bookOf, FIELD_NAMES, type NewBook } from '../../catalogue/book.ts'
 import type { Outcome } from './batcher.ts'
 import { columnOrEmpty, TEXT_SIZE } from './page-sql.ts'
 
@@ -13,16 +13,26 @@ export interface Deletion {
   readonly expected: Book | undefined
 }
 
-/**
- * How an engine does several requests in one transaction. No two writes of a batch are for the same book. A batch
- * waits for no book that others have locked. It may leave any request undone.
- */
-export interface Batches<Connection> {
-  /** The ids are in the order of the books. */
-  create(connection: Connection, books: readonly NewBook[]): Promise<Outcome<Book>[]>
-  find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]>
-  update(connection: Connection, updates: readonly Update[]): Promise<Outcome<Book | undefined>[]>
-  delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]>
+/** What an engine does on a connection for the requests of a batch. */
+export interface BatchStatements<Connection> {
+  /** The rows of these books. */
+  find(connection: Connection, ids: readonly number[]): Promise<ShortBookRow[]>
+  /** Stores new books under ids in their order. It may leave out any. */
+  create(connection: Connection, books: readonly NewBook[]): Promise<(Book | undefined)[]>
+  begin(connection: Connection, purpose: 'update' | 'delete'): Promise<unknown>
+  /** Locks and returns those of the books that are short and not locked by others. */
+  lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
+  /** Changes locked books. */
+  write(connection: Connection, changes: readonly Change[]): Promise<void>
+  /** Deletes locked books. */
+  remove(connection: Connection, ids: readonly number[]): Promise<unknown>
+  commit(connection: Connection): Promise<unknown>
+}
+
+/** A book as it was and as it becomes. */
+export interface Change {
+  readonly from: Book
+  readonly to: Book
 }
 
 /**
@@ -37,11 +47,64 @@ export const SHORT_BOOK = `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${IS_SHORT
 /** A row with the columns SHORT_BOOK. */
 export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<keyof NewBook, null>>)
 
-/** The outcomes of reads. A long book is left undone. */
-export function foundOf(ids: readonly number[], rows: readonly ShortBookRow[]): Outcome<Book | undefined>[] {
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id) => {
-    const row = byId.get(id)
-    return row === undefined || row.title !== null ? { result: row } : undefined
-  })
+/** Does the requests of batches. No two writes of a batch are for the same book, and no batch waits for a lock. */
+export class Batches<Connection> {
+  readonly #statements: BatchStatements<Connection>
+
+  constructor(statements: BatchStatements<Connection>) {
+    this.#statements = statements
+  }
+
+  async find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]> {
+    const rows = await this.#statements.find(connection, ids)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.map((id) => {
+      const row = byId.get(id)
+      return row === undefined || row.title !== null ? { result: row } : undefined
+    })
+  }
+
+  async create(connection: Connection, books: readonly NewBook[]): Promise<Outcome<Book>[]> {
+    const created = await this.#statements.create(connection, books)
+    return created.map((result) => result && { result })
+  }
+
+  async update(connection: Connection, updates: readonly Update[]): Promise<Outcome<Book | undefined>[]> {
+    const { begin, write, commit } = this.#statements
+    await begin(connection, 'update')
+    const locked = await this.#lock(connection, updates)
+    const to = updates.map(({ changes }, i) => locked[i] && bookOf({ ...locked[i], ...changes }))
+    const changes = to.flatMap((to, i) => (locked[i] && to ? [{ from: locked[i], to }] : []))
+    if (changes.length > 0) await write(connection, changes)
+    await commit(connection)
+    return to.map((result) => result && { result })
+  }
+
+  async delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]> {
+    const { begin, remove, commit } = this.#statements
+    await begin(connection, 'delete')
+    const locked = await this.#lock(connection, deletions)
+    const ids = locked.flatMap((book) => (book ? [book.id] : []))
+    if (ids.length > 0) await remove(connection, ids)
+    await commit(connection)
+    return locked.map((book) => book && { result: true })
+  }
+
+  /** @returns the book of each request, if it could be locked and is as expected. */
+  async #lock(
+    connection: Connection,
+    requests: readonly (Update | Deletion)[],
+  ): Promise<(Book | undefined)[]> {
+    const books = await this.#statements.lock(
+      connection,
+      requests.map(({ id }) => id),
+    )
+    const byId = new Map(books.map((book) => [book.id, book]))
+    return requests.map(({ id, expected }) => {
+      const book = byId.get(id)
+      const isExpected =
+        expected === undefined || FIELD_NAMES.every((name) => book?.[name] === expected[name])
+      return isExpected ? book : undefined
+    })
+  }
 }

@@ -15,7 +15,7 @@ import type {
 import type { Value } from '../query/dialect.ts'
 import { DEADLINE } from '../timeout.ts'
 import { Batcher, type Outcome } from './batcher.ts'
-import type { Batches, Deletion, Update } from './batches.ts'
+import { Batches, type BatchStatements, type Deletion, type Update } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { type ListStatements, UNCUT_BOOKS } from './page-sql.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
@@ -42,7 +42,7 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
-  readonly batches: Batches<Connection>
+  readonly batches: BatchStatements<Connection>
   create(connection: Connection, book: NewBook): Promise<Book>
   find(connection: Connection, id: number): Promise<Book | undefined>
   update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
@@ -79,7 +79,7 @@ export class ServerStore<Connection> implements Store {
       run: (work, options) =>
         pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
-    const { batches } = engine
+    const batches = new Batches(engine.batches)
     this.#reads = new Batcher(
       {
         together: (ids, time) => pool.run((connection) => batches.find(connection, ids), { time }),
@@ -91,19 +91,19 @@ export class ServerStore<Connection> implements Store {
       READ_BATCHES,
     )
     this.#creates = this.#writes<NewBook, Book>({
-      together: batches.create,
+      together: (connection, books) => batches.create(connection, books),
       alone: engine.create,
       lengthOf: (book) => textLength(book),
     })
     this.#updates = this.#writes({
-      together: batches.update,
+      together: (connection, updates) => batches.update(connection, updates),
       alone: (connection, { id, changes, expected }) => engine.update(connection, id, changes, expected),
       keyOf: ({ id }) => id,
       lengthOf: ({ changes, expected }) =>
         textLength({ ...NO_TEXT, ...changes }) + textLength(expected ?? NO_TEXT),
     })
     this.#deletions = this.#writes({
-      together: batches.delete,
+      together: (connection, deletions) => batches.delete(connection, deletions),
       alone: (connection, { id, expected }) => engine.delete(connection, id, expected),
       keyOf: ({ id }) => id,
       lengthOf: ({ expected }) => textLength(expected ?? NO_TEXT),
