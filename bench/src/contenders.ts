@@ -22,7 +22,12 @@ export interface Contender {
   command(): readonly [string, ...string[]]
   readonly environment: Readonly<Record<string, string>>
   /** How much of the contract it does; `nothing` answers whatever it is asked, and keeps nothing. */
-  readonly does: 'everything' | 'everything but validation' | 'reads without token' | 'nothing'
+  readonly does:
+    | 'everything'
+    | 'everything but validation'
+    | 'everything but tokens and validation'
+    | 'reads without token'
+    | 'nothing'
   /** The packages whose versions belong into the results, and whose absence keeps it from running. */
   readonly packages: readonly string[]
 }
@@ -107,6 +112,17 @@ export const CONTENDERS_TABLE: readonly Contender[] = [
   },
   nest({ id: 'nestjs-sqlite', title: 'NestJS + TypeORM, SQLite', store: 'sqlite' }, 'better-sqlite3'),
   nest({ id: 'nestjs-postgres', title: 'NestJS + TypeORM, PostgreSQL', store: 'postgres' }, 'pg'),
+  {
+    id: 'node-pg',
+    title: 'node:http + pg, no token check',
+    store: 'postgres',
+    durable: true,
+    runtime: 'Node.js',
+    command: () => contender('node-pg.ts'),
+    environment: {},
+    does: 'everything but tokens and validation',
+    packages: ['pg'],
+  },
   {
     id: 'json-server',
     title: 'json-server',

@@ -51,9 +51,11 @@ export function plan(options: Options): SessionPlan[] {
 }
 
 function requests({ parts, connections }: Options, contender: Contender, round: number): SessionPlan {
-  const workloads = contender.does === 'reads without token' ? (['get'] as const) : REQUESTS
+  const { does } = contender
+  const workloads = does === 'reads without token' ? (['get'] as const) : REQUESTS
   const cells = workloads
     .filter((workload) => parts.has(workload))
+    .filter((workload) => workload !== 'login' || does !== 'everything but tokens and validation')
     .flatMap((workload) => connections.map((connections) => ({ workload, connections })))
   return { contender, round, purpose: 'requests', books: CATALOGUE, cells }
 }
