@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { startedAsNpm } from '../../test/support/started-as-npm.ts'
+import { GO_PACKAGES, ginGorm } from './gin-gorm.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const CONTENDERS = resolve(import.meta.dirname, '../contenders')
@@ -17,7 +18,7 @@ export interface Contender {
   /** Whether a write that was answered survives a power cut. */
   readonly durable: boolean
   /** Whether it runs on Node.js, for comparisons among those. */
-  readonly runtime: 'Node.js' | 'Bun'
+  readonly runtime: 'Node.js' | 'Bun' | 'Go'
   /** The program, its arguments, and its environment beside what all are given. */
   command(): readonly [string, ...string[]]
   readonly environment: Readonly<Record<string, string>>
@@ -66,6 +67,18 @@ const nest = (options: Pick<Contender, 'id' | 'title' | 'store'>, driver: string
   environment: {},
   does: 'everything',
   packages: ['@nestjs/core', 'typeorm', driver],
+  ...options,
+})
+
+const gin = (options: Pick<Contender, 'id' | 'title'>, environment = {}): Contender => ({
+  store: 'postgres',
+  durable: true,
+  runtime: 'Go',
+  command: () => [ginGorm()],
+  // The server has no TLS, which pq asks for by default.
+  environment: { PGSSLMODE: 'disable', ...environment },
+  does: 'everything',
+  packages: Object.keys(GO_PACKAGES),
   ...options,
 })
 
@@ -123,6 +136,8 @@ export const CONTENDERS_TABLE: readonly Contender[] = [
     does: 'everything but tokens and validation',
     packages: ['pg'],
   },
+  gin({ id: 'gin-gorm', title: 'Gin + GORM, PostgreSQL, on Go, all cores' }),
+  gin({ id: 'gin-gorm-pool', title: 'Gin + GORM, pool of ten, on Go, all cores' }, { POOL: '10' }),
   {
     id: 'json-server',
     title: 'json-server',

@@ -7,7 +7,7 @@ const args = process.argv.slice(2)
 if (args.includes('--help')) process.stdout.write(USAGE)
 else {
   const options = chosenOptions()
-  prepare()
+  prepare(options.contenders)
   // Only now are the packages of the service there for certain, which start the database servers.
   const { bench } = await import('./bench.ts')
   await bench(options, ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '))
