@@ -1,20 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Case, figuresOf, rateOf, ratioOf } from '../src/report/figures.ts'
-import type { Results, Run } from '../src/results.ts'
-
-const CASE: Case = { purpose: 'requests', books: 10_000, workload: 'get', connections: 64 }
-
-function run(contender: string, round: number, answers: number, changes: Partial<Run> = {}): Run {
-  const load = { seconds: 2, p50: 1, p99: 2, max: 3, errors: {}, allAnswers: answers }
-  const cpu = { server: 1, database: 0.5, generator: 0.4 }
-  return { contender, round, ...CASE, ...load, answers, cpu, ...changes }
-}
-
-function results(...runs: Run[]): Results {
-  const machine = { cpu: '', cores: 2, memory: 0, system: '', fileSystem: '', syncTime: 0, load: 0 }
-  return { machine, command: '', begun: '', duration: 0, versions: {}, runs, sessions: [], failed: [] }
-}
+import { figuresOf, rateOf, ratioOf } from '../src/report/figures.ts'
+import { CASE, results, run } from './made-up-results.ts'
 
 describe('the figures of a case', () => {
   it('compares contenders within a round', () => {

@@ -1,23 +1,21 @@
-import { CONTENDERS_TABLE, type Contender } from '../contenders.ts'
-import type { Results, Run } from '../results.ts'
-import { type Spread, spread } from '../statistics.ts'
+import type { Results } from '../results.ts'
+import { spread } from '../statistics.ts'
 import { type Workload, WRITERS } from '../workloads.ts'
-import { type Case, casesOf, cpuOf, p99Of, rateOf, ratioOf, runsOf, wholeCpuOf } from './figures.ts'
+import { casesOf, cpuOf, p99Of, rateOf, ratioOf, runsOf } from './figures.ts'
 import { number, ratio } from './format.ts'
-
-/** One of the figures that the service is built for: what it is, what it should be and what it was. */
-export type Headline = readonly [what: string, aim: string, figure: string]
+import { caseOf, connections, type Headline, type Line, list, nearest, PEERS, some } from './headline.ts'
+import { postgresHeadlines } from './postgres-headlines.ts'
 
 const SERVICE = 'service-sqlite'
 
-/** Those on the same runtime that do the work. */
-const ON_NODE = CONTENDERS_TABLE.filter(({ runtime, does }) => runtime === 'Node.js' && does !== 'nothing')
+/** Those on the same runtime. */
+const ON_NODE = PEERS.filter(({ runtime }) => runtime === 'Node.js')
 
 /** Those for which enough was measured. */
 export function headlines(results: Results): Headline[] {
   const get = caseOf(results, 'get')
   const cpuBeside = (other: string) => get && ratioOf(results, SERVICE, other, get, cpuOf)
-  const all: readonly (readonly [string, string, string | undefined])[] = [
+  const all: readonly Line[] = [
     [
       'GET one book on SQLite, CPU per request: this service ÷ Fastify alone without a token check',
       '≤ 1.1',
@@ -34,48 +32,23 @@ export function headlines(results: Results): Headline[] {
       besideWrites(results),
     ],
     ['… p99 while they do: the best other that is as durable ÷ this service', '≥ 1', besideOthers(results)],
-    [
-      'GET one book on PostgreSQL, requests per second: this service ÷ NestJS with TypeORM',
-      '≥ 2',
-      postgres(results, rateOf),
-    ],
-    [
-      '… CPU per request, of the service alone: NestJS with TypeORM ÷ this service',
-      'or ≥ 2',
-      postgres(results, cpuOf, true),
-    ],
-    ['… with that of the database server', '', postgres(results, wholeCpuOf, true)],
+    ...postgresHeadlines(results),
     ['GET one book, requests per second: of 1,000 books ÷ of the most', '≤ 1.2', growth(results)],
-    ['List of 10,000, books per second: this service ÷ the fastest other on Node.js', '≥ 1', list(results)],
+    [
+      'List of 10,000, books per second: this service ÷ the fastest other on Node.js',
+      '≥ 1',
+      list(results, SERVICE, ON_NODE),
+    ],
     ['… peak memory: the smallest other on Node.js ÷ this service', '≥ 1', listMemory(results)],
     ['Start to the first answer on an existing database of 10,000 books, ms', '≤ 500', startUp(results)],
   ]
   return all.flatMap(([what, aim, figure]) => (figure === undefined ? [] : [[what, aim, figure] as const]))
 }
 
-/** The case of a workload with 64 connections, or with as many as there were at most. */
-function caseOf(results: Results, workload: Workload, books = 10_000): Case | undefined {
-  const cases = casesOf(results)
-    .filter((one) => one.workload === workload && one.purpose !== 'growth' && one.books === books)
-    .toSorted((a, b) => a.connections - b.connections)
-  return cases.find(({ connections }) => connections === 64) ?? cases.at(-1)
-}
-
-function some(value: Spread | undefined): string | undefined {
-  return value && ratio(value)
-}
-
-function postgres(results: Results, figure: (run: Run) => number, isInverse = false): string | undefined {
-  const wanted = caseOf(results, 'get')
-  const ids = ['service-postgres', 'nestjs-postgres'] as const
-  const [one, other] = isInverse ? ids.toReversed() : ids
-  return wanted && one && other ? some(ratioOf(results, one, other, wanted, figure)) : undefined
-}
-
 /** Beside the contender that comes nearest. */
 function durable(results: Results, workload: Workload): string | undefined {
   const wanted = caseOf(results, workload)
-  const others = CONTENDERS_TABLE.filter(({ durable }) => durable)
+  const others = PEERS.filter(({ durable }) => durable)
   return wanted && nearest(others, (id) => ratioOf(results, SERVICE, id, wanted, rateOf))
 }
 
@@ -91,19 +64,8 @@ function besideWrites(results: Results): string | undefined {
 
 function besideOthers(results: Results): string | undefined {
   const wanted = caseOf(results, 'busy')
-  const others = CONTENDERS_TABLE.filter(({ durable }) => durable)
+  const others = PEERS.filter(({ durable }) => durable)
   return wanted && nearest(others, (id) => ratioOf(results, id, SERVICE, wanted, p99Of))
-}
-
-function list(results: Results): string | undefined {
-  const cases = casesOf(results).filter(({ workload, purpose, books }) => {
-    return workload === 'list' && purpose === 'list' && books === 10_000
-  })
-  const figures = cases.flatMap((wanted) => {
-    const figure = nearest(ON_NODE, (id) => ratioOf(results, SERVICE, id, wanted, rateOf))
-    return figure ? [`${figure} at ${connections(wanted)}`] : []
-  })
-  return figures.length > 0 ? figures.join('; ') : undefined
 }
 
 function listMemory(results: Results): string | undefined {
@@ -119,20 +81,6 @@ function listMemory(results: Results): string | undefined {
       }),
     ),
   )
-}
-
-function nearest(
-  others: readonly Contender[],
-  ratioTo: (id: string) => Spread | undefined,
-): string | undefined {
-  const [first] = others
-    .filter(({ id }) => !id.startsWith('service-'))
-    .flatMap(({ id, title }) => {
-      const value = ratioTo(id)
-      return value ? [{ title, value }] : []
-    })
-    .toSorted((a, b) => a.value.median - b.value.median)
-  return first && `${ratio(first.value)}, ${first.title}`
 }
 
 function growth(results: Results): string | undefined {
@@ -153,8 +101,4 @@ function startUp(results: Results): string | undefined {
     ({ contender, purpose }) => contender === SERVICE && purpose === 'requests',
   )
   return some(spread(sessions.map(({ startUp }) => startUp)))
-}
-
-function connections({ connections }: Case): string {
-  return connections === 1 ? '1 connection' : `${connections} connections`
 }

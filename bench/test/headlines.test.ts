@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { headlines } from '../src/report/headlines.ts'
+import type { Run } from '../src/results.ts'
+import { results, run } from './made-up-results.ts'
+
+/** The figure of the only row whose text begins and ends so. */
+function figure(runs: readonly Run[], begin: string, end: string): string | undefined {
+  const rows = headlines(results(...runs)).filter(([what]) => what.startsWith(begin) && what.endsWith(end))
+  assert.ok(rows.length <= 1, `${rows.length} rows`)
+  return rows[0]?.[2]
+}
+
+describe('the headlines on PostgreSQL', () => {
+  const others = [
+    ['nestjs-postgres', 'NestJS with TypeORM', 500, '2'],
+    ['node-pg', 'node:http with pg, without a token check', 2000, '0.5'],
+    ['gin-gorm', 'Gin with GORM on all cores', 250, '4'],
+    ['gin-gorm-pool', 'Gin with GORM on all cores, with a pool of ten', 800, '1.25'],
+  ] as const
+
+  for (const [workload, title] of [
+    ['get', 'GET one book'],
+    ['post', 'POST'],
+    ['put', 'PUT'],
+  ] as const) {
+    it(`divides the rate of ${title} by that of each other on PostgreSQL`, () => {
+      const runs = [
+        run('service-postgres', 1, 1000, { workload }),
+        ...others.map(([id, , answers]) => run(id, 1, answers, { workload })),
+      ]
+      const found = others.map(([, name]) => {
+        return figure(runs, `${title} on PostgreSQL, requests per second: `, `this service ÷ ${name}`)
+      })
+      assert.deepEqual(
+        found,
+        others.map(([, , , expected]) => expected),
+      )
+    })
+  }
+
+  it('has no row for what was not measured', () => {
+    const runs = [run('service-postgres', 1, 1000), run('node-pg', 1, 500)]
+    const rows = headlines(results(...runs)).filter(([what]) => what.includes('requests per second'))
+    assert.deepEqual(
+      rows.map(([what]) => what),
+      [
+        'GET one book on PostgreSQL, requests per second: this service ÷ node:http with pg, without a token check',
+      ],
+    )
+  })
+
+  it('adds the CPU time of the database server before it compares with SQLite', () => {
+    const runs = [
+      run('service-postgres', 1, 1000, { cpu: { server: 2, database: 4, generator: 1 } }),
+      run('service-sqlite', 1, 1000, { cpu: { server: 1.5, database: 0, generator: 1 } }),
+    ]
+    assert.equal(figure(runs, 'GET one book, CPU per request', 'this service on PostgreSQL ÷ on SQLite'), '4')
+  })
+
+  it('compares the list with the fastest other on PostgreSQL, and names it', () => {
+    const list = { workload: 'list', purpose: 'list', connections: 1 } as const
+    const runs = [
+      run('service-postgres', 1, 100, list),
+      run('nestjs-postgres', 1, 50, list),
+      run('node-pg', 1, 80, list),
+      run('fastify', 1, 400, list),
+    ]
+    const found = figure(runs, 'List of 10,000 on PostgreSQL', '')
+    assert.equal(found, '1.25, node:http + pg, no token check at 1 connection')
+  })
+})
+
+describe('the best other', () => {
+  it('is none that checks no tokens', () => {
+    const workload = 'post'
+    const runs = [
+      run('service-sqlite', 1, 1000, { workload }),
+      run('fastify', 1, 500, { workload }),
+      run('node-pg', 1, 2000, { workload }),
+    ]
+    assert.equal(figure(runs, 'Durable POST', ''), '2, Fastify + better-sqlite3')
+  })
+})
