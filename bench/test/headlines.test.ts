@@ -15,7 +15,7 @@ describe('the headlines on PostgreSQL', () => {
   const others = [
     ['nestjs-postgres', 'NestJS with TypeORM', 500, '2'],
     ['node-pg', 'node:http with pg, without a token check', 2000, '0.5'],
-    ['gin-gorm', 'Gin with GORM on all cores', 250, '4'],
+    ['gin-gorm', 'Gin with GORM on all cores, with its default pool', 250, '4'],
     ['gin-gorm-pool', 'Gin with GORM on all cores, with a pool of ten', 800, '1.25'],
   ] as const
 

@@ -10,7 +10,7 @@ const NEST = 'nestjs-postgres'
 const NAMES = {
   [NEST]: 'NestJS with TypeORM',
   'node-pg': 'node:http with pg, without a token check',
-  'gin-gorm': 'Gin with GORM on all cores',
+  'gin-gorm': 'Gin with GORM on all cores, with its default pool',
   'gin-gorm-pool': 'Gin with GORM on all cores, with a pool of ten',
 } as const
 type Other = keyof typeof NAMES
