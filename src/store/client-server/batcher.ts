@@ -45,7 +45,7 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
   readonly length: number
   /** When its time is over, as `Date.now()`. */
   readonly end: number
-  /** Ends its time. A request that is done alone at once has none. */
+  /** Ends its time. */
   timer?: NodeJS.Timeout
 }
 
@@ -62,6 +62,7 @@ export class Batcher<Request, Result> {
   /** The numbers of batches under way: those that others wait for, and overdue ones. */
   #batches = 0
   #overdue = 0
+  #isScheduled = false
   readonly #busyKeys = new Set<number>()
 
   /** @param batches how many may be under way at the same time. */
@@ -88,14 +89,24 @@ export class Batcher<Request, Result> {
     }
     this.#waiting.add(pending)
     this.#waitingText += length
-    this.#send()
-    if (this.#waiting.has(pending)) pending.timer = setTimeout(() => this.#expire(pending), DEADLINE)
+    pending.timer = setTimeout(() => this.#expire(pending), DEADLINE)
+    this.#sendSoon()
     return pending.promise
   }
 
   /** The number of requests that wait. */
   get waiting(): number {
     return this.#waiting.size
+  }
+
+  /** Lets the other requests of this turn of the event loop join. */
+  #sendSoon(): void {
+    if (this.#isScheduled || this.#batches >= this.#maxBatches) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#send()
+    })
   }
 
   #send(): void {
