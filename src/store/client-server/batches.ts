@@ -1,6 +1,6 @@
 import { type Book, type BookChanges, bookOf, FIELD_NAMES, type NewBook } from '../../catalogue/book.ts'
 import type { Outcome } from './batcher.ts'
-import { columnOrEmpty, TEXT_SIZE } from './page-sql.ts'
+import { isShort, type ShortBookRow, shortBook } from './page-sql.ts'
 
 export interface Update {
   readonly id: number
@@ -37,15 +37,11 @@ export interface Change {
 
 /**
  * A batch would take too much memory if all its stored books were long. So it leaves out those whose title and author
- * have more than 32 KiB together, in UTF-8.
+ * have more bytes.
  */
-export const IS_SHORT = `${TEXT_SIZE} <= ${32 * 1024}`
-
-/** The columns of a short book. Those of a long one are NULL, except the id. */
-export const SHORT_BOOK = `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${IS_SHORT} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
-
-/** A row with the columns SHORT_BOOK. */
-export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<keyof NewBook, null>>)
+const MAX_TEXT = 32 * 1024
+export const IS_SHORT = isShort(MAX_TEXT)
+export const SHORT_BOOK = shortBook(MAX_TEXT)
 
 /** Does the requests of batches. No two writes of a batch are for the same book, and no batch waits for a lock. */
 export class Batches<Connection> {

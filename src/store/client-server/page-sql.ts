@@ -1,4 +1,4 @@
-import { FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
+import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { STREAM_PAGE } from '../../catalogue/paginate.ts'
 import { BY_ID, type SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
@@ -49,27 +49,32 @@ export function selectPage(
     WHERE COALESCE(sizes.text_before, 0) < ${text} ORDER BY ${orderIn('sizes')}`
 }
 
-/** The number of books on an uncut page of the list: their texts may have 131 bytes on average. */
-export const UNCUT_BOOKS = 500
+/** Whether the title and the author of a book have at most so many bytes together. */
+export const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
 
-/** The statements that read a page of the list of all books. */
+/** The columns of a book that has at most so many bytes of text. Those of a longer one are NULL, except the id. */
+export const shortBook = (bytes: number) =>
+  `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
+
+/** A row with the columns of `shortBook`. */
+export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<keyof NewBook, null>>)
+
+/** The number of books on an uncut page of the list, and the most bytes of text that each may have. */
+export const UNCUT = { books: 500, text: 1024 }
+
+/** The statements that read a page of the list of all books. Their value is the last id of the page before. */
 export interface ListStatements {
-  /** Reads the page unless its texts are too long in total; then nothing. Its values are the last id, twice. */
+  /** The page, with the columns of `shortBook`. */
   readonly uncut: string
-  /** Reads the page, cut where its texts become too long. Its value is the last id. */
+  /** The page, cut where its texts become too long. */
   readonly cut: string
 }
 
 /**
- * To cut a page takes a server twice as long, so it is done only where it is necessary.
- * @param after two placeholders for the last id of the page before.
+ * To cut a page takes a server three times as long, so it is done only where a book is long.
+ * @param after a placeholder.
  */
-export const selectListPage = (...after: [string, string]): ListStatements => ({
-  uncut: `
-    SELECT ${BOOK} FROM books WHERE id > ${after[0]} AND (
-      SELECT SUM(size) FROM (
-        SELECT ${TEXT_SIZE} AS size FROM books WHERE id > ${after[1]} ORDER BY id LIMIT ${UNCUT_BOOKS}
-      ) sizes
-    ) <= ${STREAM_PAGE.text} ORDER BY id LIMIT ${UNCUT_BOOKS}`,
-  cut: selectPage({ where: `id > ${after[0]}`, fields: BY_ID }, { key: (name) => name }, STREAM_PAGE),
+export const selectListPage = (after: string): ListStatements => ({
+  uncut: `SELECT ${shortBook(UNCUT.text)} FROM books WHERE id > ${after} ORDER BY id LIMIT ${UNCUT.books}`,
+  cut: selectPage({ where: `id > ${after}`, fields: BY_ID }, { key: (name) => name }, STREAM_PAGE),
 })

@@ -17,7 +17,7 @@ import { DEADLINE } from '../timeout.ts'
 import { Batcher, type Outcome } from './batcher.ts'
 import { Batches, type BatchStatements, type Deletion, type Update } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
-import { type ListStatements, UNCUT_BOOKS } from './page-sql.ts'
+import { type ListStatements, type ShortBookRow, UNCUT } from './page-sql.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
 import { type SearchIndex, SearchIndexer } from './search-indexer.ts'
@@ -121,9 +121,10 @@ export class ServerStore<Connection> implements Store {
   }
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
-    const read = (after: number, time: number) =>
-      this.#pool.run((connection) => this.#listPage(connection, after), { time })
-    return pages(read, format === 'csv' ? csvLines : jsonOf)
+    const textOf = format === 'csv' ? csvLines : jsonOf
+    return pages((after, time) =>
+      this.#pool.run((connection) => this.#listPage(connection, after, textOf), { time }),
+    )
   }
 
   page(
@@ -172,12 +173,15 @@ export class ServerStore<Connection> implements Store {
     await this.#pool.close()
   }
 
-  async #listPage(connection: Connection, after: number): Promise<ListPage> {
+  async #listPage(
+    connection: Connection,
+    after: number,
+    textOf: (books: readonly Book[]) => string,
+  ): Promise<ListPage | undefined> {
     const { query, list } = this.#engine
-    const uncut = (await query(connection, list.uncut, [after, after])) as Book[]
-    if (uncut.length > 0) return { books: uncut, isLast: uncut.length < UNCUT_BOOKS }
-    const books = (await query(connection, list.cut, [after])) as Book[]
-    return { books, isLast: books.length === 0 }
+    const uncut = (await query(connection, list.uncut, [after])) as ShortBookRow[]
+    if (uncut.every(isBook)) return listPage(uncut, uncut.length < UNCUT.books, textOf)
+    return listPage((await query(connection, list.cut, [after])) as Book[], false, textOf)
   }
 
   /** Batches of one kind of writes. */
@@ -210,31 +214,43 @@ interface Writes<Connection, Request, Result> {
 const NO_TEXT = { title: '', author: '' }
 
 interface ListPage {
-  readonly books: Book[]
+  readonly text: string
+  /** The id of its last book. */
+  readonly last: number
   readonly isLast: boolean
 }
 
+const isBook = (row: ShortBookRow): row is Book => row.title !== null
+
 const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
+
+function listPage(
+  books: Book[],
+  isLast: boolean,
+  textOf: (books: readonly Book[]) => string,
+): ListPage | undefined {
+  const last = books.at(-1)
+  if (last === undefined) return undefined
+  const text = textOf(books)
+  // Otherwise the rows stay in memory for long after they were read: 130 MB for a million books.
+  books.length = 0
+  return { text, last: last.id, isLast }
+}
 
 /**
  * All books as pages of text. Each page is read when it is asked for. The first two pages share one deadline, because
  * an answer begins only when both are there.
  */
 async function* pages(
-  read: (after: number, time: number) => Promise<ListPage>,
-  textOf: (books: readonly Book[]) => string,
+  read: (after: number, time: number) => Promise<ListPage | undefined>,
 ): AsyncIterable<string> {
   const end = Date.now() + DEADLINE
   let after = 0
-  for (let page = 1; ; page++) {
-    const { books, isLast } = await read(after, page <= 2 ? end - Date.now() : DEADLINE)
-    const last = books.at(-1)
-    if (last === undefined) return
-    after = last.id
-    const text = textOf(books)
-    // Otherwise the rows stay in memory for long after they were read: 130 MB for a million books.
-    books.length = 0
-    yield text
-    if (isLast) return
+  for (let number = 1; ; number++) {
+    const page = await read(after, number <= 2 ? end - Date.now() : DEADLINE)
+    if (page === undefined) return
+    after = page.last
+    yield page.text
+    if (page.isLast) return
   }
 }

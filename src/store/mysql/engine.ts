@@ -69,7 +69,7 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
     dialect: async (words, query) => dialectOf(keys, words ? await findRareWords(words, query) : NO_WORDS),
     importOn: (connection) => mysqlImport(connection, keys),
     find: read,
-    list: selectListPage(INTEGER, INTEGER),
+    list: selectListPage(INTEGER),
     query,
 
     async create(connection, book) {

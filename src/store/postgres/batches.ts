@@ -1,14 +1,8 @@
 import type pg from 'pg'
 import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
-import {
-  type BatchStatements,
-  type Change,
-  IS_SHORT,
-  SHORT_BOOK,
-  type ShortBookRow,
-} from '../client-server/batches.ts'
-import { BOOK } from '../client-server/page-sql.ts'
+import { type BatchStatements, type Change, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
+import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'

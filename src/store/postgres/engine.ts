@@ -57,7 +57,7 @@ const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
   createsWords: (book) => schema.hasWords && hasShortTexts(book),
   dialect: () => dialect,
   importOn: postgresImport,
-  list: selectListPage('$1::bigint', '$2::bigint'),
+  list: selectListPage('$1::bigint'),
 
   async create(client, book) {
     const { rows } =
