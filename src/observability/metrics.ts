@@ -8,8 +8,8 @@ import { type Around, decorateStore } from '../catalogue/store-decorator.ts'
 
 /** Bounds of the buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
-/** Bounds of the buckets of group commits, in writes. */
-const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+/** Bounds of the buckets of batches, in requests. */
+const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** All other methods share a label, because a client may choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -47,13 +47,12 @@ export class Metrics {
       buckets: SECONDS,
       registers,
     })
-    const groupCommits = new Histogram({
-      name: 'store_group_commit_writes',
-      help: 'Writes that share a commit (SQLite)',
-      buckets: WRITES,
-      registers,
-    })
-    subscribe('book-catalogue.group-commit', (writes) => groupCommits.observe(writes as number))
+    this.#countBatches('group-commit', 'store_group_commit_writes', 'Writes that share a commit')
+    this.#countBatches(
+      'batched-reads',
+      'store_batch_reads',
+      'Reads of single books that share a statement (servers)',
+    )
     new Gauge({
       name: 'build_info',
       help: 'Always 1',
@@ -107,6 +106,12 @@ export class Metrics {
       (operation, call) => (operation === 'list' ? call(store) : timed(operation, call)),
       store,
     )
+  }
+
+  /** Counts the requests of each batch that the store publishes on a channel. */
+  #countBatches(name: string, metric: string, help: string): void {
+    const sizes = new Histogram({ name: metric, help, buckets: BATCH_SIZES, registers: [this.#registry] })
+    subscribe(`book-catalogue.${name}`, (size) => sizes.observe(size as number))
   }
 
   close(): void {

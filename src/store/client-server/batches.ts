@@ -22,8 +22,8 @@ export interface BatchStatements<Connection> {
   begin(connection: Connection, purpose: 'update' | 'delete'): Promise<unknown>
   /** Locks and returns those of the books that are short and not locked by others. */
   lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
-  /** Changes locked books. */
-  write(connection: Connection, changes: readonly Change[]): Promise<void>
+  /** Changes locked books. @returns them as they are stored now. */
+  write(connection: Connection, changes: readonly Change[]): Promise<readonly Book[]>
   /** Deletes locked books. */
   remove(connection: Connection, ids: readonly number[]): Promise<unknown>
   commit(connection: Connection): Promise<unknown>
@@ -69,11 +69,17 @@ export class Batches<Connection> {
     const { begin, write, commit } = this.#statements
     await begin(connection, 'update')
     const locked = await this.#lock(connection, updates)
-    const to = updates.map(({ changes }, i) => locked[i] && bookOf({ ...locked[i], ...changes }))
-    const changes = to.flatMap((to, i) => (locked[i] && to ? [{ from: locked[i], to }] : []))
-    if (changes.length > 0) await write(connection, changes)
+    const changes = updates.flatMap(({ changes }, i) => {
+      const from = locked[i]
+      return from ? [{ from, to: bookOf({ ...from, ...changes }) }] : []
+    })
+    const written = changes.length > 0 ? await write(connection, changes) : []
     await commit(connection)
-    return to.map((result) => result && { result })
+    const byId = new Map(written.map((book) => [book.id, book]))
+    return updates.map(({ id }) => {
+      const result = byId.get(id)
+      return result && { result }
+    })
   }
 
   async delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]> {

@@ -165,7 +165,10 @@ export class ServerStore<Connection> implements Store {
   }
 
   load() {
-    return this.#pool.load()
+    const { requests_waiting, ...connections } = this.#pool.load()
+    const batchers = [this.#reads, this.#creates, this.#updates, this.#deletions]
+    const waiting = batchers.reduce((sum, { waiting }) => sum + waiting, requests_waiting)
+    return { ...connections, requests_waiting: waiting }
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Book, bookOf, FIELD_NAMES, fieldValues, type NewBook } from '../../catalogue/book.ts'
 import { type BatchStatements, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
 import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
@@ -9,6 +9,7 @@ import type { Schema } from './schema.ts'
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
 const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ? RETURNING id`
 const LOCK = `SELECT ${BOOK} FROM books WHERE id IN (?) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
+const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
 const DELETE = 'DELETE FROM books WHERE id IN (?)'
 const DELETE_WITH_WORDS =
   'DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id IN (?)'
@@ -43,11 +44,15 @@ export function mysqlBatches(
       const cases = (name: keyof NewBook) => `${name} = CASE id ${'WHEN ? THEN ? '.repeat(books.length)}END`
       const values = FIELD_NAMES.flatMap((name) => books.flatMap((book) => [book.id, book[name]]))
       const sql = `UPDATE books SET ${FIELD_NAMES.map(cases)} WHERE id IN (?)`
-      const update = connection.query<ResultSetHeader>(sql, [...values, books.map(({ id }) => id)])
-      const [{ affectedRows }] = await guard.watch(update)
-      // Rows that are found count, changed or not.
-      if (affectedRows !== books.length)
-        throw rolledBack(`only ${affectedRows} of ${books.length} locked books were found`)
+      const ids = books.map(({ id }) => id)
+      await guard.watch(connection.query(sql, [...values, ids]))
+      const stored = await select<Book>(connection, READ, ids)
+      const byId = new Map(stored.map((book) => [book.id, book]))
+      for (const book of books) {
+        if (FIELD_NAMES.some((name) => byId.get(book.id)?.[name] !== book[name]))
+          throw rolledBack(`book ${book.id} lacks the change just made to it`)
+      }
+      return stored
     },
 
     remove: (connection, ids) => guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [ids])),

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { type BatchStatements, type Change, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
-import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
+import { BOOK, columnOrEmpty, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
@@ -39,14 +39,17 @@ const INSERT_WITH_WORDS = insert(
   `unnest(${VALUES}, $${NEXT}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
 )
 
+/** Both tables have the names of the fields. */
+const STORED = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, 'books.')} AS ${name}`)}`
 const SET = FIELD_NAMES.map((name) => `${name} = new.${name}`)
 const UPDATE = `
-  UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book`
+  UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book
+  RETURNING ${STORED}`
 const UPDATE_WITH_WORDS = `
   UPDATE books SET ${SET}, search_words = coalesce(${WORDS}, search_words),
     search_words_of = CASE WHEN words IS NULL THEN search_words_of ELSE ${WORDS_OF} END
   FROM unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[]) AS new (${FIELD_NAMES}, book, words)
-  WHERE id = book`
+  WHERE id = book RETURNING ${STORED}`
 
 /** Works through a pooler that gives every transaction another connection. */
 export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client> => ({
@@ -70,8 +73,10 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
   async write(client, changes) {
     const books = changes.map(({ to }) => to)
     const values = [...listsOf(books), books.map(({ id }) => id)]
-    if (!hasWords) await client.query(UPDATE, values)
-    else await client.query(UPDATE_WITH_WORDS, [...values, changes.map(changedWords)])
+    const { rows } = hasWords
+      ? await client.query<Book>(UPDATE_WITH_WORDS, [...values, changes.map(changedWords)])
+      : await client.query<Book>(UPDATE, values)
+    return rows
   },
 
   remove: (client, ids) => client.query(DELETE, [ids]),
