@@ -1,0 +1,592 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it, mock } from 'node:test'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { Batcher, type Outcome } from '../../../src/store/client-server/batcher.ts'
+import { DEADLINE, mockTime, pass, settle, type Watched, watch } from './fake-driver.ts'
+
+const MAX_WAITING = 5000
+const MAX_BATCH = 128
+const MAX_BATCH_TEXT = 256 * 1024
+const MAX_WAITING_TEXT = 32 * 1024 * 1024
+
+/** After how many milliseconds others need not wait for a batch any more. */
+const OVERDUE = 100
+
+/** The error of a batch that has certainly done nothing. */
+const REPEATABLE = new Error('refused')
+/** The error of a batch of which nobody knows what it has done. */
+const UNCERTAIN = new Error('connection lost')
+
+interface Request {
+  readonly name: string
+  readonly key?: number
+  readonly length?: number
+}
+
+/** What the batcher has sent: a batch, or one request alone. It ends when the test says so. */
+interface Sent {
+  /** The names of the requests. */
+  readonly names: readonly string[]
+  readonly time: number
+  /** @param undone the names of the requests that a batch leaves undone. */
+  finish(undone: readonly string[]): void
+  fail(error: Error): void
+}
+
+/** An operation on nothing, and the batcher for it. */
+class FakeOperation {
+  readonly #sent: Sent[] = []
+  /** The sizes of batches that were told. */
+  readonly sizes: number[] = []
+  readonly #batcher: Batcher<Request, string>
+
+  constructor(batches: number) {
+    this.#batcher = new Batcher<Request, string>(
+      {
+        together: (requests, time) => {
+          const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<string>[]>()
+          const names = requests.map(({ name }) => name)
+          const outcomes = (undone: readonly string[]) =>
+            names.map((name) => (undone.includes(name) ? undefined : { result: `${name} together` }))
+          this.#sent.push({ names, time, finish: (undone) => resolve(outcomes(undone)), fail: reject })
+          return promise
+        },
+        alone: ({ name }, time) => {
+          const { promise, resolve, reject } = Promise.withResolvers<string>()
+          this.#sent.push({ names: [name], time, finish: () => resolve(`${name} alone`), fail: reject })
+          return promise
+        },
+        isRepeatable: (error) => error === REPEATABLE,
+        keyOf: ({ key }) => key as number,
+        lengthOf: ({ length = 0 }) => length,
+        late: 'late',
+        onBatch: (size) => this.sizes.push(size),
+      },
+      batches,
+    )
+  }
+
+  /** The names of the requests in everything that has been sent. */
+  get sent(): readonly (readonly string[])[] {
+    return this.#sent.map(({ names }) => names)
+  }
+
+  get waiting(): number {
+    return this.#batcher.waiting
+  }
+
+  do(request: Request | string): Watched<string> {
+    return watch(this.#batcher.do(typeof request === 'string' ? { name: request } : request))
+  }
+
+  /** Sends requests of one turn. */
+  async send(...requests: readonly (Request | string)[]): Promise<Watched<string>[]> {
+    const watched = requests.map((request) => this.do(request))
+    await settle()
+    return watched
+  }
+
+  /** From now on all requests wait: one batch is overdue, and another is under way. */
+  async block(): Promise<void> {
+    await this.send('overdue 1', 'overdue 2')
+    await pass(OVERDUE)
+    await this.send('block 1', 'block 2')
+  }
+
+  /** The time of what has been sent last with this request. */
+  timeOf(name: string): number {
+    return this.#of(name).time
+  }
+
+  /** What has been sent last with this request ends well. */
+  async finish(name: string, undone: readonly string[] = []): Promise<void> {
+    this.#of(name).finish(undone)
+    await settle()
+  }
+
+  async fail(name: string, error: Error): Promise<void> {
+    this.#of(name).fail(error)
+    await settle()
+  }
+
+  end(name: string, error?: Error): Promise<void> {
+    return error === undefined ? this.finish(name) : this.fail(name, error)
+  }
+
+  #of(name: string): Sent {
+    const sent = this.#sent.findLast(({ names }) => names.includes(name))
+    assert.ok(sent, `${name} has not been sent`)
+    return sent
+  }
+}
+
+const namesFrom = (first: number, count: number) => Array.from({ length: count }, (_, i) => `${first + i}`)
+
+const many = (count: number, request: Omit<Request, 'name'> = {}, first = 1): Request[] =>
+  namesFrom(first, count).map((name) => ({ ...request, name }))
+
+/** What became of each request. */
+const outcomesOf = (requests: readonly Watched<string>[]) =>
+  requests.map(({ value, error }) => value ?? error)
+
+function assertRefused(request: Watched<string> | undefined, message: RegExp): void {
+  assert.ok(request?.error instanceof StoreUnavailable, String(request?.error))
+  assert.match(request.error.message, message)
+}
+
+beforeEach(mockTime)
+
+describe('a batch', () => {
+  it('is sent at the end of the turn in which its requests arrive, without any other wait', async () => {
+    const operation = new FakeOperation(1)
+    const first = operation.do('a')
+    await Promise.resolve()
+    const second = operation.do('b')
+    assert.deepEqual(operation.sent, [])
+    await settle()
+    assert.deepEqual(operation.sent, [['a', 'b']])
+    await operation.finish('a')
+    assert.deepEqual(outcomesOf([first, second]), ['a together', 'b together'])
+  })
+
+  it('is not made for a request that comes by itself: that is done alone', async () => {
+    const operation = new FakeOperation(1)
+    for (const name of ['a', 'b', 'c']) {
+      const requests = await operation.send(name)
+      assert.equal(operation.timeOf(name), DEADLINE)
+      await operation.finish(name)
+      assert.deepEqual(outcomesOf(requests), [`${name} alone`])
+    }
+    const [failing] = await operation.send('d')
+    await operation.fail('d', REPEATABLE)
+    assert.equal(failing?.error, REPEATABLE)
+    assert.deepEqual(operation.sent, [['a'], ['b'], ['c'], ['d']])
+    assert.deepEqual(operation.sizes, [1, 1, 1, 1])
+  })
+
+  it('has all requests that arrived while others were under way, in their order, and is sent at once', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('first')
+    const requests: Watched<string>[] = []
+    for (const name of ['a', 'b', 'c', 'd']) requests.push(...(await operation.send(name)))
+    assert.deepEqual(operation.sent, [['first']])
+    assert.equal(operation.waiting, 4)
+    await operation.finish('first')
+    assert.deepEqual(operation.sent, [['first'], ['a', 'b', 'c', 'd']])
+    assert.equal(operation.waiting, 0)
+    await operation.finish('a')
+    assert.deepEqual(outcomesOf(requests), ['a together', 'b together', 'c together', 'd together'])
+  })
+
+  it('takes no request that arrives after it was sent', async () => {
+    const operation = new FakeOperation(2)
+    await operation.send('a', 'b')
+    await operation.send('c', 'd')
+    assert.deepEqual(operation.sent, [
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+  })
+
+  for (const batches of [1, 2, 3]) {
+    it(`is one of at most ${batches} at a time`, async () => {
+      const operation = new FakeOperation(batches)
+      for (const name of namesFrom(1, batches + 2)) await operation.send(name)
+      assert.deepEqual(
+        operation.sent,
+        namesFrom(1, batches).map((name) => [name]),
+      )
+      await operation.finish(`${batches}`)
+      assert.deepEqual(operation.sent[batches], namesFrom(batches + 1, 2))
+      await operation.fail(`${batches + 1}`, UNCERTAIN)
+      await operation.send('next')
+      await operation.send('one too many')
+      assert.deepEqual(operation.sent.slice(batches), [namesFrom(batches + 1, 2), ['next']])
+    })
+  }
+
+  it(`has at most ${MAX_BATCH} requests`, async () => {
+    const operation = new FakeOperation(2)
+    await operation.send(...many(MAX_BATCH))
+    await operation.send(...many(MAX_BATCH + 1, {}, MAX_BATCH + 1))
+    assert.deepEqual(operation.sent, [namesFrom(1, MAX_BATCH), namesFrom(MAX_BATCH + 1, MAX_BATCH)])
+    await operation.finish('1')
+    assert.deepEqual(operation.sent[2], [`${2 * MAX_BATCH + 1}`])
+    assert.deepEqual(operation.sizes, [MAX_BATCH, MAX_BATCH, 1])
+  })
+
+  it('has at most 256 Ki code units of text', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('first')
+    const length = MAX_BATCH_TEXT / 4
+    await operation.send(
+      ...many(7, { length }),
+      { name: 'too long by one', length: length + 1 },
+      { name: 'short' },
+    )
+    await operation.finish('first')
+    assert.deepEqual(operation.sent[1], namesFrom(1, 4))
+    await operation.finish('1')
+    assert.deepEqual(operation.sent[2], namesFrom(5, 3))
+    await operation.finish('5')
+    assert.deepEqual(operation.sent[3], ['too long by one', 'short'])
+  })
+
+  it('is not made for a request that is longer: that is done alone', async () => {
+    const operation = new FakeOperation(3)
+    await operation.send({ name: 'long', length: MAX_BATCH_TEXT + 1 }, 'a', {
+      name: 'longer',
+      length: 4 * MAX_BATCH_TEXT,
+    })
+    assert.deepEqual(operation.sent, [['long'], ['a'], ['longer']])
+  })
+})
+
+describe('a batch that is overdue', () => {
+  it('holds nobody up, but a second one does', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('a', 'b')
+    await operation.send('c', 'd')
+    await pass(OVERDUE - 1)
+    assert.deepEqual(operation.sent, [['a', 'b']])
+    await pass(1)
+    assert.deepEqual(operation.sent.slice(1), [['c', 'd']])
+    await operation.send('e', 'f')
+    await pass(2 * OVERDUE)
+    assert.equal(operation.sent.length, 2)
+    await operation.finish('c')
+    assert.deepEqual(operation.sent.slice(2), [['e', 'f']])
+  })
+
+  it('makes no room when it ends: there are no more at a time than before', async () => {
+    for (const error of [undefined, UNCERTAIN]) {
+      const operation = new FakeOperation(1)
+      await operation.send('a', 'b')
+      await pass(OVERDUE)
+      await operation.send('c', 'd')
+      await operation.end('a', error)
+      await operation.send('e', 'f')
+      assert.equal(operation.sent.length, 2)
+      await operation.finish('c')
+      assert.equal(operation.sent.length, 3)
+      await operation.send('g', 'h')
+      assert.equal(operation.sent.length, 3)
+      await pass(OVERDUE)
+      assert.deepEqual(operation.sent.slice(3), [['g', 'h']])
+    }
+  })
+
+  it('is none that ended in time', async () => {
+    const operation = new FakeOperation(1)
+    for (const name of namesFrom(1, 5)) {
+      await operation.send(name, `${name} too`)
+      await pass(OVERDUE - 1)
+      await operation.finish(name)
+      await pass(1)
+    }
+    await operation.send('a', 'b')
+    await operation.send('c', 'd')
+    assert.equal(operation.sent.length, 6)
+  })
+
+  it('may be followed by others while single requests are overdue too, however many', async () => {
+    const operation = new FakeOperation(1)
+    for (const name of namesFrom(1, 20)) {
+      await operation.send(name)
+      await pass(OVERDUE)
+    }
+    assert.equal(operation.sent.length, 20)
+    await operation.send('a', 'b')
+    await pass(OVERDUE)
+    await operation.send('c', 'd')
+    assert.deepEqual(operation.sent.slice(20), [
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+    for (const name of namesFrom(1, 20)) await operation.finish(name)
+    await operation.send('e', 'f')
+    assert.equal(operation.sent.length, 22)
+  })
+})
+
+describe('what a batch leaves undone', () => {
+  it('is done alone in the time that each request still has, while the next batch is under way', async () => {
+    const operation = new FakeOperation(1)
+    await operation.block()
+    const requests = await operation.send('a')
+    await pass(1000)
+    requests.push(...(await operation.send('b', 'c')))
+    await pass(500)
+    await operation.finish('block 1')
+    assert.equal(operation.timeOf('a'), DEADLINE - 500)
+    await operation.send('next')
+    await pass(250)
+    await operation.finish('a', ['a', 'b'])
+    assert.deepEqual(operation.sent.slice(3), [['a'], ['b'], ['next']])
+    assert.deepEqual(outcomesOf(requests), [undefined, undefined, 'c together'])
+    assert.deepEqual(
+      ['a', 'b'].map((name) => operation.timeOf(name)),
+      [DEADLINE - 1750, DEADLINE - 750],
+    )
+    await operation.finish('b')
+    await operation.fail('a', REPEATABLE)
+    assert.deepEqual(outcomesOf(requests), [REPEATABLE, 'b alone', 'c together'])
+    assert.equal(operation.sent.length, 6)
+  })
+
+  it('is not what has a result, even if that is undefined', async () => {
+    const sent: number[][] = []
+    const batcher = new Batcher<number, number | undefined>(
+      {
+        together: async (requests) => {
+          sent.push([...requests])
+          return requests.map((request) => (request === 1 ? { result: undefined } : undefined))
+        },
+        alone: async (request) => -request,
+        isRepeatable: () => true,
+        late: 'late',
+        onBatch: () => {},
+      },
+      1,
+    )
+    const results = await Promise.all([1, 2, 1, 3].map((request) => batcher.do(request)))
+    assert.deepEqual(results, [undefined, -2, undefined, -3])
+    assert.deepEqual(sent, [[1, 2, 1, 3]])
+  })
+
+  it('is not begun when its time is over', async () => {
+    const operation = new FakeOperation(1)
+    const [early] = await operation.send('early', 'other')
+    await pass(DEADLINE)
+    await operation.finish('early', ['early'])
+    assertRefused(early, /^late$/)
+    const requests = await operation.send('a', 'b')
+    await pass(DEADLINE)
+    await operation.fail('a', REPEATABLE)
+    for (const request of requests) assertRefused(request, /^late$/)
+    assert.equal(operation.sent.length, 2)
+  })
+})
+
+describe('a batch that fails', () => {
+  it('is repeated request by request if it has certainly done nothing, and each has its own outcome', async () => {
+    const operation = new FakeOperation(1)
+    const requests = await operation.send('a', 'b', 'c')
+    await pass(1000)
+    await operation.fail('a', REPEATABLE)
+    assert.deepEqual(operation.sent.slice(1), [['a'], ['b'], ['c']])
+    for (const name of ['a', 'b', 'c']) assert.equal(operation.timeOf(name), DEADLINE - 1000)
+    await operation.fail('b', REPEATABLE)
+    await operation.finish('c')
+    await operation.finish('a')
+    assert.deepEqual(outcomesOf(requests), ['a alone', REPEATABLE, 'c alone'])
+    assert.equal(operation.sent.length, 4)
+  })
+
+  it('fails each of its requests, and repeats none, if it may have done them', async () => {
+    const operation = new FakeOperation(1)
+    const requests = await operation.send('a', 'b', 'c')
+    const next = await operation.send('next')
+    await operation.fail('a', UNCERTAIN)
+    assert.deepEqual(outcomesOf(requests), [UNCERTAIN, UNCERTAIN, UNCERTAIN])
+    assert.deepEqual(operation.sent, [['a', 'b', 'c'], ['next']])
+    await operation.finish('next')
+    assert.deepEqual(outcomesOf(next), ['next alone'])
+  })
+})
+
+describe('requests with the same key', () => {
+  /** Requests named by their key and a letter. */
+  const keyed = (...names: string[]) => names.map((name) => ({ name, key: Number(name[0]) }))
+
+  it('are done one after another in the order of their arrival, and others do not wait for them', async () => {
+    const operation = new FakeOperation(3)
+    const requests = await operation.send(...keyed('1a', '2a', '1b', '1c', '3a', '2b'))
+    assert.deepEqual(operation.sent, [['1a', '2a', '3a']])
+    requests.push(...(await operation.send(...keyed('4a', '1d', '5a'))))
+    assert.deepEqual(operation.sent.slice(1), [['4a', '5a']])
+    await operation.finish('4a')
+    assert.equal(operation.sent.length, 2)
+    await operation.finish('1a')
+    assert.deepEqual(operation.sent.slice(2), [['1b', '2b']])
+    for (const name of ['1b', '1c', '1d']) await operation.finish(name)
+    assert.deepEqual(operation.sent.slice(3), [['1c'], ['1d']])
+    for (const { state } of requests) assert.equal(state, 'fulfilled')
+  })
+
+  it('are not done while the first is done alone, whatever comes of it', async () => {
+    for (const error of [undefined, UNCERTAIN]) {
+      const operation = new FakeOperation(2)
+      await operation.send(...keyed('1a', '1b', '2a'))
+      await operation.finish('1a', ['1a'])
+      const [, other] = await operation.send(...keyed('1c', '2b'))
+      await operation.finish('2b')
+      assert.equal(other?.value, '2b alone')
+      assert.deepEqual(operation.sent, [['1a', '2a'], ['1a'], ['2b']])
+      await operation.end('1a', error)
+      assert.deepEqual(operation.sent.slice(3), [['1b']])
+      await operation.finish('1b')
+      assert.deepEqual(operation.sent.slice(4), [['1c']])
+    }
+  })
+
+  for (const error of [REPEATABLE, UNCERTAIN]) {
+    it(`are done after the first one’s batch failed: ${error.message}`, async () => {
+      const operation = new FakeOperation(2)
+      await operation.send(...keyed('1a', '2a'))
+      await operation.send(...keyed('1b', '2b'))
+      assert.equal(operation.sent.length, 1)
+      await operation.fail('1a', error)
+      if (error === REPEATABLE) {
+        assert.deepEqual(operation.sent.slice(1), [['1a'], ['2a']])
+        await operation.finish('2a')
+        await operation.finish('1a')
+        assert.deepEqual(operation.sent.slice(3), [['2b'], ['1b']])
+      } else assert.deepEqual(operation.sent.slice(1), [['1b', '2b']])
+    })
+  }
+
+  it('wait for the first even if it is refused at its deadline, because it is still under way', async () => {
+    const operation = new FakeOperation(2)
+    const [first] = await operation.send(...keyed('1a', '2a'))
+    await pass(3000)
+    const [second] = await operation.send(...keyed('1b'))
+    await pass(1000)
+    assertRefused(first, /^late$/)
+    await operation.send(...keyed('3a'))
+    assert.deepEqual(operation.sent, [['1a', '2a'], ['3a']])
+    await operation.fail('1a', UNCERTAIN)
+    assert.deepEqual(operation.sent.slice(2), [['1b']])
+    await operation.finish('1b')
+    assert.equal(second?.value, '1b alone')
+  })
+
+  it('are refused at their own deadlines while the first is under way, and never done', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send(...keyed('1a'))
+    const [second] = await operation.send(...keyed('1b'))
+    await pass(DEADLINE)
+    assertRefused(second, /busy/)
+    await operation.finish('1a')
+    const [third] = await operation.send(...keyed('1c'))
+    await operation.finish('1c')
+    assert.deepEqual(operation.sent, [['1a'], ['1c']])
+    assert.equal(third?.value, '1c alone')
+  })
+})
+
+describe('the deadline of a request', () => {
+  it('is four seconds after its own arrival', async () => {
+    const operation = new FakeOperation(1)
+    await operation.block()
+    const [first] = await operation.send('first')
+    await pass(1000)
+    const [second] = await operation.send('second')
+    await pass(2999)
+    assert.equal(first?.state, 'pending')
+    await pass(1)
+    assertRefused(first, /busy/)
+    await pass(999)
+    assert.equal(second?.state, 'pending')
+    await pass(1)
+    assertRefused(second, /busy/)
+  })
+
+  it('refuses one that waits, which is never done; of one under way it is not known', async () => {
+    const operation = new FakeOperation(1)
+    await operation.block()
+    const [waiting] = await operation.send('waiting')
+    assert.equal(operation.waiting, 1)
+    await pass(DEADLINE)
+    assertRefused(waiting, /busy/)
+    assert.equal(operation.waiting, 0)
+    await operation.finish('block 1')
+    await operation.finish('overdue 1')
+    const underWay = [...(await operation.send('a', 'b')), ...(await operation.send('c'))]
+    await pass(DEADLINE)
+    for (const request of underWay) assertRefused(request, /^late$/)
+    await operation.finish('a')
+    await operation.finish('c')
+    for (const request of underWay) assert.equal(request.state, 'rejected')
+    const [next] = await operation.send('next')
+    await operation.finish('next')
+    assert.equal(next?.value, 'next alone')
+    assert.deepEqual(operation.sent.slice(2), [['a', 'b'], ['c'], ['next']])
+  })
+
+  it('refuses one that is done alone', async () => {
+    const operation = new FakeOperation(1)
+    const [request] = await operation.send('a', 'b')
+    await pass(1000)
+    await operation.finish('a', ['a'])
+    await pass(DEADLINE - 1001)
+    assert.equal(request?.state, 'pending')
+    await pass(1)
+    assertRefused(request, /^late$/)
+    await operation.finish('a')
+    assert.equal(request?.state, 'rejected')
+  })
+
+  it('leaves no timer behind', async () => {
+    mock.timers.reset()
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    const operation = new FakeOperation(1)
+    await operation.send('a', 'b')
+    await operation.finish('a', ['b'])
+    await operation.finish('b')
+    await operation.send('a', 'b')
+    await operation.fail('a', REPEATABLE)
+    await operation.finish('a')
+    await operation.fail('b', UNCERTAIN)
+    await operation.send('a')
+    await operation.fail('a', UNCERTAIN)
+    await operation.send('a')
+    await operation.finish('a')
+    await operation.send('a', 'b')
+    assert.equal(timers(), before + 3)
+    await operation.fail('a', UNCERTAIN)
+    assert.equal(timers(), before)
+  })
+})
+
+describe('requests that wait', () => {
+  it('are at most 5000: any more are refused at once', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('first')
+    const waiting = await operation.send(...many(MAX_WAITING))
+    const [refused] = await operation.send('one too many')
+    assertRefused(refused, /too many/)
+    for (const { state } of waiting) assert.equal(state, 'pending')
+    await operation.finish('first')
+    await operation.send('next')
+    for (let name = 1; name <= MAX_WAITING; name += MAX_BATCH) await operation.finish(`${name}`)
+    assert.deepEqual(operation.sent.flat(), ['first', ...namesFrom(1, MAX_WAITING), 'next'])
+  })
+
+  it('have at most 32 Mi code units of text: any more are refused at once', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('first')
+    const half = { length: MAX_WAITING_TEXT / 2 }
+    await operation.send({ name: 'a', ...half }, { name: 'b', ...half })
+    const [refused] = await operation.send({ name: 'one too many', length: 1 })
+    const [empty] = await operation.send('empty')
+    assertRefused(refused, /too many/)
+    assert.equal(empty?.state, 'pending')
+    await operation.finish('first')
+    assert.deepEqual(operation.sent[1], ['a'])
+    const [next] = await operation.send({ name: 'next', ...half })
+    assert.equal(next?.state, 'pending')
+  })
+
+  it('make room for others when their time is over', async () => {
+    const operation = new FakeOperation(1)
+    await operation.block()
+    await operation.send(...many(MAX_WAITING, { length: Math.floor(MAX_WAITING_TEXT / MAX_WAITING) }))
+    await pass(DEADLINE)
+    await operation.finish('block 1')
+    const [next] = await operation.send({ name: 'next', length: MAX_WAITING_TEXT })
+    await operation.finish('next')
+    assert.equal(next?.value, 'next alone')
+  })
+})
