@@ -136,26 +136,28 @@ export class Batcher<Request, Result> {
   async #run(batch: readonly Pending<Request, Result>[]): Promise<void> {
     this.#operation.onBatch(batch.length)
     this.#batches++
+    const [first] = batch
+    const single = batch.length === 1 ? first : undefined
+    // A single request may wait for a lock for long. It counts as little as what a batch leaves undone.
+    const overdue = single === undefined ? 1 : 0
     let isOverdue = false
     const timer = setTimeout(() => {
-      if (this.#overdue === MAX_OVERDUE) return
+      if (this.#overdue + overdue > MAX_OVERDUE) return
       isOverdue = true
-      this.#overdue++
+      this.#overdue += overdue
       this.#batches--
       this.#send()
     }, OVERDUE)
-    const [first] = batch
-    if (batch.length === 1 && first !== undefined) await this.#doAlone(first)
-    else await this.#doTogether(batch)
+    await (single === undefined ? this.#doTogether(batch) : this.#doAlone(single))
     clearTimeout(timer)
-    if (isOverdue) this.#overdue--
+    if (isOverdue) this.#overdue -= overdue
     else this.#batches--
     this.#send()
   }
 
   /** Does not wait for what the batch leaves undone. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable } = this.#operation
+    const { together, isRepeatable, late } = this.#operation
     const requests = batch.map(({ request }) => request)
     const end = Math.max(...batch.map(({ end }) => end))
     let outcomes: readonly Outcome<Result>[] = []
@@ -170,7 +172,8 @@ export class Batcher<Request, Result> {
     for (const [i, pending] of batch.entries()) {
       const outcome = outcomes[i]
       if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
-      else void this.#doAlone(pending).then(() => this.#send())
+      else if (Date.now() < pending.end) void this.#doAlone(pending).then(() => this.#send())
+      else this.#settle(pending, () => pending.reject(new StoreUnavailable(late)))
     }
   }
 
