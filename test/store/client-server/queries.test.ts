@@ -4,8 +4,6 @@ import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { DEADLINE } from '../../../src/store/timeout.ts'
 import {
   asAdministrator,
@@ -15,10 +13,10 @@ import {
   until,
 } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
-import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { earlierTable } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
+import { prepareDatabase } from './prepared-database.ts'
 import { give, restrict, TABLES } from './tables-of-others.ts'
 
 const PLENTY = { books: 1000, text: 1024 * 1024 }
@@ -27,24 +25,8 @@ for (const engine of ['postgres', 'mysql'] as const) {
   describe(`queries on a database that others wrote, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
 
-    /** A database, what the administrator does in it, and stores on it that are closed in the end. */
-    async function prepare(t: TestContext, statements: (name: string) => readonly string[]) {
-      const on = await databases()
-      const url = await on.createDatabase()
-      t.after(() => on.dropDatabase(url))
-      const run = async (...all: readonly string[]) => {
-        for (const sql of all) await on.query(sql, url)
-      }
-      await run(...statements(nameIn(url)))
-      const reports: string[] = []
-      const open = async () => {
-        const report = (message: string) => reports.push(message)
-        const store = await openStore(parseDbUrl(url), { connections: 4, report })
-        t.after(() => store.close())
-        return store
-      }
-      return { url, run, open, reports, query: (sql: string) => on.query(sql, url) }
-    }
+    const prepare = (t: TestContext, statements: (name: string) => readonly string[]) =>
+      prepareDatabase(t, databases, statements)
 
     it('a table of the earlier release is upgraded, by several instances at once', async (t) => {
       const { open, reports, query } = await prepare(t, (name) => earlierTable(engine, name, 450))

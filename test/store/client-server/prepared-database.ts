@@ -1,0 +1,45 @@
+import type { TestContext } from 'node:test'
+import type { Store } from '../../../src/catalogue/store.ts'
+import { parseDbUrl } from '../../../src/store/db-url.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Databases, Row } from '../../support/database-server.ts'
+import { nameIn } from '../../support/database-url.ts'
+
+/** A database of a test, in which an administrator may do anything. */
+export interface PreparedDatabase {
+  readonly url: string
+  /** Runs statements as the administrator, one by one. */
+  run(...statements: readonly string[]): Promise<void>
+  /** Runs a statement as the administrator. */
+  query(sql: string): Promise<Row[]>
+  /** Opens a store, which is closed when the test ends. */
+  open(): Promise<Store>
+  /** What the stores have told the operator. */
+  readonly reports: string[]
+}
+
+/**
+ * A new database until the end of the test.
+ * @param statements what the administrator does there before; the name is that of the database and of its user.
+ */
+export async function prepareDatabase(
+  t: TestContext,
+  databases: () => Promise<Databases>,
+  statements: (name: string) => readonly string[] = () => [],
+): Promise<PreparedDatabase> {
+  const on = await databases()
+  const url = await on.createDatabase()
+  t.after(() => on.dropDatabase(url))
+  const run = async (...all: readonly string[]) => {
+    for (const sql of all) await on.query(sql, url)
+  }
+  await run(...statements(nameIn(url)))
+  const reports: string[] = []
+  const open = async () => {
+    const report = (message: string) => reports.push(message)
+    const store = await openStore(parseDbUrl(url), { connections: 4, report })
+    t.after(() => store.close())
+    return store
+  }
+  return { url, run, query: (sql) => on.query(sql, url), open, reports }
+}
