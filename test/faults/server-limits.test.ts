@@ -35,7 +35,7 @@ onEachServer(
       await caller.recovers(`PUT /book/${id}`, { title: 'U' })
       assert.deepEqual(await caller.ok(`GET /book/${id}`), { id, title: 'U', author: 'A', year: 2 })
       for (const { err } of failuresIn(service))
-        assert.match(err?.message ?? '', /lock wait timeout|did not answer within|no connection .* within/i)
+        assert.match(err?.message ?? '', /lock wait timeout|did not answer .*within|no connection .* within/i)
     })
 
     it('a list waits no longer for two pages than for one', async (t) => {
@@ -73,9 +73,10 @@ onEachServer(
       await assert.rejects(async () => {
         for (;;) others.use(await openSession(url))
       }, FULL)
-      // The service has one, which some of them get.
-      const answers = await Promise.all(Array.from({ length: 20 }, () => caller.call('POST /book', BOOK)))
-      const refused = answers.filter(({ status }) => status !== 201)
+      // The service has one, which some of them get. Each page takes a connection of its own.
+      const read20 = () => Promise.all(Array.from({ length: 20 }, () => caller.call('GET /books?limit=1')))
+      const answers = await read20()
+      const refused = answers.filter(({ status }) => status !== 200)
       t.diagnostic(`${refused.length} of ${answers.length} are refused`)
       assert.ok(refused.length > 0)
       for (const answer of refused) assertUnavailable(answer)
@@ -85,7 +86,7 @@ onEachServer(
       await others.disposeAsync()
       await caller.recovers('POST /book', BOOK)
       await until('all can be used', async () => {
-        await Promise.all(Array.from({ length: 20 }, () => caller.create()))
+        await read20()
         return (await connections(server(), url)).length === 5
       })
     })

@@ -19,6 +19,8 @@ const OVERDUE = 100
 /** How many overdue batches others need not wait for. */
 const MAX_OVERDUE = 1
 
+const WAITED = `the database server did not answer the requests before this one within ${DEADLINE / 1000} seconds`
+
 /** What a batch has done for one of its requests; undefined if the request still has to be done. */
 export type Outcome<Result> = { readonly result: Result } | undefined
 
@@ -196,7 +198,7 @@ export class Batcher<Request, Result> {
   #expire(pending: Pending<Request, Result>): void {
     const isWaiting = this.#waiting.has(pending)
     if (isWaiting) this.#removeWaiting(pending)
-    const message = isWaiting ? 'the database server has been busy for too long' : this.#operation.late
+    const message = isWaiting ? WAITED : this.#operation.late
     pending.reject(new StoreUnavailable(message))
   }
 
