@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { logIn } from '../support/client.ts'
+import { engineMissing, useDatabases } from '../support/engines.ts'
 import { type Operation, violations } from '../support/linearizability.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 
 const BOOKS = 4
 const CLIENTS = 12
 const OPERATIONS_PER_CLIENT = 400
+const HOT_CLIENTS = 32
 const BRUTE_FORCE_RUNS = 3000
 
 describe('the check of a history', () => {
@@ -118,7 +120,7 @@ const GONE = 'gone'
 
 type BookOperation = Operation<number | typeof GONE>
 
-describe('books that many clients read and write at once', () => {
+function areLinearizable(settings: () => Promise<Record<string, string>>): void {
   const directory = temporaryDirectory()
   const histories = new Map<number, BookOperation[]>()
   let service: Service
@@ -126,7 +128,7 @@ describe('books that many clients read and write at once', () => {
   let lastYear = 0
 
   before(async () => {
-    service = await startService(directory.path)
+    service = await startService(directory.path, await settings())
     headers = { authorization: await logIn(service.url) }
     for (let i = 0; i < BOOKS; i++) await create()
   })
@@ -167,8 +169,12 @@ describe('books that many clients read and write at once', () => {
   }
 
   /** Goes from book to book, reading and now and then writing. */
-  async function use(client: number, operations: number, writeEvery: number): Promise<void> {
-    const ids = [...histories.keys()]
+  async function use(
+    client: number,
+    operations: number,
+    writeEvery: number,
+    ids = [...histories.keys()],
+  ): Promise<void> {
     for (let i = 0; i < operations; i++) {
       const id = ids[(client + i * 7 + (i >> 3)) % ids.length] ?? 0
       await ((client + i) % writeEvery === 0 ? write(id) : read(id))
@@ -182,6 +188,14 @@ describe('books that many clients read and write at once', () => {
   it(`are as linearizable as registers (${CLIENTS} clients, ${OPERATIONS_PER_CLIENT} operations each)`, async () => {
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, client) => use(client, OPERATIONS_PER_CLIENT, 2 + (client % 3))),
+    )
+    assertLinearizable()
+  })
+
+  it(`are so also if all use one book (${HOT_CLIENTS} clients)`, async () => {
+    const [hot = 0] = histories.keys()
+    await Promise.all(
+      Array.from({ length: HOT_CLIENTS }, (_, client) => use(client, 100, 2 + (client % 3), [hot])),
     )
     assertLinearizable()
   })
@@ -208,4 +222,20 @@ describe('books that many clients read and write at once', () => {
       )
     }
   })
-})
+}
+
+describe('books that many clients read and write at once, on sqlite', () => areLinearizable(async () => ({})))
+
+for (const engine of ['postgres', 'mysql'] as const) {
+  describe(`books that many clients read and write at once, on ${engine}`, {
+    skip: engineMissing(engine),
+  }, () => {
+    const databases = useDatabases(engine)
+    let url = ''
+    areLinearizable(async () => {
+      url = await (await databases()).createDatabase()
+      return { DB_URL: url }
+    })
+    after(async () => (await databases()).dropDatabase(url))
+  })
+}
