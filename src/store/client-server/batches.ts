@@ -29,8 +29,9 @@ export interface BatchStatements<Connection> {
   commit(connection: Connection): Promise<unknown>
 }
 
-/** A book as it was and as it becomes. */
+/** A book as it was and as it becomes, and what is asked for. */
 export interface Change {
+  readonly changes: BookChanges
   readonly from: Book
   readonly to: Book
 }
@@ -71,7 +72,7 @@ export class Batches<Connection> {
     const locked = await this.#lock(connection, updates)
     const changes = updates.flatMap(({ changes }, i) => {
       const from = locked[i]
-      return from ? [{ from, to: bookOf({ ...from, ...changes }) }] : []
+      return from ? [{ changes, from, to: changedBook(from, changes) }] : []
     })
     const written = changes.length > 0 ? await write(connection, changes) : []
     await commit(connection)
@@ -110,3 +111,15 @@ export class Batches<Connection> {
     })
   }
 }
+
+/** The book with the changes. Callers may send other fields too, even an id: they do not count. */
+function changedBook(
+  { id, ...stored }: Book,
+  { title = stored.title, author = stored.author, year = stored.year }: BookChanges,
+): Book {
+  return bookOf({ id, title, author, year })
+}
+
+/** The new value of a field in each book; null where it stays as it is, even if that is NULL. */
+export const changedValues = (name: keyof NewBook, all: readonly Change[]) =>
+  all.map(({ changes, to }) => (changes[name] === undefined ? null : to[name]))

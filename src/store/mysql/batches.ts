@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { type Book, bookOf, FIELD_NAMES, fieldValues, type NewBook } from '../../catalogue/book.ts'
-import { type BatchStatements, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
+import { type Book, bookOf, FIELD_NAMES, fieldValues } from '../../catalogue/book.ts'
+import { type BatchStatements, changedValues, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
 import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { rolledBack } from './errors.ts'
 import type { DiskFullGuard } from './full-disk.ts'
@@ -41,11 +41,13 @@ export function mysqlBatches(
 
     async write(connection, changes) {
       const books = changes.map(({ to }) => to)
-      const cases = (name: keyof NewBook) => `${name} = CASE id ${'WHEN ? THEN ? '.repeat(books.length)}END`
-      const values = FIELD_NAMES.flatMap((name) => books.flatMap((book) => [book.id, book[name]]))
-      const sql = `UPDATE books SET ${FIELD_NAMES.map(cases)} WHERE id IN (?)`
       const ids = books.map(({ id }) => id)
-      await guard.watch(connection.query(sql, [...values, ids]))
+      const cases = `CASE id ${'WHEN ? THEN ? '.repeat(books.length)}END`
+      const set = FIELD_NAMES.map((name) => `${name} = COALESCE(${cases}, ${name})`)
+      const values = FIELD_NAMES.flatMap((name) =>
+        changedValues(name, changes).flatMap((value, i) => [ids[i], value]),
+      )
+      await guard.watch(connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids]))
       const stored = await select<Book>(connection, READ, ids)
       const byId = new Map(stored.map((book) => [book.id, book]))
       for (const book of books) {

@@ -1,7 +1,13 @@
 import type pg from 'pg'
 import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
-import { type BatchStatements, type Change, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
+import {
+  type BatchStatements,
+  type Change,
+  changedValues,
+  IS_SHORT,
+  SHORT_BOOK,
+} from '../client-server/batches.ts'
 import { BOOK, columnOrEmpty, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
@@ -41,13 +47,18 @@ const INSERT_WITH_WORDS = insert(
 
 /** Both tables have the names of the fields. */
 const STORED = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, 'books.')} AS ${name}`)}`
-const SET = FIELD_NAMES.map((name) => `${name} = new.${name}`)
+const changed = (name: keyof NewBook) => `coalesce(new.${name}, books.${name})`
+const SET = FIELD_NAMES.map((name) => `${name} = ${changed(name)}`)
+const CHANGED_WORDS_OF = fingerprint(
+  `coalesce(${changed('title')}, '')`,
+  `coalesce(${changed('author')}, '')`,
+)
 const UPDATE = `
   UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book
   RETURNING ${STORED}`
 const UPDATE_WITH_WORDS = `
   UPDATE books SET ${SET}, search_words = coalesce(${WORDS}, search_words),
-    search_words_of = CASE WHEN words IS NULL THEN search_words_of ELSE ${WORDS_OF} END
+    search_words_of = CASE WHEN words IS NULL THEN search_words_of ELSE ${CHANGED_WORDS_OF} END
   FROM unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[]) AS new (${FIELD_NAMES}, book, words)
   WHERE id = book RETURNING ${STORED}`
 
@@ -71,8 +82,10 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
   },
 
   async write(client, changes) {
-    const books = changes.map(({ to }) => to)
-    const values = [...listsOf(books), books.map(({ id }) => id)]
+    const values = [
+      ...FIELD_NAMES.map((name) => changedValues(name, changes)),
+      changes.map(({ to }) => to.id),
+    ]
     const { rows } = hasWords
       ? await client.query<Book>(UPDATE_WITH_WORDS, [...values, changes.map(changedWords)])
       : await client.query<Book>(UPDATE, values)
