@@ -24,8 +24,8 @@ export interface BatchStatements<Connection> {
   lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
   /** Changes locked books. @returns them as they are stored now. */
   write(connection: Connection, changes: readonly Change[]): Promise<readonly Book[]>
-  /** Deletes locked books. */
-  remove(connection: Connection, ids: readonly number[]): Promise<unknown>
+  /** Deletes locked books. @returns the ids of those that were deleted. */
+  remove(connection: Connection, ids: readonly number[]): Promise<readonly number[]>
   commit(connection: Connection): Promise<unknown>
 }
 
@@ -88,9 +88,9 @@ export class Batches<Connection> {
     await begin(connection, 'delete')
     const locked = await this.#lock(connection, deletions)
     const ids = locked.flatMap((book) => (book ? [book.id] : []))
-    if (ids.length > 0) await remove(connection, ids)
+    const removed = new Set(ids.length > 0 ? await remove(connection, ids) : [])
     await commit(connection)
-    return locked.map((book) => book && { result: true })
+    return deletions.map(({ id }) => (removed.has(id) ? { result: true } : undefined))
   }
 
   /** @returns the book of each request, if it could be locked and is as expected. */

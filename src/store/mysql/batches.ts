@@ -57,7 +57,10 @@ export function mysqlBatches(
       return stored
     },
 
-    remove: (connection, ids) => guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [ids])),
+    async remove(connection, ids) {
+      await guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [ids]))
+      return ids
+    },
 
     commit: (connection) => connection.commit(),
   }

@@ -16,7 +16,7 @@ import { fingerprint, vectorOf } from './search-index.ts'
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`
 const LOCK = `
   SELECT ${BOOK} FROM books WHERE id = ANY ($1::bigint[]) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
-const DELETE = 'DELETE FROM books WHERE id = ANY ($1::bigint[])'
+const DELETE = 'DELETE FROM books WHERE id = ANY ($1::bigint[]) RETURNING id'
 
 /** The lists of values with which statements begin, as a table. */
 const VALUES = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text[]' : 'bigint[]'}`)
@@ -92,7 +92,9 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
     return rows
   },
 
-  remove: (client, ids) => client.query(DELETE, [ids]),
+  async remove(client, ids) {
+    return (await client.query<Pick<Book, 'id'>>(DELETE, [ids])).rows.map(({ id }) => id)
+  },
 
   commit: (client) => client.query('COMMIT'),
 })
