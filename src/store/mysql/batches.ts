@@ -10,9 +10,14 @@ const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
 const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ? RETURNING id`
 const LOCK = `SELECT ${BOOK} FROM books WHERE id IN (?) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
 const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
-const DELETE = 'DELETE FROM books WHERE id IN (?)'
-const DELETE_WITH_WORDS =
-  'DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id IN (?)'
+
+/**
+ * Looks up each book by its id. With a list of ids, the server might read the whole table, if it is small, and wait for
+ * books that others have locked. (An update does not wait: it first looks whether the id of a locked book is listed.)
+ */
+const EACH = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
+const DELETE = `DELETE books FROM ${EACH}`
+const DELETE_WITH_WORDS = `DELETE books, book_words FROM ${EACH} LEFT JOIN book_words ON book = books.id`
 
 /**
  * Statements are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
@@ -58,7 +63,7 @@ export function mysqlBatches(
     },
 
     async remove(connection, ids) {
-      await guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [ids]))
+      await guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [JSON.stringify(ids)]))
       return ids
     },
 
