@@ -25,6 +25,9 @@ const UNAVAILABLE = new Set(
 /** Deadlock, or a conflict between nodes of Galera or TiDB: the transaction was rolled back. */
 const DEADLOCK = 1213
 
+/** An unknown error. Proxies and compatible servers report lost connections and commits with it too. */
+const UNKNOWN = 1105
+
 /** Too many connections; a blocked host; a server that stops, starts, or waits for other nodes. */
 const NOT_READY = new Set([1040, 1047, 1053, 1129, 1203])
 
@@ -54,7 +57,8 @@ export function isReadOnly(error: unknown): boolean {
 
 /** As ErrorClassifier.isRefused. */
 export function isRefused(error: unknown): boolean {
-  if (errorNumber(error) === undefined) return false
+  const number = errorNumber(error)
+  if (number === undefined || number === UNKNOWN) return false
   return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
 }
 

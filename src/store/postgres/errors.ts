@@ -19,6 +19,9 @@ const UNAVAILABLE = [
   '55P03', // lock not available
 ]
 
+/** The class of internal errors. Poolers and compatible servers report lost connections and commits with it too. */
+const INTERNAL = 'XX'
+
 /** Codes after which the statement has certainly not been done and may be tried again. */
 const ROLLED_BACK = ['40001', '40P01']
 
@@ -50,6 +53,6 @@ export function isReadOnly(error: unknown): boolean {
 
 /** As ErrorClassifier.isRefused. */
 export function isRefused(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false
+  if (!(error instanceof pg.DatabaseError) || error.code?.startsWith(INTERNAL)) return false
   return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
 }
