@@ -105,6 +105,15 @@ function suits(databases: () => Promise<Databases>, sql: string): void {
     assert.deepEqual(await listAll(store), books)
   })
 
+  it('updates several books at once and keeps their other fields, even what is NULL', async () => {
+    const before = await Promise.all(BOOKS.map(({ id }) => stored(id)))
+    const updates = BOOKS.map((book, i) => store.update(book.id, { year: i }, i % 2 === 0 ? book : undefined))
+    for (const [i, book] of (await Promise.all(updates)).entries())
+      assert.deepEqual({ ...book }, { ...BOOKS[i], year: i })
+    for (const [i, { id }] of BOOKS.entries())
+      assert.deepEqual(await stored(id), [{ ...before[i]?.[0], year: `${i}` }])
+  })
+
   it('changes and deletes a book as it is read, NULL or not, and no other', async () => {
     const others = { title: 't', author: 'x', year: 1 }
     for (const book of BOOKS) {
