@@ -126,6 +126,18 @@ describe('an update on MySQL after which the book lacks the change', { skip: eng
     assert.deepEqual({ ...(await store.find(id)) }, book)
   })
 
+  it('is done again by itself if it was done with others', async () => {
+    await using undoing = await openUndoing(1)
+    const { store, id } = undoing
+    const others = await Promise.all([1, 2, 3].map((year) => store.create({ ...BOOK, year })))
+    await store.count({ words: ['t'] })
+    const ids = [id, ...others.map((book) => book.id)]
+    for (const book of await Promise.all(ids.map((id) => store.update(id, { year: 9 }))))
+      assert.equal(book?.year, 9)
+    for (const id of ids) assert.equal((await store.find(id))?.year, 9)
+    assert.equal(await undoing.updates(), 2 * ids.length)
+  })
+
   it('is refused, and nothing is stored, if that happens every time', async () => {
     await using undoing = await openUndoing(ATTEMPTS)
     const { store, id } = undoing
