@@ -12,8 +12,8 @@ export interface PreparedDatabase {
   run(...statements: readonly string[]): Promise<void>
   /** Runs a statement as the administrator. */
   query(sql: string): Promise<Row[]>
-  /** Opens a store, which is closed when the test ends. */
-  open(): Promise<Store>
+  /** Opens a store, which is closed when the test ends. @param connections the most that it may have. */
+  open(connections?: number): Promise<Store>
   /** What the stores have told the operator. */
   readonly reports: string[]
 }
@@ -35,9 +35,9 @@ export async function prepareDatabase(
   }
   await run(...statements(nameIn(url)))
   const reports: string[] = []
-  const open = async () => {
+  const open = async (connections = 4) => {
     const report = (message: string) => reports.push(message)
-    const store = await openStore(parseDbUrl(url), { connections: 4, report })
+    const store = await openStore(parseDbUrl(url), { connections, report })
     t.after(() => store.close())
     return store
   }

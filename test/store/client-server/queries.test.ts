@@ -30,7 +30,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
 
     it('a table of the earlier release is upgraded, by several instances at once', async (t) => {
       const { open, reports, query } = await prepare(t, (name) => earlierTable(engine, name, 450))
-      const stores = await Promise.all(Array.from({ length: 4 }, open))
+      const stores = await Promise.all(Array.from({ length: 4 }, () => open()))
       const counts = await Promise.all(stores.map((store) => count(store, { words: ['earlier', 'old'] })))
       assert.deepEqual(counts, [450, 450, 450, 450])
       for (const store of stores) {
