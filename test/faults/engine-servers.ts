@@ -92,11 +92,15 @@ export async function killConnection(server: Databases, id: number): Promise<voi
   else await server.query(`KILL ${id}`).catch(() => {})
 }
 
-/** Waits until it holds. @returns after how many milliseconds it did. */
-export async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<number> {
+/** Waits until it holds, in milliseconds at most `patience`. @returns after how many milliseconds it did. */
+export async function until(
+  what: string,
+  condition: () => Promise<boolean> | boolean,
+  patience = PATIENCE,
+): Promise<number> {
   const begin = Date.now()
   while (!(await condition())) {
-    assert.ok(Date.now() < begin + PATIENCE, `not within ${PATIENCE} ms: ${what}`)
+    assert.ok(Date.now() < begin + patience, `not within ${patience} ms: ${what}`)
     await setTimeout(10)
   }
   return Date.now() - begin

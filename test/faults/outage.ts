@@ -45,7 +45,8 @@ export async function surviveOutage(
   const url = await databases.createDatabase()
   const service = await serve(t, way(url))
   const journal = new Journal()
-  const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
+  const { pid } = service.process
+  const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true, pid })
   await using lists = listAgainAndAgain(new Caller(service))
   await load.begun()
   await setTimeout(CALM)

@@ -38,7 +38,13 @@ describe('a database server whose disk is full', { skip: skipDisk }, () => {
       const { disk, server, url, service } = system
       const journal = new Journal()
       const run = async (enough: () => boolean) => {
-        const load = new Load(service.url, journal, { clients: 8, authorLength: 1000, leaveRefused: true })
+        const { pid } = service.process
+        const load = new Load(service.url, journal, {
+          clients: 8,
+          authorLength: 1000,
+          leaveRefused: true,
+          pid,
+        })
         const deadline = Date.now() + PHASE
         while (!enough() && Date.now() < deadline) await setTimeout(20)
         await load.stop()
