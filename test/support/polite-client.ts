@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
+import { stopwatch } from './cpu-time.ts'
 
-/** How long an answer may take before the request counts as failed, in milliseconds. */
+/** How long an answer may take before the request counts as failed, with all that is tried again; milliseconds. */
 const PATIENCE = 10_000
 
 /** How long the client rests after each request, in milliseconds. */
@@ -22,6 +23,8 @@ export const KINDS = Object.keys(LINES) as Kind[]
 export class PoliteReport {
   readonly times: Record<Kind, number[]> = { read: [], page: [], write: [], query: [], health: [] }
   readonly failures: string[] = []
+  /** How often a request was refused for now, and was tried again. */
+  refusals = 0
 
   p99(kind: Kind): number {
     const sorted = this.times[kind].toSorted((a, b) => a - b)
@@ -37,16 +40,25 @@ export class PoliteReport {
       (kind) =>
         `${kind} ${this.times[kind].length} p99 ${Math.round(this.p99(kind))} max ${Math.round(this.max(kind))} ms`,
     )
-    return `${parts.join(', ')}; ${this.failures.length} failures ${[...new Set(this.failures)].join(', ')}`
+    return `${parts.join(', ')}; ${this.refusals} refused for now, ${this.failures.length} failures ${[...new Set(this.failures)].join(', ')}`
   }
 }
 
-/** Reads, writes, queries, and asks how the service is, one after the other, until it is told to stop. Book 1 has to exist. */
-export async function bePolite(url: string, token: string, signal: AbortSignal): Promise<PoliteReport> {
+/**
+ * Reads, writes, queries, and asks how the service is, one after the other, until it is told to stop. Book 1 has to exist.
+ * @param options `triesAgain`: whether a request that is answered with 503 is repeated when Retry-After says, and fails
+ * only if that takes too long. `pid`: the process of a service whose waits for a processor do not count.
+ */
+export async function bePolite(
+  url: string,
+  token: string,
+  signal: AbortSignal,
+  { triesAgain = false, pid }: { triesAgain?: boolean; pid?: number } = {},
+): Promise<PoliteReport> {
   const report = new PoliteReport()
   while (!signal.aborted) {
     for (const [kind, [method, path]] of Object.entries(LINES) as [Kind, (typeof LINES)[Kind]][]) {
-      const begun = performance.now()
+      const time = stopwatch(pid)
       const body = method === 'PUT' ? '{"year":2}' : null
       try {
         const options = {
@@ -55,13 +67,19 @@ export async function bePolite(url: string, token: string, signal: AbortSignal):
           headers: { authorization: token },
           signal: AbortSignal.timeout(PATIENCE),
         }
-        const response = await fetch(url + path, options)
+        let response = await fetch(url + path, options)
         await response.arrayBuffer()
+        while (triesAgain && response.status === 503) {
+          report.refusals++
+          await setTimeout(1000 * Number(response.headers.get('retry-after')))
+          response = await fetch(url + path, options)
+          await response.arrayBuffer()
+        }
         if (response.status !== 200) report.failures.push(`${kind} ${response.status}`)
       } catch (error) {
         report.failures.push(`${kind} ${(error as Error).name}`)
       }
-      report.times[kind].push(performance.now() - begun)
+      report.times[kind].push(time())
       await setTimeout(REST)
     }
   }

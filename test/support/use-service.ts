@@ -59,9 +59,16 @@ export class ServiceInUse {
     return this.#service.url
   }
 
+  /** Of its process. */
+  get pid(): number {
+    const pid = this.#service?.process.pid
+    if (pid === undefined) throw new Error('the service has not been started yet')
+    return pid
+  }
+
   /** The memory that its process has, or at most has had, in bytes. */
   memory(which: 'VmRSS' | 'VmHWM'): number {
-    const status = readFileSync(`/proc/${this.#service?.process.pid}/status`, 'utf8')
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     return Number(new RegExp(`${which}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
   }
 
