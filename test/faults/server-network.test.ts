@@ -37,13 +37,17 @@ onEachServer(
       await using network = await Network.open(server())
       const url = network.url(await server().createDatabase())
       const caller = new Caller(await serve(t, url, { DB_CONNECTIONS: String(CONNECTIONS) }))
-      const all = () => Promise.all(Array.from({ length: 10 * CONNECTIONS }, () => caller.create()))
+      await caller.create()
+      // Pages share no connection, so that all are opened. Reads of one book share one, which the index may be using.
+      const all = () =>
+        Promise.all(Array.from({ length: 10 * CONNECTIONS }, () => caller.ok('GET /books?limit=1')))
       await all()
       network.fallSilent()
       network.restore()
       await caller.unavailable('GET /book/1')
       await caller.ok('GET /book/1')
-      assert.equal((await all()).length, 10 * CONNECTIONS)
+      await all()
+      await caller.create()
     })
 
     it('before the answer to a write: 503, and it is not done again', async (t) => {
