@@ -140,7 +140,7 @@ describe('bodies that do not end', { skip }, () => {
     const room = 64
     const fields = [`Authorization: ${service.token}`, `Content-Length: ${MIB}`]
     const text = head('POST /book', ...fields) + begun(MIB)
-    // Without a collection, some 100 MiB stay. After it, what is left is between what the service uses.
+    // Without a collection of garbage 100 MiB stay, and after it up to 60: what is free between what is in use.
     const mib = await rise(
       t,
       service,

@@ -37,6 +37,7 @@ export function stopwatch(pid: number | undefined): () => number {
     const time = performance.now() - begin
     const waits = [...before].map(([each, earlier]) => Math.max(0, waited(each) - earlier))
     const excused = waits.reduce((sum, each) => sum + each, 0)
-    return Math.round(time - Math.min(excused, MAX_EXCUSED))
+    // The two may have waited at the same time.
+    return Math.max(0, Math.round(time - Math.min(excused, MAX_EXCUSED)))
   }
 }
