@@ -72,6 +72,33 @@ for (const engine of ['postgres', 'mysql'] as const) {
         )
     })
 
+    it('of two stores that change books if they are as expected: one of them changes each', async (t) => {
+      const { store, open, url, on } = await prepare(t)
+      const stores = [store, await open()]
+      let books = plain(await createMany(store, 50))
+      let both = 0
+      for (let round = 1; round <= 30; round++) {
+        const written = await Promise.all(
+          stores.map((store, number) => {
+            const ordered = number === 0 ? books : books.toReversed()
+            const changes = { title: `${number}: ${round}` }
+            return Promise.all(ordered.map((book) => store.update(book.id, changes, book)))
+          }),
+        )
+        const winners = written.flat().filter((book) => book !== undefined)
+        assert.equal(winners.length, books.length)
+        books = plain(winners).toSorted((a, b) => a.id - b.id)
+        assert.deepEqual(await readRows(on, url), books)
+        both += new Set(books.map(({ title }) => title)).size - 1
+      }
+      const deleted = await Promise.all(
+        stores.map((store) => Promise.all(books.map((book) => store.delete(book.id, book)))),
+      )
+      const [ours = [], theirs = []] = deleted
+      for (const [i, book] of books.entries()) assert.notEqual(ours[i], theirs[i], `deletions of ${book.id}`)
+      assert.ok(both > 0, 'no round had two winners: nothing is shown')
+    })
+
     it('are each done at most once, and those that are answered once, while connections are killed', async (t) => {
       const { store, url, on } = await prepare(t)
       const ids = (await createMany(store, 20)).map(({ id }) => id)

@@ -192,6 +192,23 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.deepEqual(await readRows(on, url), [other, ...updated])
     })
 
+    it('change each book in their order, one after another', async (t) => {
+      const { store, url, on } = await prepare(t)
+      const created = plain(await createMany(store, 10))
+      const steps: readonly BookChanges[] = [{ title: 'a' }, { year: 1 }, { title: 'b' }, { author: 'c' }]
+      const updates = steps.map((changes) => created.map(({ id }) => store.update(id, changes)))
+      const deletions = created.slice(5).flatMap(({ id }) => [store.delete(id), store.delete(id)])
+      let books = created
+      for (const [i, changes] of steps.entries()) {
+        const answers = await Promise.all(updates[i]?.slice(0, 5) ?? [])
+        books = books.map((book) => ({ ...book, ...changes }))
+        assert.deepEqual(plain(answers), books.slice(0, 5))
+      }
+      assert.deepEqual(await Promise.all(deletions), Array(5).fill([true, false]).flat())
+      await Promise.all(updates.flat())
+      assert.deepEqual(await readRows(on, url), books.slice(0, 5))
+    })
+
     it('answer with what a trigger makes of each book', async (t) => {
       const { store, run, url, on } = await prepare(t)
       const created = await createMany(store, 20)
