@@ -47,9 +47,13 @@ export const SHORT_BOOK = shortBook(MAX_TEXT)
 /** Does the requests of batches. No two writes of a batch are for the same book, and no batch waits for a lock. */
 export class Batches<Connection> {
   readonly #statements: BatchStatements<Connection>
+  readonly #isUnknownSyntax: (error: unknown) => boolean
+  /** What the server has refused because it does not know the statement. All such requests are left undone. */
+  readonly #unsupported = new Set<string>()
 
-  constructor(statements: BatchStatements<Connection>) {
+  constructor(statements: BatchStatements<Connection>, isUnknownSyntax: (error: unknown) => boolean) {
     this.#statements = statements
+    this.#isUnknownSyntax = isUnknownSyntax
   }
 
   async find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]> {
@@ -62,11 +66,13 @@ export class Batches<Connection> {
   }
 
   async create(connection: Connection, books: readonly NewBook[]): Promise<Outcome<Book>[]> {
-    const created = await this.#statements.create(connection, books)
+    if (this.#unsupported.has('create')) return books.map(() => undefined)
+    const created = await this.#ifSupported('create', this.#statements.create(connection, books))
     return created.map((result) => result && { result })
   }
 
   async update(connection: Connection, updates: readonly Update[]): Promise<Outcome<Book | undefined>[]> {
+    if (this.#unsupported.has('lock')) return updates.map(() => undefined)
     const { begin, write, commit } = this.#statements
     await begin(connection, 'update')
     const locked = await this.#lock(connection, updates)
@@ -84,6 +90,7 @@ export class Batches<Connection> {
   }
 
   async delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]> {
+    if (this.#unsupported.has('lock')) return deletions.map(() => undefined)
     const { begin, remove, commit } = this.#statements
     await begin(connection, 'delete')
     const locked = await this.#lock(connection, deletions)
@@ -98,10 +105,8 @@ export class Batches<Connection> {
     connection: Connection,
     requests: readonly (Update | Deletion)[],
   ): Promise<(Book | undefined)[]> {
-    const books = await this.#statements.lock(
-      connection,
-      requests.map(({ id }) => id),
-    )
+    const ids = requests.map(({ id }) => id)
+    const books = await this.#ifSupported('lock', this.#statements.lock(connection, ids))
     const byId = new Map(books.map((book) => [book.id, book]))
     return requests.map(({ id, expected }) => {
       const book = byId.get(id)
@@ -109,6 +114,15 @@ export class Batches<Connection> {
         expected === undefined || FIELD_NAMES.every((name) => book?.[name] === expected[name])
       return isExpected ? book : undefined
     })
+  }
+
+  async #ifSupported<Result>(kind: 'create' | 'lock', result: Promise<Result>): Promise<Result> {
+    try {
+      return await result
+    } catch (error) {
+      if (this.#isUnknownSyntax(error)) this.#unsupported.add(kind)
+      throw error
+    }
   }
 }
 

@@ -13,6 +13,8 @@ export interface ErrorClassifier {
   isReadOnly(error: unknown): boolean
   /** The server reported that it refused the work. It did nothing, and may do other work. */
   isRefused(error: unknown): boolean
+  /** The server does not know the statement: it is too old, or another product. */
+  isUnknownSyntax(error: unknown): boolean
 }
 
 /** What the pool needs to know about the connections of a database. */

@@ -95,6 +95,11 @@ export class ConnectionPool<Connection> {
     return this.#driver.errors.isRefused(error instanceof StoreUnavailable ? error.cause : error)
   }
 
+  /** Whether the server does not know the statement that failed with this error. */
+  isUnknownSyntax(error: unknown): boolean {
+    return this.#driver.errors.isUnknownSyntax(error)
+  }
+
   load() {
     return {
       connections_used: this.#open - this.#idle.length,

@@ -79,7 +79,7 @@ export class ServerStore<Connection> implements Store {
       run: (work, options) =>
         pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
-    const batches = new Batches(engine.batches)
+    const batches = new Batches(engine.batches, (error) => pool.isUnknownSyntax(error))
     this.#reads = new Batcher(
       {
         together: (ids, time) => pool.run((connection) => batches.find(connection, ids), { time }),

@@ -23,16 +23,12 @@ const DELETE_WITH_WORDS = `DELETE books, book_words FROM ${EACH} LEFT JOIN book_
  * Statements are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
  * would keep a statement for each number of books.
  */
-export function mysqlBatches(
-  { hasReturning, hasWords }: Schema,
-  guard: DiskFullGuard,
-): BatchStatements<Connection> {
+export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchStatements<Connection> {
   return {
     find: (connection, ids) => select<ShortBookRow>(connection, SELECT, ids),
 
     async create(connection, books) {
-      // Only RETURNING tells which id each book has: there may be gaps between them.
-      if (!hasReturning) return books.map(() => undefined)
+      // Only RETURNING tells which id each book has: there may be gaps between them. MySQL does not know it.
       const rows = await guard.watch(select<Pick<Book, 'id'>>(connection, INSERT, books.map(fieldValues)))
       return books.map((book, i) => rows[i] && bookOf({ ...book, id: rows[i].id }))
     },

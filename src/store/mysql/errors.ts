@@ -31,6 +31,9 @@ const UNKNOWN = 1105
 /** Too many connections; a blocked host; a server that stops, starts, or waits for other nodes. */
 const NOT_READY = new Set([1040, 1047, 1053, 1129, 1203])
 
+/** Syntax error; not supported yet. */
+const UNKNOWN_SYNTAX = [1064, 1235]
+
 /** As ErrorClassifier.isUnavailable. */
 export function isUnavailable(error: unknown): boolean {
   const number = errorNumber(error)
@@ -60,6 +63,11 @@ export function isRefused(error: unknown): boolean {
   const number = errorNumber(error)
   if (number === undefined || number === UNKNOWN) return false
   return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+}
+
+/** As ErrorClassifier.isUnknownSyntax. */
+export function isUnknownSyntax(error: unknown): boolean {
+  return UNKNOWN_SYNTAX.includes(errorNumber(error) ?? 0)
 }
 
 /** An error for a transaction that the server has rolled back without reporting it. */

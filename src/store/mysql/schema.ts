@@ -150,8 +150,6 @@ export interface Schema {
   readonly keys: Keys
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
-  /** Whether INSERT … RETURNING is known (MariaDB 10.5). */
-  readonly hasReturning: boolean
   /** The tables that the service made itself. */
   readonly ownTables: readonly string[]
 }
@@ -168,9 +166,7 @@ export async function ensureSchema(
   await pool.run(checkDurability)
   const [hasKeys, hasWords = false] = await ensureObjects(pool, editor, [KEY_GROUP, WORD_GROUP], report)
   const ownTables = await pool.run((connection) => names(connection, OWN_TABLES))
-  const [version = ''] = await pool.run((connection) => names(connection, 'SELECT VERSION() AS name'))
-  const hasReturning = version.includes('MariaDB')
-  return { keys: hasKeys ? KEY_COLUMNS : KEYS, hasWords, hasReturning, ownTables }
+  return { keys: hasKeys ? KEY_COLUMNS : KEYS, hasWords, ownTables }
 }
 
 async function checkDurability(connection: Connection): Promise<void> {

@@ -13,6 +13,8 @@ import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
 
+/** If this process stops for good in a transaction, the books do not stay locked. */
+const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'"
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`
 const LOCK = `
   SELECT ${BOOK} FROM books WHERE id = ANY ($1::bigint[]) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
@@ -75,7 +77,7 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
     return books.map((_, i) => rows[i])
   },
 
-  begin: (client) => client.query('BEGIN'),
+  begin: (client) => client.query(BEGIN),
 
   async lock(client, ids) {
     return (await client.query<Book>(LOCK, [ids])).rows

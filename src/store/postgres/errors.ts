@@ -28,6 +28,9 @@ const ROLLED_BACK = ['40001', '40P01']
 /** Codes with which a server that is not ready refuses a connection. */
 const NOT_READY = ['08', '53', '57']
 
+/** Syntax error; feature not supported. */
+const UNKNOWN_SYNTAX = ['42601', '0A000']
+
 /** As ErrorClassifier.isUnavailable. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return UNAVAILABLE.some((code) => error.code?.startsWith(code))
@@ -55,4 +58,9 @@ export function isReadOnly(error: unknown): boolean {
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError) || error.code?.startsWith(INTERNAL)) return false
   return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+}
+
+/** As ErrorClassifier.isUnknownSyntax. */
+export function isUnknownSyntax(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && UNKNOWN_SYNTAX.includes(error.code ?? '')
 }

@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Connection } from 'mysql2/promise'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
-import type { BatchStatements } from '../../../src/store/client-server/batches.ts'
+import { Batches, type BatchStatements } from '../../../src/store/client-server/batches.ts'
 import type { Driver } from '../../../src/store/client-server/driver.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { mysqlBatches } from '../../../src/store/mysql/batches.ts'
 import { KEY_COLUMNS } from '../../../src/store/mysql/dialect.ts'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
+import { isUnknownSyntax } from '../../../src/store/mysql/errors.ts'
 import { DiskFullGuard } from '../../../src/store/mysql/full-disk.ts'
 import type { Schema } from '../../../src/store/mysql/schema.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { postgresBatches } from '../../../src/store/postgres/batches.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
+import * as postgresErrors from '../../../src/store/postgres/errors.ts'
 import { openSession, readRows, serverMissing, startServer } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { listAll } from '../pages.ts'
@@ -37,8 +38,8 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 /** A year that administrators refuse in these tests. */
 const REFUSED = 13
 
-/** A database with everything, on a server that tells ids. */
-const SCHEMA: Schema = { keys: KEY_COLUMNS, hasWords: true, hasReturning: true, ownTables: [] }
+/** A database with everything. */
+const SCHEMA: Schema = { keys: KEY_COLUMNS, hasWords: true, ownTables: [] }
 
 /** The longest texts of a book in a batch, in bytes. */
 const SHORT_SIZE = 32 * 1024
@@ -485,12 +486,70 @@ describe('books created at the same time on MySQL', { skip: serverMissing('mysql
     assert.deepEqual(await readRows(server, url), created)
     assert.deepEqual(plain(await Promise.all(created.map(({ id }) => store.find(id)))), created)
   })
+})
 
-  it('are created one by one where the server does not tell their ids', async () => {
-    const connection = {} as Connection
-    const { create } = mysqlBatches({ ...SCHEMA, hasReturning: false }, new DiskFullGuard([]))
-    assert.deepEqual(await create(connection, [BOOK, BOOK]), [undefined, undefined])
+describe('requests at the same time on a server that does not know a statement for several', () => {
+  const unknown = Object.assign(new Error('You have an error in your SQL syntax'), {
+    errno: 1064,
+    sqlState: '42000',
   })
+  const passing = Object.assign(new Error('Deadlock found'), { errno: 1213, sqlState: '40001' })
+
+  /** Batches whose statements fail, and how often one was tried. */
+  function failing(error: Error) {
+    const fail = async () => {
+      failing.tries++
+      throw error
+    }
+    const done = async () => {}
+    const statements = {
+      create: fail,
+      lock: fail,
+      begin: done,
+      commit: done,
+    } as unknown as BatchStatements<null>
+    const failing = { tries: 0, batches: new Batches(statements, isUnknownSyntax) }
+    return failing
+  }
+  const update = { id: 1, changes: { year: 2 }, expected: undefined }
+
+  it('are left undone, and it is not asked again', async () => {
+    const creates = failing(unknown)
+    await assert.rejects(creates.batches.create(null, [BOOK, BOOK]), unknown)
+    assert.deepEqual(await creates.batches.create(null, [BOOK, BOOK]), [undefined, undefined])
+    assert.equal(creates.tries, 1)
+    const updates = failing(unknown)
+    await assert.rejects(updates.batches.update(null, [update]), unknown)
+    assert.deepEqual(await updates.batches.update(null, [update]), [undefined])
+    assert.deepEqual(await updates.batches.delete(null, [update]), [undefined])
+    assert.equal(updates.tries, 1)
+    await assert.rejects(updates.batches.create(null, [BOOK]), unknown)
+  })
+
+  it('are tried again after any other error', async () => {
+    const { batches } = failing(passing)
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(batches.create(null, [BOOK]), passing)
+      await assert.rejects(batches.update(null, [update]), passing)
+      await assert.rejects(batches.delete(null, [update]), passing)
+    }
+  })
+
+  for (const [engine, isUnknown] of [
+    ['postgres', postgresErrors.isUnknownSyntax],
+    ['mysql', isUnknownSyntax],
+  ] as const) {
+    describe(`on ${engine}`, { skip: engineMissing(engine) }, () => {
+      const databases = useDatabases(engine)
+
+      it('are told from others by the error', async (t) => {
+        const { open, run } = await prepareDatabase(t, databases)
+        await open()
+        await assert.rejects(run('SELECT id FROM books FOR UPDATE SKIP NOTHING'), isUnknown)
+        await assert.rejects(run('SELECT nothing FROM books'), (error) => !isUnknown(error))
+      })
+    })
+  }
 })
 
 describe('requests at the same time on PostgreSQL', { skip: engineMissing('postgres') }, () => {

@@ -20,6 +20,7 @@ export class FakeDriver implements Driver<FakeConnection> {
     isRolledBack: () => false,
     isReadOnly: () => false,
     isRefused: () => false,
+    isUnknownSyntax: () => false,
   }
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
