@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type CpuTime, cpuTime } from '../support/cpu-time.ts'
 import { Crowd } from '../support/crowd.ts'
+import { parseExposition } from '../support/exposition.ts'
 import { bePolite } from '../support/polite-client.ts'
 import { head } from '../support/raw-socket.ts'
 import { startedAsNpm } from '../support/started-as-npm.ts'
@@ -17,9 +18,16 @@ const SLOWEST = 5000
 /** How long an attack may take to show an effect, in milliseconds. */
 const PATIENCE = 30_000
 
-/** Memory that a service may keep of an attack, in bytes, and when it must have given back the rest, in milliseconds. */
-const KEPT = 50 * MIB
+/**
+ * Memory that an idle service may have for JavaScript, in bytes: it needs 30 to 60 MiB. The C library may keep more of
+ * an attack: what is free between what is in use. That is no garbage, and it serves the next attack.
+ */
+const IDLE = 80 * MIB
+const KEPT = 100 * MIB
+
+/** When it must have given back the rest, in milliseconds, and how often it is asked: seldom, or it would not be idle. */
 const KEPT_AFTER = 60_000
+const ASKED_EVERY = 1000
 
 const skip = existsSync('/proc/self/status') ? false : 'needs /proc to see the memory of another process'
 
@@ -29,7 +37,9 @@ async function warmUp(started: ServiceInUse): Promise<void> {
   await bePolite(started.url, started.token, AbortSignal.timeout(1000))
 }
 
-const service = useService(warmUp, startedAsNpm())
+const SETTINGS = { ...startedAsNpm(), METRICS_PORT: '0' }
+
+const service = useService(warmUp, SETTINGS)
 
 /** Waits for an effect of the attack, which without a defence never comes: then the memory tells. */
 async function until(condition: () => boolean): Promise<void> {
@@ -57,15 +67,10 @@ class Refusals {
 }
 
 /**
- * Runs an attack beside a polite client, and waits until the memory is given back, except `mayKeep` bytes.
+ * Runs an attack beside a polite client, and waits until the memory is given back.
  * @returns by how much the memory rose at most, in MiB.
  */
-async function rise(
-  t: TestContext,
-  service: ServiceInUse,
-  attack: () => Promise<void>,
-  mayKeep = KEPT,
-): Promise<number> {
+async function rise(t: TestContext, service: ServiceInUse, attack: () => Promise<void>): Promise<number> {
   const stop = new AbortController()
   const before = service.memory('VmRSS')
   let peak = before
@@ -92,11 +97,24 @@ async function rise(
   for (const kind of ['read', 'write', 'query', 'health'] as const) {
     assert.ok(report.max(kind) < SLOWEST, String(report))
   }
-  const kept = () => service.memory('VmRSS') - before
   const deadline = Date.now() + KEPT_AFTER
-  while (kept() > mayKeep && Date.now() < deadline) await setTimeout(100)
-  assert.ok(kept() < mayKeep, `a minute later it still has ${Math.round(kept() / MIB)} MiB of them`)
-  return mib
+  for (;;) {
+    const [used, kept] = [await memoryOfJavaScript(service), service.memory('VmRSS') - before]
+    const isLittle = used < IDLE && kept < KEPT
+    const text = `${Math.round(used / MIB)} MiB for JavaScript, and ${Math.round(kept / MIB)} MiB more than before`
+    if (isLittle) t.diagnostic(`afterwards it has ${text}`)
+    if (isLittle) return mib
+    assert.ok(Date.now() < deadline, `a minute later it has ${text}`)
+    await setTimeout(ASKED_EVERY)
+  }
+}
+
+/** Objects, texts and buffers, those that are garbage included; in bytes. */
+async function memoryOfJavaScript(service: ServiceInUse): Promise<number> {
+  const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
+  const samples = parseExposition(await (await fetch(url)).text())
+  const value = (name: string) => samples.find((sample) => sample.name === name)?.value ?? Number.NaN
+  return value('nodejs_heap_size_total_bytes') + value('nodejs_external_memory_bytes')
 }
 
 const begun = (size: number) => `{"title":"${'x'.repeat(size - 11)}`
@@ -140,21 +158,15 @@ describe('bodies that do not end', { skip }, () => {
     const room = 64
     const fields = [`Authorization: ${service.token}`, `Content-Length: ${MIB}`]
     const text = head('POST /book', ...fields) + begun(MIB)
-    // Without a collection of garbage 100 MiB stay, and after it up to 60: what is free between what is in use.
-    const mib = await rise(
-      t,
-      service,
-      async () => {
-        using crowd = new Crowd()
-        await crowd.join(service.url, many, (socket) => socket.write(text))
-        const refused = () => crowd.statuses().get(503) ?? 0
-        await until(() => refused() > many - 2 * room)
-        await setTimeout(500)
-        t.diagnostic(`${refused()} of ${many} were refused`)
-        assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
-      },
-      70 * MIB,
-    )
+    const mib = await rise(t, service, async () => {
+      using crowd = new Crowd()
+      await crowd.join(service.url, many, (socket) => socket.write(text))
+      const refused = () => crowd.statuses().get(503) ?? 0
+      await until(() => refused() > many - 2 * room)
+      await setTimeout(500)
+      t.diagnostic(`${refused()} of ${many} were refused`)
+      assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
+    })
     assert.ok(mib < 200, `${mib} MiB`)
   })
 
@@ -169,7 +181,7 @@ const CUT_OR_REFUSED = /"a client was cut that did not take its answer"|"status"
 
 describe('clients that do not take their lists', { skip }, () => {
   const many = 120
-  const slow = useService(importList, { ...startedAsNpm(), LOG_LEVEL: 'debug' })
+  const slow = useService(importList, { ...SETTINGS, LOG_LEVEL: 'debug' })
 
   it(`hold a bounded part of them in memory, and others get theirs: ${many}`, async (t) => {
     const request = head('GET /books', `Authorization: ${slow.token}`)
@@ -199,7 +211,7 @@ describe('clients that read large books', { skip }, () => {
   const large = useService(async (started) => {
     for (let year = 0; year < books; year++) await started.createBook({ title: text, author: text, year })
     await warmUp(started)
-  }, startedAsNpm())
+  }, SETTINGS)
 
   it('leave no garbage in a service that is idle afterwards', async (t) => {
     const headers = { authorization: large.token }
