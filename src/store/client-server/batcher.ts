@@ -4,6 +4,9 @@ import { DEADLINE } from '../timeout.ts'
 /** The most requests in one batch. */
 const MAX_BATCH = 128
 
+/** A longer request gains nothing from a batch, and does not wait for one; in UTF-16 code units of text. */
+const LONG = 32 * 1024
+
 /** The total size of the requests in a batch, unless it has only one; in UTF-16 code units of text. */
 const MAX_BATCH_TEXT = 256 * 1024
 
@@ -89,6 +92,11 @@ export class Batcher<Request, Result> {
       end: Date.now() + DEADLINE,
       ...Promise.withResolvers<Result>(),
     }
+    if (length > LONG && !this.#isInUse(pending.key)) {
+      if (pending.key !== undefined) this.#busyKeys.add(pending.key)
+      void this.#doAlone(pending).then(() => this.#send())
+      return pending.promise
+    }
     this.#waiting.add(pending)
     this.#waitingText += length
     pending.timer = setTimeout(() => this.#expire(pending), DEADLINE)
@@ -117,6 +125,12 @@ export class Batcher<Request, Result> {
       if (batch.length === 0) return
       void this.#run(batch)
     }
+  }
+
+  /** Whether another request with the key waits or is under way. */
+  #isInUse(key: number | undefined): boolean {
+    if (key === undefined) return false
+    return this.#busyKeys.has(key) || Iterator.from(this.#waiting).some((pending) => pending.key === key)
   }
 
   #takeBatch(): Pending<Request, Result>[] {

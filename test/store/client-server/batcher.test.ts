@@ -6,6 +6,7 @@ import { DEADLINE, mockTime, pass, settle, type Watched, watch } from './fake-dr
 
 const MAX_WAITING = 5000
 const MAX_BATCH = 128
+const LONG = 32 * 1024
 const MAX_BATCH_TEXT = 256 * 1024
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
@@ -218,27 +219,57 @@ describe('a batch', () => {
   it('has at most 256 Ki code units of text', async () => {
     const operation = new FakeOperation(1)
     await operation.send('first')
-    const length = MAX_BATCH_TEXT / 4
+    const full = MAX_BATCH_TEXT / LONG
     await operation.send(
-      ...many(7, { length }),
-      { name: 'too long by one', length: length + 1 },
+      ...many(2 * full - 1, { length: LONG }),
+      { name: 'fits', length: LONG - 1 },
+      { name: 'too long by one', length: 2 },
       { name: 'short' },
     )
     await operation.finish('first')
-    assert.deepEqual(operation.sent[1], namesFrom(1, 4))
+    assert.deepEqual(operation.sent[1], namesFrom(1, full))
     await operation.finish('1')
-    assert.deepEqual(operation.sent[2], namesFrom(5, 3))
-    await operation.finish('5')
+    assert.deepEqual(operation.sent[2], [...namesFrom(full + 1, full - 1), 'fits'])
+    await operation.finish('fits')
     assert.deepEqual(operation.sent[3], ['too long by one', 'short'])
   })
 
-  it('is not made for a request that is longer: that is done alone', async () => {
-    const operation = new FakeOperation(3)
-    await operation.send({ name: 'long', length: MAX_BATCH_TEXT + 1 }, 'a', {
-      name: 'longer',
-      length: 4 * MAX_BATCH_TEXT,
-    })
-    assert.deepEqual(operation.sent, [['long'], ['a'], ['longer']])
+  it('is not made for a request of more than 32 Ki code units: that is done alone at once', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('first')
+    await operation.send({ name: 'not long', length: LONG }, { name: 'long', length: LONG + 1 })
+    assert.deepEqual(operation.sent, [['first'], ['long']])
+    await operation.send({ name: 'longer', length: MAX_BATCH_TEXT + 1 })
+    assert.deepEqual(operation.sent[2], ['longer'])
+    await operation.finish('first')
+    assert.deepEqual(operation.sent[3], ['not long'])
+  })
+
+  it('is waited for by a long request with the key of another, and so is the long one', async () => {
+    const operation = new FakeOperation(1)
+    const [long, key] = [{ length: LONG + 1 }, 1]
+    await operation.send({ name: 'a', key })
+    await operation.send({ name: 'b', key, ...long })
+    await operation.send({ name: 'c', key })
+    assert.deepEqual(operation.sent, [['a']])
+    await operation.finish('a')
+    await operation.finish('b')
+    assert.deepEqual(operation.sent, [['a'], ['b'], ['c']])
+    await operation.finish('c')
+    await operation.send({ name: 'd', key, ...long }, { name: 'e', key }, { name: 'f', key: 2 })
+    assert.deepEqual(operation.sent.slice(3), [['d'], ['f']])
+    await operation.finish('d')
+    await operation.finish('f')
+    assert.deepEqual(operation.sent.slice(5), [['e']])
+  })
+
+  it('is waited for also where the other request with the key still waits', async () => {
+    const operation = new FakeOperation(1)
+    await operation.send('block')
+    await operation.send({ name: 'a', key: 1 }, { name: 'b', key: 1, length: LONG + 1 })
+    assert.deepEqual(operation.sent, [['block']])
+    await operation.finish('block')
+    assert.deepEqual(operation.sent.slice(1), [['a']])
   })
 })
 
@@ -567,15 +598,13 @@ describe('requests that wait', () => {
   it('have at most 32 Mi code units of text: any more are refused at once', async () => {
     const operation = new FakeOperation(1)
     await operation.send('first')
-    const half = { length: MAX_WAITING_TEXT / 2 }
-    await operation.send({ name: 'a', ...half }, { name: 'b', ...half })
+    await operation.send(...many(MAX_WAITING_TEXT / LONG, { length: LONG }))
     const [refused] = await operation.send({ name: 'one too many', length: 1 })
     const [empty] = await operation.send('empty')
     assertRefused(refused, /too many/)
     assert.equal(empty?.state, 'pending')
     await operation.finish('first')
-    assert.deepEqual(operation.sent[1], ['a'])
-    const [next] = await operation.send({ name: 'next', ...half })
+    const [next] = await operation.send({ name: 'next', length: LONG })
     assert.equal(next?.state, 'pending')
   })
 
@@ -585,8 +614,7 @@ describe('requests that wait', () => {
     await operation.send(...many(MAX_WAITING, { length: Math.floor(MAX_WAITING_TEXT / MAX_WAITING) }))
     await pass(DEADLINE)
     await operation.finish('block 1')
-    const [next] = await operation.send({ name: 'next', length: MAX_WAITING_TEXT })
-    await operation.finish('next')
-    assert.equal(next?.value, 'next alone')
+    const next = await operation.send(...many(MAX_WAITING_TEXT / LONG, { length: LONG }))
+    assert.equal(next.at(-1)?.state, 'pending')
   })
 })
