@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { METHODS } from 'node:http'
@@ -7,6 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import packageJson from '../../package.json' with { type: 'json' }
+import { Metrics } from '../../src/observability/metrics.ts'
 import { logIn } from '../support/client.ts'
 import { parseExposition, type Sample, total } from '../support/exposition.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
@@ -191,6 +193,20 @@ describe('the metrics', () => {
     assert.equal((await fetch(metricsUrl, { method: 'POST' })).status, 404)
     const answer = await fetch(metricsUrl, { method: 'HEAD' })
     assert.equal(answer.status, 200)
+  })
+
+  it('say how many requests the batches of a server have', async () => {
+    const metrics = new Metrics('postgres')
+    metrics.server.listen(0, '127.0.0.1')
+    await once(metrics.server, 'listening')
+    const { port } = metrics.server.address() as AddressInfo
+    for (const size of [1, 64]) channel('book-catalogue.batched-reads').publish(size)
+    channel('book-catalogue.group-commit').publish(5)
+    const found = parseExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+    metrics.close()
+    assert.equal(total(found, 'store_batch_reads_sum'), 65)
+    assert.equal(total(found, 'store_batch_reads_count'), 2)
+    assert.equal(total(found, 'store_group_commit_writes_sum'), 5)
   })
 
   it('do not keep the process from ending', async () => {

@@ -58,9 +58,9 @@ export class Batches<Connection> {
 
   async find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]> {
     const rows = await this.#statements.find(connection, ids)
-    const byId = new Map(rows.map((row) => [row.id, row]))
+    const found = byId(rows)
     return ids.map((id) => {
-      const row = byId.get(id)
+      const row = found.get(id)
       return row === undefined || row.title !== null ? { result: row } : undefined
     })
   }
@@ -82,9 +82,9 @@ export class Batches<Connection> {
     })
     const written = changes.length > 0 ? await write(connection, changes) : []
     await commit(connection)
-    const byId = new Map(written.map((book) => [book.id, book]))
+    const stored = byId(written)
     return updates.map(({ id }) => {
-      const result = byId.get(id)
+      const result = stored.get(id)
       return result && { result }
     })
   }
@@ -107,9 +107,9 @@ export class Batches<Connection> {
   ): Promise<(Book | undefined)[]> {
     const ids = requests.map(({ id }) => id)
     const books = await this.#ifSupported('lock', this.#statements.lock(connection, ids))
-    const byId = new Map(books.map((book) => [book.id, book]))
+    const locked = byId(books)
     return requests.map(({ id, expected }) => {
-      const book = byId.get(id)
+      const book = locked.get(id)
       const isExpected =
         expected === undefined || FIELD_NAMES.every((name) => book?.[name] === expected[name])
       return isExpected ? book : undefined
@@ -124,6 +124,10 @@ export class Batches<Connection> {
       throw error
     }
   }
+}
+
+export function byId<Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> {
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** The book with the changes. Callers may send other fields too, even an id: they do not count. */

@@ -11,8 +11,10 @@ import { type Dialect, orderBy } from '../query/dialect.ts'
 export const columnOrEmpty = (name: keyof NewBook, table = '') =>
   `COALESCE(${table}${name}, ${isTextField(name) ? "''" : 0})`
 
-/** The columns of a book. */
-export const BOOK = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name)} AS ${name}`).join(', ')}`
+/** The columns of a book. @param table with a dot, or nothing. */
+export const bookColumns = (table = '') =>
+  `${table}id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, table)} AS ${name}`).join(', ')}`
+export const BOOK = bookColumns()
 
 /** The size of a title and an author, in bytes of UTF-8. */
 export const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')

@@ -1,6 +1,13 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { type Book, bookOf, FIELD_NAMES, fieldValues } from '../../catalogue/book.ts'
-import { type BatchStatements, changedValues, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
+import {
+  type Book,
+  type BookChanges,
+  bookOf,
+  FIELD_NAMES,
+  fieldValues,
+  type NewBook,
+} from '../../catalogue/book.ts'
+import { type BatchStatements, byId, changedValues, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
 import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { rolledBack } from './errors.ts'
 import type { DiskFullGuard } from './full-disk.ts'
@@ -40,21 +47,17 @@ export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchS
 
     lock: (connection, ids) => select<Book>(connection, LOCK, ids),
 
-    async write(connection, changes) {
-      const books = changes.map(({ to }) => to)
-      const ids = books.map(({ id }) => id)
-      const cases = `CASE id ${'WHEN ? THEN ? '.repeat(books.length)}END`
+    async write(connection, all) {
+      const ids = all.map(({ from }) => from.id)
+      const cases = `CASE id ${'WHEN ? THEN ? '.repeat(all.length)}END`
       const set = FIELD_NAMES.map((name) => `${name} = COALESCE(${cases}, ${name})`)
       const values = FIELD_NAMES.flatMap((name) =>
-        changedValues(name, changes).flatMap((value, i) => [ids[i], value]),
+        changedValues(name, all).flatMap((value, i) => [ids[i], value]),
       )
       await guard.watch(connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids]))
       const stored = await select<Book>(connection, READ, ids)
-      const byId = new Map(stored.map((book) => [book.id, book]))
-      for (const book of books) {
-        if (FIELD_NAMES.some((name) => byId.get(book.id)?.[name] !== book[name]))
-          throw rolledBack(`book ${book.id} lacks the change just made to it`)
-      }
+      const books = byId(stored)
+      for (const { from, changes } of all) ensureChanged(from.id, books.get(from.id), changes)
       return stored
     },
 
@@ -70,4 +73,10 @@ export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchS
 async function select<Row>(connection: Connection, sql: string, list: readonly unknown[]): Promise<Row[]> {
   const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
   return rows
+}
+
+/** @throws if the book lacks the changes. Then the server has lost the transaction that made them, without an error. */
+export function ensureChanged(id: number, book: Book | undefined, changes: BookChanges): void {
+  const has = (name: keyof NewBook) => changes[name] === undefined || changes[name] === book?.[name]
+  if (!FIELD_NAMES.every(has)) throw rolledBack(`book ${id} lacks the change just made to it`)
 }

@@ -1,22 +1,14 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import {
-  type Book,
-  type BookChanges,
-  bookOf,
-  FIELD_NAMES,
-  fieldValues,
-  isTextField,
-} from '../../catalogue/book.ts'
+import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { mysqlBatches } from './batches.ts'
+import { ensureChanged, mysqlBatches } from './batches.ts'
 import { dialectOf, findRareWords } from './dialect.ts'
 import { MysqlDriver } from './driver.ts'
-import { rolledBack } from './errors.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, type Schema } from './schema.ts'
@@ -58,7 +50,10 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   return new ServerStore(pool, mysqlEngine(schema), options.report)
 }
 
-/** Uses only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book again before it commits. */
+/**
+ * The statements for one book use only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book
+ * again before it commits.
+ */
 function mysqlEngine(schema: Schema): ServerEngine<Connection> {
   const { keys, hasWords, ownTables } = schema
   const guard = new DiskFullGuard(ownTables)
@@ -91,8 +86,7 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
       // The row stays locked until the end, so this reads the result of this update. If no row was found, nothing is
       // read: it might be a book that was created just now. (Rows that are found count as affected, changed or not.)
       const book = affectedRows === 0 ? undefined : await read(connection, id)
-      if (affectedRows > 0 && !shows(book, changes))
-        throw rolledBack(`book ${id} lacks the change just made to it`)
+      if (affectedRows > 0) ensureChanged(id, book, changes)
       await connection.commit()
       return book
     },
@@ -107,11 +101,6 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
       return affectedRows > 0
     },
   }
-}
-
-/** Whether the book has the changes. If not, the server has lost the transaction that made them, without an error. */
-function shows(book: Book | undefined, changes: BookChanges): boolean {
-  return FIELD_NAMES.every((name) => changes[name] === undefined || changes[name] === book?.[name])
 }
 
 async function read(connection: Connection, id: number): Promise<Book | undefined> {

@@ -8,7 +8,7 @@ import {
   IS_SHORT,
   SHORT_BOOK,
 } from '../client-server/batches.ts'
-import { BOOK, columnOrEmpty, type ShortBookRow } from '../client-server/page-sql.ts'
+import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
@@ -48,7 +48,7 @@ const INSERT_WITH_WORDS = insert(
 )
 
 /** Both tables have the names of the fields. */
-const STORED = `id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, 'books.')} AS ${name}`)}`
+const STORED = bookColumns('books.')
 const changed = (name: keyof NewBook) => `coalesce(new.${name}, books.${name})`
 const SET = FIELD_NAMES.map((name) => `${name} = ${changed(name)}`)
 const CHANGED_WORDS_OF = fingerprint(

@@ -48,8 +48,8 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
 }
 
 /**
- * Each operation is one statement in a transaction of its own, without a name and without any state of a session. So
- * it works through a pooler that gives every transaction another connection.
+ * Each operation on one book is one statement in a transaction of its own, without a name and without any state of a
+ * session. So it works through a pooler that gives every transaction another connection.
  */
 const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
   batches: postgresBatches(schema),

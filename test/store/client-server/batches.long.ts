@@ -3,11 +3,14 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { parseDbUrl } from '../../../src/store/db-url.ts'
+import { postgresBatches } from '../../../src/store/postgres/batches.ts'
+import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { DEADLINE } from '../../../src/store/timeout.ts'
 import { connections, killConnection, openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { createMany, lockBooks, plain } from './many-books.ts'
-import { prepareDatabase } from './prepared-database.ts'
+import { prepareStore } from './prepared-database.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -15,10 +18,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
   describe(`requests at the same time as others, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
 
-    async function prepare(t: TestContext) {
-      const database = await prepareDatabase(t, databases)
-      return { ...database, store: await database.open(10), on: await databases() }
-    }
+    const prepare = (t: TestContext) => prepareStore(t, databases)
 
     it('are refused at their deadlines if their book stays locked, and those that waited are never stored', async (t) => {
       const { store, url, on } = await prepare(t)
@@ -165,3 +165,23 @@ const RUNNING = {
   mysql: `SELECT 1 FROM information_schema.processlist
     WHERE command <> 'Sleep' AND db = DATABASE() AND id <> CONNECTION_ID()`,
 }
+
+describe('books that an instance has locked on PostgreSQL', { skip: engineMissing('postgres') }, () => {
+  const databases = useDatabases('postgres')
+
+  it('do not stay locked if it stops before it changes them', { timeout: 30_000 }, async (t) => {
+    const { store, url } = await prepareStore(t, databases)
+    const [book] = await createMany(store, 1)
+    assert.ok(book)
+    const target = parseDbUrl(url)
+    assert.ok(target.engine === 'postgres')
+    const driver = new PostgresDriver(target.target)
+    const stopped = await driver.connect()
+    t.after(() => driver.destroy(stopped))
+    const { begin, lock } = postgresBatches({ hasWords: true })
+    await begin(stopped, 'update')
+    assert.equal((await lock(stopped, [book.id])).length, 1)
+    await using session = await openSession(url)
+    await lockBooks(session, book)
+  })
+})

@@ -16,7 +16,7 @@ import { openStore } from '../../../src/store/open.ts'
 import { postgresBatches } from '../../../src/store/postgres/batches.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import * as postgresErrors from '../../../src/store/postgres/errors.ts'
-import { openSession, readRows, serverMissing, startServer } from '../../faults/engine-servers.ts'
+import { openSession, readRows, serverMissing, startServer, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { listAll } from '../pages.ts'
 import {
@@ -30,7 +30,7 @@ import {
   record,
   total,
 } from './many-books.ts'
-import { prepareDatabase } from './prepared-database.ts'
+import { prepareDatabase, prepareStore } from './prepared-database.ts'
 import { restrict, TABLES } from './tables-of-others.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -97,10 +97,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
   describe(`requests at the same time, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
 
-    async function prepare(t: TestContext) {
-      const database = await prepareDatabase(t, databases)
-      return { ...database, store: await database.open(10), on: await databases() }
-    }
+    const prepare = (t: TestContext) => prepareStore(t, databases)
 
     it('create books under ids in their order, each its own, in few batches', async (t) => {
       const { store, url, on } = await prepare(t)
@@ -117,6 +114,20 @@ for (const engine of ['postgres', 'mysql'] as const) {
         assert.equal(total(sizes), count)
         assert.equal(sizes.length, Math.ceil(count / 128))
       }
+    })
+
+    it('are counted in the load while they wait', async (t) => {
+      const { store, url } = await prepare(t)
+      const [book] = await createMany(store, 1)
+      assert.ok(book)
+      await using session = await openSession(url)
+      await lockBooks(session, book)
+      const updates = [1, 2, 3].map((year) => store.update(book.id, { year }))
+      // The first waits for the lock, and the others for the first.
+      await until('two wait', () => store.load().requests_waiting === 2)
+      await session.run('COMMIT')
+      await Promise.all(updates)
+      assert.equal(store.load().requests_waiting, 0)
     })
 
     it('find each its book, or none, in few batches, and one book for several', async (t) => {

@@ -43,3 +43,9 @@ export async function prepareDatabase(
   }
   return { url, run, query: (sql) => on.query(sql, url), open, reports }
 }
+
+/** The same, with a store that is open, and the server. */
+export async function prepareStore(t: TestContext, databases: () => Promise<Databases>) {
+  const database = await prepareDatabase(t, databases)
+  return { ...database, store: await database.open(10), on: await databases() }
+}
