@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
+import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
 /** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
 export type TrustProxy = boolean | number | string[]
@@ -10,6 +11,10 @@ export interface Config {
   readonly dbUrl: DbUrl
   /** The most connections to a database server. */
   readonly dbConnections: number
+  /** How old a connection to a database server may become, in milliseconds. */
+  readonly dbConnectionMaxAge: number
+  /** How long an operation on a database server may take, in milliseconds. */
+  readonly storeTimeout: number
   /** Signs the tokens; never empty. */
   readonly secretToken: string
   readonly username: string
@@ -34,6 +39,9 @@ export interface Config {
 }
 
 const MIB = 1024 * 1024
+
+/** In milliseconds. */
+const MINUTE = 60_000
 
 /** The maximum size of a login's body, in bytes. It comes without a token, so it has to be small. */
 export const LOGIN_BODY_LIMIT = 4096
@@ -93,6 +101,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const config: Config = {
     dbUrl: read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
     dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, wholeNumber(1, 1000)),
+    dbConnectionMaxAge: read(
+      'DB_CONNECTION_MAX_AGE',
+      'a whole number of minutes from 1 to 10000',
+      () => 30 * MINUTE,
+      (text) => wholeNumber(1, 10_000)(text) * MINUTE,
+    ),
+    storeTimeout: read(
+      'STORE_TIMEOUT',
+      'a whole number of seconds from 1 to 60',
+      () => DEFAULT_TIMEOUT,
+      (text) => wholeNumber(1, 60)(text) * 1000,
+    ),
     secretToken: read(
       'SECRET_TOKEN',
       `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,

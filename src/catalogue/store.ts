@@ -139,6 +139,16 @@ export class StoreNotEmpty extends Error {
 /** The store cannot serve the request now; a later attempt may succeed. `cause` is the engine's error. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  /** Whether the operation has certainly written nothing, and never will. Otherwise it is not known. */
+  readonly nothingWritten: boolean
+
+  constructor(
+    message: string,
+    { cause, nothingWritten = false }: { readonly cause?: unknown; readonly nothingWritten?: boolean } = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause })
+    this.nothingWritten = nothingWritten
+  }
 }
 
 /** The store cannot be opened. The message is for the operator: one line, complete, without secrets. */

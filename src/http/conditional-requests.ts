@@ -61,7 +61,8 @@ export async function conditionalWrite<Result>(
     const result = await write(book)
     if (result) return result
   }
-  throw new StoreUnavailable(`others have changed the book ${ATTEMPTS} times between reading and writing it`)
+  const message = `others have changed the book ${ATTEMPTS} times between reading and writing it`
+  throw new StoreUnavailable(message, { nothingWritten: true })
 }
 
 /**

@@ -20,6 +20,9 @@ const RETRY_AFTER = 1
  */
 const CHALLENGE = 'Token realm="books"'
 
+/** Methods that store nothing (RFC 9110 §9.2.1). */
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
+
 /** After these failures it is not known where the request ends, so the connection is closed. */
 const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
 
@@ -30,7 +33,10 @@ export function answerErrors(app: FastifyInstance): void {
     if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
       request.log.error({ err: error }, answer.message)
     if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
-    if (answer === failure.unavailable) reply.header('retry-after', RETRY_AFTER)
+    if (answer === failure.unavailable) {
+      reply.header('retry-after', RETRY_AFTER)
+      if (!SAFE_METHODS.includes(request.method)) reply.header('x-stored', isStored(error))
+    }
     if (CLOSING.has(answer)) {
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
@@ -48,6 +54,11 @@ function failureOf(error: FastifyError | Failure, request: FastifyRequest): Fail
     error.validation !== undefined || (error.statusCode !== undefined && error.statusCode < 500)
   if (isRefused) return request.routeOptions.config.unreadable ?? failure.badRequest
   return failure.internalError
+}
+
+/** What is known of a write that failed, so that the client knows whether it can simply repeat it. */
+function isStored(error: Error): 'no' | 'unknown' {
+  return error instanceof StoreUnavailable && !error.nothingWritten ? 'unknown' : 'no'
 }
 
 /**

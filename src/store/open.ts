@@ -3,16 +3,22 @@ import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import type { DbUrl } from './db-url.ts'
 import { openSqlite } from './sqlite/store.ts'
-import { DEADLINE, withTimeout } from './timeout.ts'
+import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
 
-const DEFAULTS: OpenOptions = { connections: 10, report: () => {} }
+const DEFAULTS: OpenOptions = {
+  connections: 10,
+  connectionMaxAge: 30 * 60_000,
+  timeout: DEFAULT_TIMEOUT,
+  report: () => {},
+}
 
 /**
  * Opens the store and brings its schema up to date. Loads only the driver it needs, so the service starts quickly.
  * @param options for an engine that is a server.
  * @throws StoreNotOpened
  */
-export async function openStore(dbUrl: DbUrl, options: OpenOptions = DEFAULTS): Promise<Store> {
+export async function openStore(dbUrl: DbUrl, given: Partial<OpenOptions> = {}): Promise<Store> {
+  const options = { ...DEFAULTS, ...given }
   switch (dbUrl.engine) {
     case 'sqlite':
       return openSqlite(dbUrl.path)
@@ -24,10 +30,11 @@ export async function openStore(dbUrl: DbUrl, options: OpenOptions = DEFAULTS): 
 }
 
 /**
- * A store that is still being opened. An operation waits for it until the deadline, then throws StoreUnavailable.
+ * A store that is still being opened. An operation waits for it so long, then throws StoreUnavailable.
+ * @param timeout in milliseconds.
  * @param opening is fulfilled once the store is open. If it rejects, so do the waiting operations.
  */
-export function deferStore(opening: Promise<Store>): Store {
+export function deferStore(opening: Promise<Store>, timeout: number): Store {
   let opened: Store | undefined
   opening.then(
     (store) => {
@@ -39,7 +46,7 @@ export function deferStore(opening: Promise<Store>): Store {
   return decorateStore(
     (_, call) =>
       opened === undefined
-        ? withTimeout(opening, DEADLINE, 'the store is being opened').then(call)
+        ? withTimeout(opening, timeout, 'the store is being opened').then(call)
         : call(opened),
     { load: () => opened?.load() ?? {}, close: async () => opened?.close() },
   )

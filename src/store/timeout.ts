@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../catalogue/store.ts'
 
-/** How long an operation may take, including waiting, in milliseconds. */
-export const DEADLINE = 4000
+/** How long an operation may take, including waiting, unless STORE_TIMEOUT says otherwise; milliseconds. */
+export const DEFAULT_TIMEOUT = 4000
 
 /** The deadline of some work. */
 export interface Deadline {
@@ -14,17 +14,17 @@ export interface Deadline {
 
 /**
  * @param time in milliseconds.
- * @param late returns the message of the error; called when the time is over.
+ * @param late returns the error; called when the time is over.
  * @param signal ends the time early.
  */
-export function startDeadline(time: number, late: () => string, signal?: AbortSignal): Deadline {
+export function startDeadline(time: number, late: () => StoreUnavailable, signal?: AbortSignal): Deadline {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
   const pass = (reason: unknown) => {
     isPassed = true
     reject(reason)
   }
-  const timer = setTimeout(() => pass(new StoreUnavailable(late())), time)
+  const timer = setTimeout(() => pass(late()), time)
   const abandon = () => pass(signal?.reason)
   signal?.addEventListener('abort', abandon)
   promise.catch(() => {})
@@ -38,14 +38,16 @@ export function startDeadline(time: number, late: () => string, signal?: AbortSi
 /**
  * Waits for work, at most this many milliseconds. Late work goes on, but its result is dropped.
  * @param late the message of the error when the time is over.
+ * @param isWrite whether it is not known then what was written.
  * @throws StoreUnavailable when the time is over, or the error of the work.
  */
 export async function withTimeout<Result>(
   work: Promise<Result>,
   milliseconds: number,
   late: string,
+  isWrite = false,
 ): Promise<Result> {
-  const deadline = startDeadline(milliseconds, () => late)
+  const deadline = startDeadline(milliseconds, () => new StoreUnavailable(late, { nothingWritten: !isWrite }))
   return await Promise.race([work, deadline.passed]).finally(deadline.clear)
 }
 

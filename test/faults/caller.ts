@@ -26,16 +26,16 @@ type CalledService = Pick<Service, 'url'> & Partial<Pick<Service, 'process'>>
 export class Caller {
   /** The longest that it took until an answer began, in milliseconds. */
   slowest = 0
-  readonly #service: CalledService
+  readonly service: CalledService
 
   constructor(service: CalledService) {
-    this.#service = service
+    this.service = service
   }
 
   /** @param line such as `GET /books`. @throws if there is no whole answer in time. */
   async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawAnswer> {
     const [method = '', path = ''] = line.split(' ')
-    const { url, process: { pid } = {} } = this.#service
+    const { url, process: { pid } = {} } = this.service
     const begins = stopwatch(pid)
     const response = await fetch(url + path, {
       method,

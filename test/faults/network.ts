@@ -6,10 +6,18 @@ import type { Databases } from '../support/database-server.ts'
  * the server says until a connection can be used. */
 const [STEP, LAST_BYTES] = [7, 500]
 
+interface Link {
+  readonly client: Socket
+  readonly server: Socket
+  silence(afterBytes: number): void
+  hold(): void
+  letGo(): void
+}
+
 /** A way through the network to a database server, on which connections can fall silent, as no server makes them. */
 export class Network implements AsyncDisposable {
   readonly #proxy: Server
-  readonly #links = new Set<{ client: Socket; server: Socket; silence(afterBytes: number): void }>()
+  readonly #links = new Set<Link>()
   readonly #held = new Set<Socket>()
   #together = 1
   #losing = false
@@ -53,6 +61,16 @@ export class Network implements AsyncDisposable {
     this.#losing = true
   }
 
+  /** From now on keeps what clients send on the connections that there are, even after they have given up. */
+  hold(): void {
+    for (const link of this.#links) link.hold()
+  }
+
+  /** Sends on what was held. */
+  letGo(): void {
+    for (const link of this.#links) link.letGo()
+  }
+
   /** From now on nothing comes through, and nobody is told. What connects gets stuck at any point of that. */
   fallSilent(): void {
     this.#silent = true
@@ -73,12 +91,25 @@ export class Network implements AsyncDisposable {
 
   #link(client: Socket, server: Socket): void {
     let budget = Number.POSITIVE_INFINITY
-    const link = {
+    const link: Link = {
       client,
       server,
-      silence: (afterBytes: number) => {
+      silence: (afterBytes) => {
         budget = afterBytes
       },
+      hold: () => {
+        held = []
+      },
+      letGo: () => {
+        for (const send of held?.splice(0) ?? []) send()
+        held = undefined
+      },
+    }
+    let held: (() => void)[] | undefined
+    /** Does it when nothing is held. */
+    const pass = (from: Socket, send: () => void) => {
+      if (from === client && held !== undefined) held.push(send)
+      else send()
     }
     if (this.#silent) link.silence((STEP * this.#stuck++) % LAST_BYTES)
     this.#links.add(link)
@@ -92,12 +123,12 @@ export class Network implements AsyncDisposable {
           client.destroy()
           server.destroy()
         }
-        if (budget > 0) to.write(data.subarray(0, budget))
+        if (budget > 0) pass(from, () => to.write(data.subarray(0, budget)))
         if (from === server) budget = Math.max(0, budget - data.length)
       })
       from.on('error', () => {})
       from.on('end', () => {
-        if (budget > 0) to.end()
+        if (budget > 0) pass(from, () => to.end())
       })
     }
   }

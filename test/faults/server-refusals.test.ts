@@ -23,7 +23,7 @@ async function killConnections(server: DatabaseServer, url: string): Promise<voi
 onEachServer('a database that became read-only', (server) => {
   it('is read; a write is 503, its cause in the log once; and later writes work again', async (t) => {
     const url = await server().createDatabase()
-    const service = await serve(t, url)
+    const service = await serve(t, url, { STORE_TIMEOUT: '1' })
     const caller = new Caller(service)
     const id = await caller.create()
     await setReadOnly(server(), url, true)
@@ -42,7 +42,7 @@ onEachServer('a database that became read-only', (server) => {
     for (const { err } of failures) assert.match(err?.message ?? '', /read.only/)
 
     // One that only reads can start; there is nothing to be made.
-    const second = new Caller(await serve(t, url))
+    const second = new Caller(await serve(t, url, { STORE_TIMEOUT: '1' }))
     assert.deepEqual(await second.ok('GET /books'), [{ id, ...BOOK }])
     await second.unavailable('POST /book', BOOK)
 

@@ -3,9 +3,11 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
 import { deferStore } from '../../src/store/open.ts'
-import { DEADLINE } from '../../src/store/timeout.ts'
 import { listAll } from './pages.ts'
 import { newFile, openFile } from './sqlite/file.ts'
+
+/** In milliseconds. */
+const TIMEOUT = 7000
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 const QUERY = { filter: {}, order: [{ name: 'id', descending: false }] } as const
@@ -29,7 +31,7 @@ describe('a store that is still being opened', () => {
   it('answers every operation once it is open', async (t) => {
     using file = newFile()
     const { promise, resolve } = Promise.withResolvers<Store>()
-    const deferred = deferStore(promise)
+    const deferred = deferStore(promise, TIMEOUT)
     const answers = Promise.all(callAll(deferred))
     let isAnswered = false
     answers.then(() => {
@@ -51,9 +53,9 @@ describe('a store that is still being opened', () => {
 
   it('is unavailable after the deadline, and closes, if it does not open', async (t: TestContext) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const deferred = deferStore(new Promise(() => {}))
+    const deferred = deferStore(new Promise(() => {}), TIMEOUT)
     const answers = Promise.allSettled(callAll(deferred))
-    t.mock.timers.tick(DEADLINE - 1)
+    t.mock.timers.tick(TIMEOUT - 1)
     let isAnswered = false
     answers.then(() => {
       isAnswered = true
@@ -67,7 +69,7 @@ describe('a store that is still being opened', () => {
 
   it('is unavailable at once when opening has failed', async () => {
     const { promise, reject } = Promise.withResolvers<Store>()
-    const deferred = deferStore(promise)
+    const deferred = deferStore(promise, TIMEOUT)
     const answers = Promise.allSettled(callAll(deferred))
     reject(new StoreUnavailable('it failed'))
     for (const each of await answers) assert.ok(each.status === 'rejected' && isUnavailable(each.reason))

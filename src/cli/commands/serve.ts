@@ -34,13 +34,21 @@ async function start(config: Config): Promise<void> {
   const loginLimit = new LoginThrottle(config.loginFailureLimit)
   const metrics = await makeMetrics(config)
   const app = await createServer(
-    { store: deferStore(opening.promise), auth, loginLimit, cursors, importLimit: config.importLimit },
+    {
+      store: deferStore(opening.promise, config.storeTimeout),
+      auth,
+      loginLimit,
+      cursors,
+      importLimit: config.importLimit,
+    },
     config,
     metrics,
   )
   try {
     // Requests that wait for the store must not delay the end.
-    onStopSignal(() => opening.reject(new StoreUnavailable('the service is stopping')))
+    onStopSignal(() =>
+      opening.reject(new StoreUnavailable('the service is stopping', { nothingWritten: true })),
+    )
     // Before anything says that the service is there: whoever reads that may stop it at once.
     stopOnSignal(app, async () => {
       metrics?.close()
@@ -57,7 +65,7 @@ async function start(config: Config): Promise<void> {
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
     app.log.info({ url, username: config.username }, 'listening')
   } catch (error) {
-    opening.reject(new StoreUnavailable('the store cannot be opened', { cause: error }))
+    opening.reject(new StoreUnavailable('the store cannot be opened', { cause: error, nothingWritten: true }))
     metrics?.close()
     await app.close()
     throw error
@@ -75,6 +83,8 @@ async function open(config: Config): Promise<Store> {
   try {
     return await openStore(config.dbUrl, {
       connections: config.dbConnections,
+      connectionMaxAge: config.dbConnectionMaxAge,
+      timeout: config.storeTimeout,
       report: (message) => process.stderr.write(`DB_URL: ${message}\n`),
     })
   } catch (error) {

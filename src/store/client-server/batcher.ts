@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
-import { DEADLINE } from '../timeout.ts'
+import { notAnswered } from './pool.ts'
 
 /** The most requests in one batch. */
 const MAX_BATCH = 128
@@ -22,8 +22,6 @@ const OVERDUE = 100
 /** How many overdue batches others need not wait for. */
 const MAX_OVERDUE = 1
 
-const WAITED = `the database server did not answer the requests before this one within ${DEADLINE / 1000} seconds`
-
 /** What a batch has done for one of its requests; undefined if the request still has to be done. */
 export type Outcome<Result> = { readonly result: Result } | undefined
 
@@ -38,8 +36,7 @@ interface Operation<Request, Result> {
   keyOf?(request: Request): number
   /** The length of all texts of a request, in UTF-16 code units. */
   lengthOf?(request: Request): number
-  /** The message for a request that was in a batch when its time was over. */
-  readonly late: string
+  readonly isWrite: boolean
   /** Called with the number of requests of each batch. */
   onBatch(requests: number): void
 }
@@ -62,6 +59,7 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
 export class Batcher<Request, Result> {
   readonly #operation: Operation<Request, Result>
   readonly #maxBatches: number
+  readonly #timeout: number
   readonly #waiting = new Set<Pending<Request, Result>>()
   #waitingText = 0
   /** The numbers of batches under way: those that others wait for, and overdue ones. */
@@ -70,26 +68,30 @@ export class Batcher<Request, Result> {
   #isScheduled = false
   readonly #busyKeys = new Set<number>()
 
-  /** @param batches how many may be under way at the same time. */
-  constructor(operation: Operation<Request, Result>, batches: number) {
+  /**
+   * @param batches how many may be under way at the same time.
+   * @param timeout how long a request may take, in milliseconds.
+   */
+  constructor(operation: Operation<Request, Result>, batches: number, timeout: number) {
     this.#operation = operation
     this.#maxBatches = batches
+    this.#timeout = timeout
   }
 
   /**
-   * @returns the result within DEADLINE.
+   * @returns the result in time.
    * @throws StoreUnavailable after the deadline, or at once when too much waits; else what the operation throws.
    */
   async do(request: Request): Promise<Result> {
     const { keyOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
-      throw new StoreUnavailable('too many requests wait for the database server')
+      throw new StoreUnavailable('too many requests wait for the database server', { nothingWritten: true })
     const pending: Pending<Request, Result> = {
       request,
       key: keyOf?.(request),
       length,
-      end: Date.now() + DEADLINE,
+      end: Date.now() + this.#timeout,
       ...Promise.withResolvers<Result>(),
     }
     if (length > LONG && !this.#isInUse(pending.key)) {
@@ -99,7 +101,7 @@ export class Batcher<Request, Result> {
     }
     this.#waiting.add(pending)
     this.#waitingText += length
-    pending.timer = setTimeout(() => this.#expire(pending), DEADLINE)
+    pending.timer = setTimeout(() => this.#expire(pending), this.#timeout)
     this.#sendSoon()
     return pending.promise
   }
@@ -173,7 +175,7 @@ export class Batcher<Request, Result> {
 
   /** Does not wait for what the batch leaves undone. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable, late } = this.#operation
+    const { together, isRepeatable } = this.#operation
     const requests = batch.map(({ request }) => request)
     const end = Math.max(...batch.map(({ end }) => end))
     let outcomes: readonly Outcome<Result>[] = []
@@ -189,7 +191,7 @@ export class Batcher<Request, Result> {
       const outcome = outcomes[i]
       if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
       else if (Date.now() < pending.end) void this.#doAlone(pending).then(() => this.#send())
-      else this.#settle(pending, () => pending.reject(new StoreUnavailable(late)))
+      else this.#settle(pending, () => pending.reject(this.#notDone()))
     }
   }
 
@@ -212,8 +214,13 @@ export class Batcher<Request, Result> {
   #expire(pending: Pending<Request, Result>): void {
     const isWaiting = this.#waiting.has(pending)
     if (isWaiting) this.#removeWaiting(pending)
-    const message = isWaiting ? WAITED : this.#operation.late
-    pending.reject(new StoreUnavailable(message))
+    pending.reject(isWaiting ? this.#notDone() : notAnswered(this.#timeout, this.#operation.isWrite))
+  }
+
+  /** The error for a request that was not done in time, and never will be. */
+  #notDone(): StoreUnavailable {
+    const message = `the database server did not answer the requests before this one within ${this.#timeout / 1000} seconds`
+    return new StoreUnavailable(message, { nothingWritten: true })
   }
 
   #removeWaiting(pending: Pending<Request, Result>): void {

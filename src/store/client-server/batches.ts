@@ -17,8 +17,11 @@ export interface Deletion {
 export interface BatchStatements<Connection> {
   /** The rows of these books. */
   find(connection: Connection, ids: readonly number[]): Promise<ShortBookRow[]>
-  /** Stores new books under ids in their order. It may leave out any. */
-  create(connection: Connection, books: readonly NewBook[]): Promise<(Book | undefined)[]>
+  /**
+   * Stores new books under ids in their order. It may leave out any.
+   * @param end nothing is stored after this time of `Date.now()`, as far as the engine can tell.
+   */
+  create(connection: Connection, books: readonly NewBook[], end: number): Promise<(Book | undefined)[]>
   begin(connection: Connection, purpose: 'update' | 'delete'): Promise<unknown>
   /** Locks and returns those of the books that are short and not locked by others. */
   lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
@@ -65,9 +68,9 @@ export class Batches<Connection> {
     })
   }
 
-  async create(connection: Connection, books: readonly NewBook[]): Promise<Outcome<Book>[]> {
+  async create(connection: Connection, books: readonly NewBook[], end: number): Promise<Outcome<Book>[]> {
     if (this.#unsupported.has('create')) return books.map(() => undefined)
-    const created = await this.#ifSupported('create', this.#statements.create(connection, books))
+    const created = await this.#ifSupported('create', this.#statements.create(connection, books, end))
     return created.map((result) => result && { result })
   }
 

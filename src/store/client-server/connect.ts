@@ -14,6 +14,10 @@ const INTERVAL = 500
 export interface OpenOptions {
   /** The maximum number of connections to the server. */
   readonly connections: number
+  /** How old a connection may become, in milliseconds. */
+  readonly connectionMaxAge: number
+  /** How long an operation may take, in milliseconds. */
+  readonly timeout: number
   /** Tells the operator something, in one line. */
   report(message: string): void
 }
@@ -23,6 +27,8 @@ interface DatabaseServer<Connection, Prepared> {
   /** For messages. */
   readonly name: string
   readonly driver: Driver<Connection>
+  /** Whether the database has no table at all. */
+  isEmpty(connection: Connection): Promise<boolean>
   /** Prepares the database for books. May be repeated. */
   prepare(pool: ConnectionPool<Connection>): Promise<Prepared>
 }
@@ -35,11 +41,17 @@ interface DatabaseServer<Connection, Prepared> {
  */
 export async function connect<Connection, Prepared>(
   server: DatabaseServer<Connection, Prepared>,
-  { connections, report }: OpenOptions,
+  { connections, connectionMaxAge, timeout, report }: OpenOptions,
 ): Promise<[ConnectionPool<Connection>, Prepared]> {
-  const pool = new ConnectionPool(server.driver, connections)
+  const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
   try {
-    return [pool, await prepareWhenReady(server, pool, report)]
+    const prepared = await prepareWhenReady(server, pool, report)
+    pool.opened(async () => {
+      // If there are other tables, an administrator has perhaps renamed this one, and means to put one in its place.
+      if (await pool.run(server.isEmpty)) await server.prepare(pool)
+      else throw new Error('the table books is missing, and there are others')
+    })
+    return [pool, prepared]
   } catch (error) {
     await pool.close()
     throw error
@@ -51,8 +63,9 @@ async function prepareWhenReady<Connection, Prepared>(
   pool: ConnectionPool<Connection>,
   report: OpenOptions['report'],
 ): Promise<Prepared> {
-  const end = Date.now() + WAITING_TIME
+  let end = Date.now() + WAITING_TIME
   for (let attempt = 1; ; attempt++) {
+    const begin = Date.now()
     try {
       return await prepare(pool)
     } catch (error) {
@@ -62,6 +75,8 @@ async function prepareWhenReady<Connection, Prepared>(
       if (cause !== undefined && !driver.errors.isNotReady(cause)) {
         throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
       }
+      // The server has failed just now, while it made an index.
+      if (Date.now() - begin > WAITING_TIME) end = Date.now() + WAITING_TIME
       const waited = `${WAITING_TIME / 1000} seconds`
       if (Date.now() > end) {
         throw new StoreNotOpened(`${name} was not ready within ${waited}: ${reason}`, { cause: error })

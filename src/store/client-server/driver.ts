@@ -9,10 +9,17 @@ export interface ErrorClassifier {
   isNotReady(error: unknown): boolean
   /** The server rolled the work back because of a conflict, so that it can be done again. */
   isRolledBack(error: unknown): boolean
-  /** The server refused to write on this connection and did nothing. Another connection may lead to a writable server. */
-  isReadOnly(error: unknown): boolean
-  /** The server reported that it refused the work. It did nothing, and may do other work. */
+  /**
+   * The server starts or stops, or may not write any more, and did nothing. Another connection may lead to a server
+   * that can do the work.
+   */
+  isRoleChange(error: unknown): boolean
+  /** The connection failed, or the server ended it. It is not known whether the work was done. */
+  isLost(error: unknown): boolean
+  /** The server reported that it refused the work, and certainly did nothing. */
   isRefused(error: unknown): boolean
+  /** A table or a column is not there, perhaps because the database was replaced by a new one. */
+  isMissingTable(error: unknown): boolean
   /** The server does not know the statement: it is too old, or another product. */
   isUnknownSyntax(error: unknown): boolean
 }

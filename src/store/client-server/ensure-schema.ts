@@ -91,7 +91,7 @@ export async function ensureObjects<Connection>(
   const faults: string[] = []
   for (const { without, objects } of groups) {
     try {
-      const time = { time: OBJECTS_TIME, attempts: 1 }
+      const time = { time: OBJECTS_TIME, isRepeatable: false }
       await pool.run((connection) => addMissing(connection, editor, objects, report), time)
       results.push(true)
     } catch (error) {

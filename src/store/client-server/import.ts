@@ -40,9 +40,8 @@ export async function importIntoServer<Connection>(
 ): Promise<Imported> {
   const result = await pool.run((connection) => importOn(transactionOn(connection), groups, options), {
     time: IMPORT_HOURS * 3600_000,
-    late: `the import was not finished within ${IMPORT_HOURS} hours`,
     // The books can be read only once.
-    attempts: 1,
+    isRepeatable: false,
     signal: options.signal,
   })
   if ('refused' in result) throw result.refused
@@ -87,14 +86,13 @@ async function importOn(
   // The connection still works for a moment after the import was aborted.
   signal?.throwIfAborted()
   if (dryRun) await inTime(transaction.rollback())
-  else await inTime(transaction.commit(), ', and it is not known whether the books were stored')
+  else await inTime(transaction.commit(), true)
   return { imported: { added, skipped: all - added } }
 }
 
-/** @param consequence the end of the message if the server does not answer in time. */
-const inTime = <Result>(work: Promise<Result>, consequence = '') =>
-  withTimeout(
-    work,
-    STATEMENT_TIME,
-    `the database server did not answer within ${STATEMENT_TIME / 1000} seconds${consequence}`,
-  )
+/** @param isCommit whether it is not known what was stored if the server does not answer in time. */
+function inTime<Result>(work: Promise<Result>, isCommit = false): Promise<Result> {
+  const consequence = isCommit ? ', and it is not known whether the books were stored' : ''
+  const late = `the database server did not answer within ${STATEMENT_TIME / 1000} seconds${consequence}`
+  return withTimeout(work, STATEMENT_TIME, late, isCommit)
+}

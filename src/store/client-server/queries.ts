@@ -11,13 +11,12 @@ import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { selectStatistics } from '../query/statistics.ts'
-import { DEADLINE } from '../timeout.ts'
 import { selectPage } from './page-sql.ts'
 import type { RunOptions } from './pool.ts'
 import type { SearchIndexer } from './search-indexer.ts'
 
-/** How long a search waits until the last writes are indexed, in milliseconds. */
-const INDEX_TIME = DEADLINE / 2
+/** The part of its time that a search may wait until the last writes are indexed. */
+const INDEX_TIME = 1 / 2
 
 /** Runs a statement on a connection. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
@@ -28,6 +27,8 @@ export interface QueryEngine {
   dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined if the database has none. */
   readonly indexer: SearchIndexer | undefined
+  /** How long a query may take, in milliseconds. */
+  readonly timeout: number
   /** Does the work on a connection. */
   run<Result>(work: (query: Query) => Promise<Result>, options: RunOptions): Promise<Result>
 }
@@ -62,11 +63,11 @@ export class ServerQueries {
     { words }: BookFilter,
     { signal, onIncomplete }: QueryOptions,
   ): Promise<Result> {
-    const { dialect, indexer } = this.#engine
-    const end = Date.now() + DEADLINE
+    const { dialect, indexer, timeout } = this.#engine
+    const end = Date.now() + timeout
     if (words !== undefined) {
       if (indexer === undefined) throw new StoreUnavailable('the database has no index for searches')
-      if (!(await indexer.bringUpToDate(INDEX_TIME, signal))) onIncomplete?.()
+      if (!(await indexer.bringUpToDate(timeout * INDEX_TIME, signal))) onIncomplete?.()
     }
     return this.#engine.run(async (query) => work(new ServerSource(await dialect(words, query), query)), {
       time: end - Date.now(),

@@ -13,7 +13,6 @@ import type {
   Store,
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { DEADLINE } from '../timeout.ts'
 import { Batcher, type Outcome } from './batcher.ts'
 import { Batches, type BatchStatements, type Deletion, type Update } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
@@ -32,9 +31,6 @@ const READ_BATCHES = 2
 /** Batches of each kind of writes. While one commits, all others become the next. */
 const WRITE_BATCHES = 1
 
-const LATE = `the database server did not answer within ${DEADLINE / 1000} seconds`
-const LATE_WRITE = `${LATE}, and it is not known whether the write was stored`
-
 /** What differs between the engines: what they do on a connection for each operation of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Makes the index of words; undefined if the database has none. */
@@ -43,10 +39,11 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
   readonly batches: BatchStatements<Connection>
-  create(connection: Connection, book: NewBook): Promise<Book>
   find(connection: Connection, id: number): Promise<Book | undefined>
-  update(connection: Connection, id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined>
-  delete(connection: Connection, id: number, expected?: Book): Promise<boolean>
+  /** These write nothing after `end`, a time of `Date.now()`, as far as the engine can tell. */
+  create(connection: Connection, book: NewBook, end: number): Promise<Book>
+  update(connection: Connection, update: Update, end: number): Promise<Book | undefined>
+  delete(connection: Connection, deletion: Deletion, end: number): Promise<boolean>
   /** Runs a statement of a query. */
   query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
   importOn(connection: Connection): ImportTransaction
@@ -76,35 +73,41 @@ export class ServerStore<Connection> implements Store {
     this.#queries = new ServerQueries({
       dialect: (words, query) => engine.dialect(words, query),
       indexer: this.#indexer,
+      timeout: pool.timeout,
       run: (work, options) =>
-        pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
+        pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), {
+          ...options,
+          kind: 'read',
+        }),
     })
     const batches = new Batches(engine.batches, (error) => pool.isUnknownSyntax(error))
     this.#reads = new Batcher(
       {
-        together: (ids, time) => pool.run((connection) => batches.find(connection, ids), { time }),
-        alone: (id, time) => pool.run((connection) => engine.find(connection, id), { time }),
+        together: (ids, time) =>
+          pool.run((connection) => batches.find(connection, ids), { time, kind: 'read' }),
+        alone: (id, time) => pool.run((connection) => engine.find(connection, id), { time, kind: 'read' }),
         isRepeatable: () => true,
-        late: LATE,
+        isWrite: false,
         onBatch: (requests) => batchedReads.publish(requests),
       },
       READ_BATCHES,
+      pool.timeout,
     )
     this.#creates = this.#writes<NewBook, Book>({
-      together: (connection, books) => batches.create(connection, books),
-      alone: engine.create,
+      together: (connection, books, end) => batches.create(connection, books, end),
+      alone: (connection, book, end) => engine.create(connection, book, end),
       lengthOf: (book) => textLength(book),
     })
     this.#updates = this.#writes({
       together: (connection, updates) => batches.update(connection, updates),
-      alone: (connection, { id, changes, expected }) => engine.update(connection, id, changes, expected),
+      alone: (connection, update, end) => engine.update(connection, update, end),
       keyOf: ({ id }) => id,
       lengthOf: ({ changes, expected }) =>
         textLength({ ...NO_TEXT, ...changes }) + textLength(expected ?? NO_TEXT),
     })
     this.#deletions = this.#writes({
       together: (connection, deletions) => batches.delete(connection, deletions),
-      alone: (connection, { id, expected }) => engine.delete(connection, id, expected),
+      alone: (connection, deletion, end) => engine.delete(connection, deletion, end),
       keyOf: ({ id }) => id,
       lengthOf: ({ expected }) => textLength(expected ?? NO_TEXT),
     })
@@ -122,8 +125,9 @@ export class ServerStore<Connection> implements Store {
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     const textOf = format === 'csv' ? csvLines : jsonOf
-    return pages((after, time) =>
-      this.#pool.run((connection) => this.#listPage(connection, after, textOf), { time }),
+    const { timeout } = this.#pool
+    return pages(timeout, (after, time) =>
+      this.#pool.run((connection) => this.#listPage(connection, after, textOf), { time, kind: 'read' }),
     )
   }
 
@@ -190,26 +194,26 @@ export class ServerStore<Connection> implements Store {
   /** Batches of one kind of writes. */
   #writes<Request, Result>({ together, alone, ...rest }: Writes<Connection, Request, Result>) {
     const pool = this.#pool
-    const options = (time: number) => ({ time, late: LATE_WRITE })
     return new Batcher<Request, Result>(
       {
         ...rest,
         together: (requests, time) =>
-          pool.run((connection) => together(connection, requests), { ...options(time), attempts: 1 }),
-        alone: (request, time) => pool.run((connection) => alone(connection, request), options(time)),
+          pool.run((connection, end) => together(connection, requests, end), { time, attempts: 1 }),
+        alone: (request, time) => pool.run((connection, end) => alone(connection, request, end), { time }),
         isRepeatable: (error) => pool.hasDoneNothing(error),
-        late: LATE_WRITE,
+        isWrite: true,
         onBatch: (requests) => groupCommits.publish(requests),
       },
       WRITE_BATCHES,
+      pool.timeout,
     )
   }
 }
 
 /** How writes of one kind are done. */
 interface Writes<Connection, Request, Result> {
-  together(connection: Connection, requests: readonly Request[]): Promise<Outcome<Result>[]>
-  alone(connection: Connection, request: Request): Promise<Result>
+  together(connection: Connection, requests: readonly Request[], end: number): Promise<Outcome<Result>[]>
+  alone(connection: Connection, request: Request, end: number): Promise<Result>
   keyOf?(request: Request): number
   lengthOf(request: Request): number
 }
@@ -245,12 +249,13 @@ function listPage(
  * an answer begins only when both are there.
  */
 async function* pages(
+  timeout: number,
   read: (after: number, time: number) => Promise<ListPage | undefined>,
 ): AsyncIterable<string> {
-  const end = Date.now() + DEADLINE
+  const end = Date.now() + timeout
   let after = 0
   for (let number = 1; ; number++) {
-    const page = await read(after, number <= 2 ? end - Date.now() : DEADLINE)
+    const page = await read(after, number <= 2 ? end - Date.now() : timeout)
     if (page === undefined) return
     after = page.last
     yield page.text

@@ -11,7 +11,7 @@ import { dialectOf, findRareWords } from './dialect.ts'
 import { MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, type Schema } from './schema.ts'
+import { ensureSchema, isEmpty, type Schema } from './schema.ts'
 import { mysqlSearchIndex } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -44,7 +44,7 @@ const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? target.host}`
   const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
-  const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), prepare }, options)
+  const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), isEmpty, prepare }, options)
   // After the schema is complete, because some of its changes rewrite a table.
   await enlargeFiles(pool, schema.ownTables)
   return new ServerStore(pool, mysqlEngine(schema), options.report)
@@ -72,7 +72,7 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
       return bookOf({ ...book, id: insertId })
     },
 
-    async update(connection, id, changes, expected) {
+    async update(connection, { id, changes, expected }) {
       await guard.ensureRoom(connection)
       const statement = expected === undefined ? UPDATE : UPDATE_EXPECTED
       // Prepared before the transaction: if Galera aborts a transaction while it prepares a statement, MariaDB (10.11)
@@ -91,12 +91,17 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
       return book
     },
 
-    async delete(connection, id, expected) {
+    async delete(connection, { id, expected }) {
       const statement = hasWords ? DELETE_WITH_WORDS : DELETE
-      const { affectedRows } =
+      const [sql, values] =
         expected === undefined
-          ? await guard.write(connection, statement, [id])
-          : await guard.write(connection, `${statement} AND ${IS_EXPECTED}`, [id, ...fieldValues(expected)])
+          ? [statement, [id]]
+          : [`${statement} AND ${IS_EXPECTED}`, [id, ...fieldValues(expected)]]
+      await connection.prepare(sql)
+      // Without a commit, a statement that hangs in between, such as in a proxy, deletes nothing when it arrives late.
+      await connection.beginTransaction()
+      const { affectedRows } = await guard.write(connection, sql, values)
+      await connection.commit()
       // The count includes rows of words.
       return affectedRows > 0
     },

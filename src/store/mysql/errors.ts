@@ -22,14 +22,29 @@ const UNAVAILABLE = new Set(
   }).flat(),
 )
 
+/** A node of Galera that has lost the others does no work. */
+const ROLE_CHANGE = [...READ_ONLY, 1047]
+
 /** Deadlock, or a conflict between nodes of Galera or TiDB: the transaction was rolled back. */
 const DEADLOCK = 1213
 
 /** An unknown error. Proxies and compatible servers report lost connections and commits with it too. */
 const UNKNOWN = 1105
 
-/** Too many connections; a blocked host; a server that stops, starts, or waits for other nodes. */
-const NOT_READY = new Set([1040, 1047, 1053, 1129, 1203])
+/**
+ * Numbers of UNAVAILABLE after which the statement has certainly not been done: also those of too many connections, a
+ * full table, a lock, and a table that may not be written.
+ */
+const REFUSED = [DEADLOCK, ...ROLE_CHANGE, 1036, 1040, 1114, 1203, 1205, 1226]
+
+/** Numbers with which the server ends a connection: it stops, or an administrator has ended it. */
+const LOST = [1053, 1927]
+
+/** Too many connections; a host that is blocked or unknown; a server that stops, starts, or waits for other nodes. */
+const NOT_READY = [1040, 1047, 1053, UNKNOWN, 1129, 1130, 1203]
+
+/** A database, a table or a column does not exist. */
+const MISSING_TABLE = [1049, 1054, 1146]
 
 /** Syntax error; not supported yet. */
 const UNKNOWN_SYNTAX = [1064, 1235]
@@ -43,36 +58,40 @@ export function isUnavailable(error: unknown): boolean {
 
 /** As ErrorClassifier.isNotReady. */
 export function isNotReady(error: unknown): boolean {
-  const number = errorNumber(error)
-  if (number !== undefined) return NOT_READY.has(number)
+  if (errorNumber(error) !== undefined) return hasNumber(error, NOT_READY)
   return isAway(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
 }
 
 /** As ErrorClassifier.isRolledBack. */
-export function isRolledBack(error: unknown): boolean {
-  return errorNumber(error) === DEADLOCK
-}
+export const isRolledBack = (error: unknown) => hasNumber(error, [DEADLOCK])
 
-/** As ErrorClassifier.isReadOnly. */
-export function isReadOnly(error: unknown): boolean {
-  return READ_ONLY.includes(errorNumber(error) ?? 0)
+/** As ErrorClassifier.isRoleChange. */
+export const isRoleChange = (error: unknown) => hasNumber(error, ROLE_CHANGE)
+
+/** As ErrorClassifier.isLost. */
+export function isLost(error: unknown): boolean {
+  return errorNumber(error) === undefined ? !isDefect(error) : hasNumber(error, LOST)
 }
 
 /** As ErrorClassifier.isRefused. */
 export function isRefused(error: unknown): boolean {
-  const number = errorNumber(error)
-  if (number === undefined || number === UNKNOWN) return false
-  return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+  if (errorNumber(error) === undefined || hasNumber(error, [UNKNOWN])) return false
+  return !isUnavailable(error) || hasNumber(error, REFUSED)
 }
 
+/** As ErrorClassifier.isMissingTable. */
+export const isMissingTable = (error: unknown) => hasNumber(error, MISSING_TABLE)
+
 /** As ErrorClassifier.isUnknownSyntax. */
-export function isUnknownSyntax(error: unknown): boolean {
-  return UNKNOWN_SYNTAX.includes(errorNumber(error) ?? 0)
-}
+export const isUnknownSyntax = (error: unknown) => hasNumber(error, UNKNOWN_SYNTAX)
 
 /** An error for a transaction that the server has rolled back without reporting it. */
 export function rolledBack(message: string): Error {
   return Object.assign(new Error(message), { errno: DEADLOCK, sqlState: '40001' })
+}
+
+function hasNumber(error: unknown, numbers: readonly number[]): boolean {
+  return numbers.includes(errorNumber(error) ?? 0)
 }
 
 /** The number of an error that the server reported. */

@@ -179,6 +179,14 @@ async function checkDurability(connection: Connection): Promise<void> {
   }
 }
 
+/** Whether the database has no table at all. */
+export async function isEmpty(connection: Connection): Promise<boolean> {
+  const [rows] = await connection.query<RowDataPacket[]>(
+    'SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() LIMIT 1',
+  )
+  return rows.length === 0
+}
+
 async function names(connection: Connection, sql: string): Promise<string[]> {
   const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(sql)
   return rows.map(({ name }) => name)

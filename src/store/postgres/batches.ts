@@ -12,6 +12,7 @@ import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
+import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
 const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'"
@@ -33,7 +34,7 @@ const WORDS_OF = fingerprint('new.title', 'new.author')
  */
 const insert = (columns: readonly string[], values: readonly string[], source: string) => `
   WITH created AS (
-    INSERT INTO books (${columns}) SELECT ${values} FROM ${source} ORDER BY place RETURNING ${BOOK}
+    INSERT INTO books (${columns}) SELECT ${values} FROM ${source} WHERE ${writtenInTime(NEXT)} ORDER BY place RETURNING ${BOOK}
   )
   SELECT * FROM created WHERE 1 / ((SELECT count(*) FROM created) = cardinality($1))::int = 1`
 const INSERT = insert(
@@ -44,7 +45,7 @@ const INSERT = insert(
 const INSERT_WITH_WORDS = insert(
   [...FIELD_NAMES, 'search_words', 'search_words_of'],
   [...FIELD_NAMES, WORDS, `CASE WHEN words IS NOT NULL THEN ${WORDS_OF} END`],
-  `unnest(${VALUES}, $${NEXT}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
+  `unnest(${VALUES}, $${NEXT + 1}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
 )
 
 /** Both tables have the names of the fields. */
@@ -70,10 +71,11 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
     return (await client.query<ShortBookRow>(SELECT, [ids])).rows
   },
 
-  async create(client, books) {
+  async create(client, books, end) {
+    const values = [...listsOf(books), serverTime(client, end)]
     const { rows } = hasWords
-      ? await client.query<Book>(INSERT_WITH_WORDS, [...listsOf(books), books.map(wordsOf)])
-      : await client.query<Book>(INSERT, listsOf(books))
+      ? await client.query<Book>(INSERT_WITH_WORDS, [...values, books.map(wordsOf)])
+      : await client.query<Book>(INSERT, values)
     return books.map((_, i) => rows[i])
   },
 

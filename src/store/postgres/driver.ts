@@ -152,3 +152,5 @@ function requireChannelBinding(client: pg.Client): void {
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
+
+export const clockOffset = (_client: pg.Client) => 0

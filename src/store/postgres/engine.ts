@@ -11,30 +11,33 @@ import { postgresBatches } from './batches.ts'
 import { dialect, exactly } from './dialect.ts'
 import { PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
-import { ensureSchema, type Schema } from './schema.ts'
+import { ensureSchema, isEmpty, type Schema } from './schema.ts'
 import { fingerprint, postgresSearchIndex, vectorOf } from './search-index.ts'
 import type { PostgresTarget } from './url.ts'
+import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** The placeholders of the fields come first in each statement. */
-const FIELDS = FIELD_NAMES.map((name, i) => `$${i + 1}${isTextField(name) ? '::text' : ''}`)
+const FIELDS = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text' : 'bigint'}`)
 const NEXT = FIELDS.length + 1
 
-const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELDS}) RETURNING ${BOOK}`
+const INSERT = `
+  INSERT INTO books (${FIELD_NAMES}) SELECT ${FIELDS} WHERE ${writtenInTime(NEXT)} RETURNING ${BOOK}`
 const INSERT_WITH_WORDS = `
   INSERT INTO books (${FIELD_NAMES}, search_words, search_words_of)
-  VALUES (${FIELDS}, $${NEXT}::tsvector, ${fingerprint('$1::text', '$2::text')}) RETURNING ${BOOK}`
+  SELECT ${FIELDS}, $${NEXT + 1}::tsvector, ${fingerprint('$1::text', '$2::text')} WHERE ${writtenInTime(NEXT)}
+  RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SET = `
   UPDATE books SET ${FIELD_NAMES.map((name, i) => `${name} = coalesce($${i + 1}, ${name})`)}
-  WHERE id = $${NEXT}::bigint`
+  WHERE id = $${NEXT}::bigint AND ${writtenInTime(NEXT + 1)}`
 const UPDATE = `${SET} RETURNING ${BOOK}`
-const DELETE = 'DELETE FROM books WHERE id = $1::bigint'
+const DELETE = `DELETE FROM books WHERE id = $1::bigint AND ${writtenInTime(2)}`
 
 /** @param first the number of the first placeholder. */
 const IS_EXPECTED = (first: number) =>
   FIELD_NAMES.map((name, i) => `${exactly(name)} = $${first + i}`).join(' AND ')
-const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(NEXT + 1)} RETURNING ${BOOK}`
-const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
+const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(NEXT + 2)} RETURNING ${BOOK}`
+const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(3)}`
 
 /**
  * Connects to a PostgreSQL server, or a compatible one. Waits if the server is not ready yet.
@@ -43,7 +46,10 @@ const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(2)}`
 export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
   const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
   const prepare = (pool: ConnectionPool<pg.Client>) => ensureSchema(pool, options.report)
-  const [pool, schema] = await connect({ name, driver: new PostgresDriver(target), prepare }, options)
+  const [pool, schema] = await connect(
+    { name, driver: new PostgresDriver(target), isEmpty, prepare },
+    options,
+  )
   return new ServerStore(pool, postgresEngine(schema), options.report)
 }
 
@@ -59,11 +65,12 @@ const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
   importOn: postgresImport,
   list: selectListPage('$1::bigint'),
 
-  async create(client, book) {
+  async create(client, book, end) {
+    const values = [...fieldValues(book), serverTime(client, end)]
     const { rows } =
       schema.hasWords && hasShortTexts(book)
-        ? await run(client, INSERT_WITH_WORDS, [...fieldValues(book), vectorOf(wordsOfBook(book))])
-        : await run(client, INSERT, fieldValues(book))
+        ? await run(client, INSERT_WITH_WORDS, [...values, vectorOf(wordsOfBook(book))])
+        : await run(client, INSERT, values)
     if (rows[0] === undefined) throw new Error('INSERT returned no row')
     return rows[0]
   },
@@ -72,8 +79,8 @@ const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
     return (await run(client, SELECT, [id])).rows[0]
   },
 
-  async update(client, id, changes, expected) {
-    const values = [...FIELD_NAMES.map((name) => changes[name]), id]
+  async update(client, { id, changes, expected }, end) {
+    const values = [...FIELD_NAMES.map((name) => changes[name]), id, serverTime(client, end)]
     const { rows } =
       expected === undefined
         ? await run(client, UPDATE, values)
@@ -81,11 +88,12 @@ const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
     return rows[0]
   },
 
-  async delete(client, id, expected) {
+  async delete(client, { id, expected }, end) {
+    const values = [id, serverTime(client, end)]
     const { rowCount } =
       expected === undefined
-        ? await run(client, DELETE, [id])
-        : await run(client, DELETE_EXPECTED, [id, ...fieldValues(expected)])
+        ? await run(client, DELETE, values)
+        : await run(client, DELETE_EXPECTED, [...values, ...fieldValues(expected)])
     return rowCount === 1
   },
 

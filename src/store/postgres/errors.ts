@@ -2,8 +2,23 @@ import pg from 'pg'
 import { describeError } from '../../errors.ts'
 import { isAway, isDefect } from '../client-server/network-errors.ts'
 
-/** The transaction may not write, for example on a standby. */
-const READ_ONLY = '25006'
+/** The square root of a negative number: the time that a write has left (write-deadline.ts). */
+const LATE = '2201F'
+
+/** The transaction may not write, as on a standby; the server stops, and has rolled the work back; it starts. */
+const ROLE_CHANGE = [
+  '25006',
+  '57P01',
+  '57P03',
+  // If there is time left, the clock of the server was set since the connection was made.
+  LATE,
+]
+
+/** A transaction was idle for too long, and was rolled back. */
+const IDLE_TRANSACTION = '25P03'
+
+/** Codes after which the statement has certainly not been done and may be tried again. */
+const ROLLED_BACK = ['40001', '40P01']
 
 /**
  * SQLSTATE codes and classes of errors that are caused by the server and not by the statement
@@ -11,7 +26,9 @@ const READ_ONLY = '25006'
  */
 const UNAVAILABLE = [
   '08', // connection
-  READ_ONLY,
+  '25006',
+  LATE,
+  IDLE_TRANSACTION,
   '40', // rolled back: deadlock, serialisation
   '53', // too many connections, disk full, out of memory
   '57', // shutting down, starting up, cancelled by the operator
@@ -22,45 +39,56 @@ const UNAVAILABLE = [
 /** The class of internal errors. Poolers and compatible servers report lost connections and commits with it too. */
 const INTERNAL = 'XX'
 
-/** Codes after which the statement has certainly not been done and may be tried again. */
-const ROLLED_BACK = ['40001', '40P01']
+/** Codes of UNAVAILABLE after which the statement has certainly not been done: also those of a lock, a limit of time. */
+const REFUSED = [...ROLLED_BACK, ...ROLE_CHANGE, IDLE_TRANSACTION, '53', '55P03', '57014']
+
+/** Codes with which the server ends a connection at any moment. */
+const LOST = ['08', '57P02']
 
 /** Codes with which a server that is not ready refuses a connection. */
-const NOT_READY = ['08', '53', '57']
+const NOT_READY = ['08', '53', '57', INTERNAL]
+
+/** A table, a column or a schema does not exist. */
+const MISSING_TABLE = ['42P01', '42703', '3F000']
 
 /** Syntax error; feature not supported. */
 const UNKNOWN_SYNTAX = ['42601', '0A000']
 
 /** As ErrorClassifier.isUnavailable. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return UNAVAILABLE.some((code) => error.code?.startsWith(code))
   // Everything that the connection itself reports: lost, cut, timed out, no longer trusted.
-  return !isDefect(error)
+  return error instanceof pg.DatabaseError ? hasCode(error, UNAVAILABLE) : !isDefect(error)
 }
 
 /** As ErrorClassifier.isNotReady. */
 export function isNotReady(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return NOT_READY.some((code) => error.code?.startsWith(code))
+  if (error instanceof pg.DatabaseError) return hasCode(error, NOT_READY)
   return isAway(error) || /^(Connection terminated|timeout expired)/.test(describeError(error))
 }
 
 /** As ErrorClassifier.isRolledBack. */
-export function isRolledBack(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && ROLLED_BACK.includes(error.code ?? '')
-}
+export const isRolledBack = (error: unknown) => hasCode(error, ROLLED_BACK)
 
-/** As ErrorClassifier.isReadOnly. */
-export function isReadOnly(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === READ_ONLY
+/** As ErrorClassifier.isRoleChange. */
+export const isRoleChange = (error: unknown) => hasCode(error, ROLE_CHANGE)
+
+/** As ErrorClassifier.isLost. */
+export function isLost(error: unknown): boolean {
+  return error instanceof pg.DatabaseError ? hasCode(error, LOST) : !isDefect(error)
 }
 
 /** As ErrorClassifier.isRefused. */
 export function isRefused(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code?.startsWith(INTERNAL)) return false
-  return !isUnavailable(error) || isRolledBack(error) || isReadOnly(error)
+  if (!(error instanceof pg.DatabaseError) || hasCode(error, [INTERNAL])) return false
+  return !isUnavailable(error) || hasCode(error, REFUSED)
 }
 
+/** As ErrorClassifier.isMissingTable. */
+export const isMissingTable = (error: unknown) => hasCode(error, MISSING_TABLE)
+
 /** As ErrorClassifier.isUnknownSyntax. */
-export function isUnknownSyntax(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && UNKNOWN_SYNTAX.includes(error.code ?? '')
+export const isUnknownSyntax = (error: unknown) => hasCode(error, UNKNOWN_SYNTAX)
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof pg.DatabaseError && codes.some((code) => error.code?.startsWith(code))
 }

@@ -122,6 +122,14 @@ export async function ensureSchema(
   return { hasWords }
 }
 
+/** Whether the database has no table at all. */
+export async function isEmpty(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(`
+    SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relkind IN ('r', 'p') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' LIMIT 1`)
+  return rows.length === 0
+}
+
 async function checkEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ encoding: string }>(
     "SELECT current_setting('server_encoding') AS encoding",

@@ -60,10 +60,11 @@ class FakeOperation {
         isRepeatable: (error) => error === REPEATABLE,
         keyOf: ({ key }) => key as number,
         lengthOf: ({ length = 0 }) => length,
-        late: 'late',
+        isWrite: true,
         onBatch: (size) => this.sizes.push(size),
       },
       batches,
+      DEADLINE,
     )
   }
 
@@ -130,9 +131,13 @@ const many = (count: number, request: Omit<Request, 'name'> = {}, first = 1): Re
 const outcomesOf = (requests: readonly Watched<string>[]) =>
   requests.map(({ value, error }) => value ?? error)
 
+const WAITED = /before this one/
+const LATE = /^the database server did not answer within 4 seconds, and it is not known/
+
 function assertRefused(request: Watched<string> | undefined, message: RegExp): void {
   assert.ok(request?.error instanceof StoreUnavailable, String(request?.error))
   assert.match(request.error.message, message)
+  assert.equal(request.error.nothingWritten, message !== LATE)
 }
 
 beforeEach(mockTime)
@@ -375,10 +380,11 @@ describe('what a batch leaves undone', () => {
         },
         alone: async (request) => -request,
         isRepeatable: () => true,
-        late: 'late',
+        isWrite: true,
         onBatch: () => {},
       },
       1,
+      DEADLINE,
     )
     const results = await Promise.all([1, 2, 1, 3].map((request) => batcher.do(request)))
     assert.deepEqual(results, [undefined, -2, undefined, -3])
@@ -390,11 +396,11 @@ describe('what a batch leaves undone', () => {
     const [early] = await operation.send('early', 'other')
     await pass(DEADLINE)
     await operation.finish('early', ['early'])
-    assertRefused(early, /^late$/)
+    assertRefused(early, LATE)
     const requests = await operation.send('a', 'b')
     await pass(DEADLINE)
     await operation.fail('a', REPEATABLE)
-    for (const request of requests) assertRefused(request, /^late$/)
+    for (const request of requests) assertRefused(request, LATE)
     assert.equal(operation.sent.length, 2)
   })
 })
@@ -483,7 +489,7 @@ describe('requests with the same key', () => {
     await pass(3000)
     const [second] = await operation.send(...keyed('1b'))
     await pass(1000)
-    assertRefused(first, /^late$/)
+    assertRefused(first, LATE)
     await operation.send(...keyed('3a'))
     assert.deepEqual(operation.sent, [['1a', '2a'], ['3a']])
     await operation.fail('1a', UNCERTAIN)
@@ -497,7 +503,7 @@ describe('requests with the same key', () => {
     await operation.send(...keyed('1a'))
     const [second] = await operation.send(...keyed('1b'))
     await pass(DEADLINE)
-    assertRefused(second, /before this one/)
+    assertRefused(second, WAITED)
     await operation.finish('1a')
     const [third] = await operation.send(...keyed('1c'))
     await operation.finish('1c')
@@ -516,11 +522,11 @@ describe('the deadline of a request', () => {
     await pass(2999)
     assert.equal(first?.state, 'pending')
     await pass(1)
-    assertRefused(first, /before this one/)
+    assertRefused(first, WAITED)
     await pass(999)
     assert.equal(second?.state, 'pending')
     await pass(1)
-    assertRefused(second, /before this one/)
+    assertRefused(second, WAITED)
   })
 
   it('refuses one that waits, which is never done; of one under way it is not known', async () => {
@@ -529,13 +535,13 @@ describe('the deadline of a request', () => {
     const [waiting] = await operation.send('waiting')
     assert.equal(operation.waiting, 1)
     await pass(DEADLINE)
-    assertRefused(waiting, /before this one/)
+    assertRefused(waiting, WAITED)
     assert.equal(operation.waiting, 0)
     await operation.finish('block 1')
     await operation.finish('overdue 1')
     const underWay = [...(await operation.send('a', 'b')), ...(await operation.send('c'))]
     await pass(DEADLINE)
-    for (const request of underWay) assertRefused(request, /^late$/)
+    for (const request of underWay) assertRefused(request, LATE)
     await operation.finish('a')
     await operation.finish('c')
     for (const request of underWay) assert.equal(request.state, 'rejected')
@@ -553,7 +559,7 @@ describe('the deadline of a request', () => {
     await pass(DEADLINE - 1001)
     assert.equal(request?.state, 'pending')
     await pass(1)
-    assertRefused(request, /^late$/)
+    assertRefused(request, LATE)
     await operation.finish('a')
     assert.equal(request?.state, 'rejected')
   })

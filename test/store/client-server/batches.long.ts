@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { postgresBatches } from '../../../src/store/postgres/batches.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
-import { DEADLINE } from '../../../src/store/timeout.ts'
+import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 import { connections, killConnection, openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { createMany, lockBooks, plain } from './many-books.ts'
@@ -33,7 +33,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
         store.delete(locked.id),
       ]
       const results = await Promise.allSettled(writes)
-      assert.ok(Date.now() - begin < DEADLINE + 1000, `${Date.now() - begin} ms`)
+      assert.ok(Date.now() - begin < DEFAULT_TIMEOUT + 1000, `${Date.now() - begin} ms`)
       for (const result of results)
         assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable)
       await until('no statement waits', async () => (await on.query(RUNNING[engine], url)).length === 0)

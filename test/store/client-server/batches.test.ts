@@ -83,7 +83,7 @@ const UNCERTAIN = {
   postgres: {
     'a statement of unknown completion': { code: '40003', isUnavailable: true },
     'a lost connection behind a pooler': { code: '08006', isUnavailable: true },
-    'an end of the server': { code: '57P01', isUnavailable: true },
+    'a crash of another session': { code: '57P02', isUnavailable: true },
     'an internal error': { code: 'XX000', isUnavailable: false },
   },
   mysql: {
@@ -528,21 +528,21 @@ describe('requests at the same time on a server that does not know a statement f
 
   it('are left undone, and it is not asked again', async () => {
     const creates = failing(unknown)
-    await assert.rejects(creates.batches.create(null, [BOOK, BOOK]), unknown)
-    assert.deepEqual(await creates.batches.create(null, [BOOK, BOOK]), [undefined, undefined])
+    await assert.rejects(creates.batches.create(null, [BOOK, BOOK], 0), unknown)
+    assert.deepEqual(await creates.batches.create(null, [BOOK, BOOK], 0), [undefined, undefined])
     assert.equal(creates.tries, 1)
     const updates = failing(unknown)
     await assert.rejects(updates.batches.update(null, [update]), unknown)
     assert.deepEqual(await updates.batches.update(null, [update]), [undefined])
     assert.deepEqual(await updates.batches.delete(null, [update]), [undefined])
     assert.equal(updates.tries, 1)
-    await assert.rejects(updates.batches.create(null, [BOOK]), unknown)
+    await assert.rejects(updates.batches.create(null, [BOOK], 0), unknown)
   })
 
   it('are tried again after any other error', async () => {
     const { batches } = failing(passing)
     for (let i = 0; i < 2; i++) {
-      await assert.rejects(batches.create(null, [BOOK]), passing)
+      await assert.rejects(batches.create(null, [BOOK], 0), passing)
       await assert.rejects(batches.update(null, [update]), passing)
       await assert.rejects(batches.delete(null, [update]), passing)
     }

@@ -18,8 +18,10 @@ export class FakeDriver implements Driver<FakeConnection> {
     isUnavailable: () => false,
     isNotReady: () => false,
     isRolledBack: () => false,
-    isReadOnly: () => false,
+    isRoleChange: () => false,
+    isLost: () => false,
     isRefused: () => false,
+    isMissingTable: () => false,
     isUnknownSyntax: () => false,
   }
   /** All that were ever made, in their order. */
@@ -92,7 +94,15 @@ export function useDriver(): void {
   })
 }
 
-export const newPool = (size: number) => new ConnectionPool<FakeConnection>(driver, size)
+/** How old a connection may become, in milliseconds. */
+export const MAX_AGE = 1_800_000
+
+/** A pool of a store that is open. */
+export function newPool(size: number, of: FakeDriver = driver): ConnectionPool<FakeConnection> {
+  const pool = new ConnectionPool<FakeConnection>(of, { size, timeout: DEADLINE, maxAge: MAX_AGE })
+  pool.opened(async () => {})
+  return pool
+}
 
 /** Never. */
 export const forever = () => new Promise<never>(() => {})
@@ -118,14 +128,17 @@ export async function pass(time: number): Promise<void> {
 export const self = async (connection: FakeConnection) => connection
 
 /** A use whose work ends when the test says so. */
-export function begin(pool: ConnectionPool<FakeConnection>) {
+export function begin(pool: ConnectionPool<FakeConnection>, kind: 'read' | 'write' = 'read') {
   const work = Promise.withResolvers<string>()
   const got: { connection?: FakeConnection } = {}
   const use = watch(
-    pool.run((connection) => {
-      got.connection = connection
-      return work.promise
-    }),
+    pool.run(
+      (connection) => {
+        got.connection = connection
+        return work.promise
+      },
+      { kind },
+    ),
   )
   return { ...work, use, got }
 }

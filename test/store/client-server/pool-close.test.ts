@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { beforeEach, describe, it, mock } from 'node:test'
-import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
-import { FakeDriver, forever, mockTime, self, settle, watch } from './fake-driver.ts'
+import { FakeDriver, forever, mockTime, newPool, self, settle, watch } from './fake-driver.ts'
 
 const SIZE = 3
 
@@ -11,7 +10,7 @@ beforeEach(mockTime)
 describe('closing a pool of connections', () => {
   it('ends those that are idle', async () => {
     const driver = new FakeDriver()
-    const pool = new ConnectionPool(driver, SIZE)
+    const pool = newPool(SIZE, driver)
     await Promise.all([pool.run(self), pool.run(self)])
     await pool.close()
     assert.deepEqual(
@@ -20,11 +19,11 @@ describe('closing a pool of connections', () => {
     )
   })
 
-  it('does nothing where there are none', () => new ConnectionPool(new FakeDriver(), SIZE).close())
+  it('does nothing where there are none', () => newPool(SIZE, new FakeDriver()).close())
 
   it('waits for what is being done, and for what waits to be done', async () => {
     const driver = new FakeDriver()
-    const pool = new ConnectionPool(driver, 1)
+    const pool = newPool(1, driver)
     const work = Promise.withResolvers<void>()
     const uses = [watch(pool.run(() => work.promise)), watch(pool.run(self))]
     await settle()
@@ -45,7 +44,7 @@ describe('closing a pool of connections', () => {
     const driver = new FakeDriver()
     const late = Promise.withResolvers<void>()
     driver.connecting = () => late.promise
-    const pool = new ConnectionPool(driver, 1)
+    const pool = newPool(1, driver)
     const use = watch(pool.run(self))
     mock.timers.tick(4000)
     await settle()
@@ -61,7 +60,7 @@ describe('closing a pool of connections', () => {
   it('destroys what cannot be ended', async () => {
     const driver = new FakeDriver()
     driver.ending = () => Promise.reject(new Error('boom'))
-    const pool = new ConnectionPool(driver, SIZE)
+    const pool = newPool(SIZE, driver)
     await pool.run(self)
     await pool.close()
     assert.equal(driver.made[0]?.state, 'destroyed')
@@ -70,7 +69,7 @@ describe('closing a pool of connections', () => {
   it('does not wait for a server that does not answer', async () => {
     const driver = new FakeDriver()
     driver.ending = forever
-    const pool = new ConnectionPool(driver, SIZE)
+    const pool = newPool(SIZE, driver)
     await pool.run(self)
     const closing = watch(pool.close())
     mock.timers.tick(4000)
@@ -81,9 +80,8 @@ describe('closing a pool of connections', () => {
   it('leaves nothing behind that keeps the process from ending', () => {
     const file = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
     const script = `
-      import { ConnectionPool } from ${file('../../../src/store/client-server/pool.ts')}
-      import { FakeDriver } from ${file('./fake-driver.ts')}
-      const pool = new ConnectionPool(new FakeDriver(), 2)
+      import { FakeDriver, newPool } from ${file('./fake-driver.ts')}
+      const pool = newPool(2, new FakeDriver())
       const uses = Array.from({ length: 20 }, (_, i) => pool.run(async () => { if (i % 3 === 0) throw i }))
       uses.push(pool.run(() => new Promise(() => {}), { time: 1 }))
       await Promise.allSettled(uses)

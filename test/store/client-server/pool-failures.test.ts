@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
+import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import {
   begin,
   DEADLINE,
   driver,
+  type FakeConnection,
   forever,
+  MAX_AGE,
   newPool,
   pass,
   self,
@@ -19,6 +22,9 @@ const MAX_IDLE_TIME = 60_000
 
 /** How often work is tried that the server rolls back. */
 const ATTEMPTS = 5
+
+/** No work is done again later than this after it failed, and no connection is made again; in milliseconds. */
+const PAUSE = 400
 
 const READ_ONLY = new Error('read-only')
 
@@ -67,7 +73,7 @@ describe('what goes wrong with a connection', () => {
 
   it('is not expected of those that are idle when work is given up', async () => {
     const pool = newPool(2)
-    const [kept] = await Promise.all([pool.run(self), pool.run(self)])
+    const [kept] = await Promise.all([pool.run(self, { kind: 'read' }), pool.run(self, { kind: 'read' })])
     await pass(1)
     const givingUp = new AbortController()
     const use = watch(pool.run(forever, { signal: givingUp.signal }))
@@ -115,46 +121,103 @@ describe('what goes wrong with a connection', () => {
   })
 
   it('that became read-only renews all: others finish their work, and the work is done again', async () => {
-    driver.errors.isReadOnly = (error) => error === READ_ONLY
+    driver.errors.isRoleChange = (error) => error === READ_ONLY
     const pool = newPool(3)
     const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
     idle.resolve('')
     await settle()
-    failing.reject(READ_ONLY)
+    let tries = 0
+    const write = watch(
+      pool.run(async (connection) => {
+        if (++tries < 3) throw READ_ONLY
+        return connection
+      }),
+    )
     await settle()
-    assert.equal(idle.got.connection?.state, 'destroyed')
-    assert.equal(working.got.connection?.state, 'open')
-    assert.equal(failing.got.connection, driver.made[3])
-    // The work of this test fails in the same way again: now that is its result.
-    await settle()
-    assert.equal(failing.use.error, READ_ONLY)
-    working.resolve('done')
-    await settle()
-    assert.equal(working.use.value, 'done')
-    assert.equal(working.got.connection?.state, 'destroyed')
-    assert.equal(driver.open, 0)
+    for (const { got } of [idle]) assert.equal(got.connection?.state, 'destroyed')
+    assert.deepEqual([working.got.connection?.state, failing.got.connection?.state], ['open', 'open'])
+    await passSlowly(2 * PAUSE)
+    assert.equal(write.value, driver.made.at(-1))
+    for (const { resolve, use } of [working, failing]) {
+      resolve('done')
+      await settle()
+      assert.equal(use.value, 'done')
+    }
+    for (const { got } of [working, failing]) assert.equal(got.connection?.state, 'destroyed')
+    assert.equal(driver.open, 1)
   })
 
-  it('while it is made: the error is for who asked, and the next that waits tries again', async () => {
-    const attempts: PromiseWithResolvers<void>[] = []
-    driver.connecting = () => {
-      const attempt = Promise.withResolvers<void>()
-      attempts.push(attempt)
-      return attempt.promise
-    }
+  it('that stays read-only is tried again until the deadline, and nothing was written then', async () => {
+    driver.errors.isRoleChange =
+      driver.errors.isUnavailable =
+      driver.errors.isRefused =
+        (error) => error === READ_ONLY
     const pool = newPool(1)
-    const uses = [watch(pool.run(self)), watch(pool.run(self)), watch(pool.run(self))]
-    attempts[0]?.reject(new Error('first'))
+    let tries = 0
+    const use = watch(
+      pool.run(async () => {
+        tries++
+        throw READ_ONLY
+      }),
+    )
+    await passSlowly(DEADLINE - PAUSE)
+    assert.equal(use.state, 'pending')
+    await passSlowly(PAUSE)
+    assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
+    assert.equal(use.error.cause, READ_ONLY)
+    assert.ok(tries >= DEADLINE / PAUSE, `${tries}`)
+  })
+
+  it('that cannot be made is made again until the deadline; others wait, and all are told why', async () => {
+    const refused = new Error('refused')
+    let tries = 0
+    driver.connecting = async () => {
+      tries++
+      throw refused
+    }
+    const pool = newPool(2)
+    const uses = Array.from({ length: 50 }, () => watch(pool.run(self)))
+    await passSlowly(DEADLINE)
+    for (const { error } of uses) {
+      assert.ok(error instanceof StoreUnavailable && error.nothingWritten, String(error))
+      assert.equal(error.cause, refused)
+    }
+    assert.ok(tries <= (2 * DEADLINE) / 100 + 2, `${tries}`)
+    const late = watch(pool.run(self))
+    await passSlowly(1000)
+    driver.connecting = async () => {}
+    await passSlowly(2 * PAUSE)
+    assert.equal(late.value, driver.made[0])
+  })
+
+  it('that cannot be made while there are others waits for one of those', async () => {
+    const pool = newPool(3)
+    const working = begin(pool)
     await settle()
-    attempts[1]?.reject(new Error('second'))
+    driver.connecting = async () => {
+      throw new Error('too many connections')
+    }
+    const waiting = [watch(pool.run(self)), watch(pool.run(self))]
     await settle()
-    attempts[2]?.resolve()
-    await settle()
-    assert.match(String(uses[0]?.error), /first/)
-    assert.match(String(uses[1]?.error), /second/)
-    assert.equal(uses[2]?.value, driver.made[0])
-    assert.equal(driver.peak, 1)
+    working.resolve('')
+    await passSlowly(PAUSE)
+    for (const { value } of waiting) assert.equal(value, working.got.connection)
+  })
+
+  it('that cannot be made at start is told at once', async () => {
+    const pool = new ConnectionPool<FakeConnection>(driver, { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
+    const cause = new Error('wrong password')
+    driver.connecting = async () => {
+      throw cause
+    }
+    await assert.rejects(pool.run(self), cause)
+    driver.errors.isUnavailable = () => true
+    mock.timers.tick(PAUSE)
+    await assert.rejects(
+      pool.run(self),
+      (error) => error instanceof StoreUnavailable && error.cause === cause,
+    )
   })
 
   it('while it is made, after the deadline of who asked: its place is free again', async () => {
@@ -166,35 +229,44 @@ describe('what goes wrong with a connection', () => {
     assert.ok(first.use.error instanceof StoreUnavailable)
     late.reject(new Error('boom'))
     await settle()
+    await pass(PAUSE)
     driver.connecting = async () => {}
     assert.equal(await pool.run(self), driver.made[0])
   })
 })
 
-describe('work that fails', () => {
-  /** Work that fails so often, and how often it was tried. */
-  function failing(times: number, error: Error) {
-    const tried = { count: 0, work: async () => {} }
-    tried.work = async () => {
-      if (++tried.count <= times) throw error
-    }
-    return tried
+/** Work that fails so often, and how often it was tried. */
+function countTries(times: number, error: Error) {
+  let tries = 0
+  const work = async () => {
+    if (++tries <= times) throw error
   }
+  return { work, count: () => tries }
+}
 
+/** Lets time pass in small steps, so that nothing happens later than it should. */
+async function passSlowly(time: number): Promise<void> {
+  for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
+}
+
+describe('work that fails', () => {
   it('is done again if it was rolled back, and only so often', async () => {
     const conflict = new Error('deadlock')
     driver.errors.isRolledBack = (error) => error === conflict
     driver.errors.isUnavailable = driver.errors.isRolledBack
     const pool = newPool(1)
-    const some = failing(ATTEMPTS - 1, conflict)
-    await pool.run(some.work)
-    assert.equal(some.count, ATTEMPTS)
-    const many = failing(ATTEMPTS, conflict)
-    await assert.rejects(pool.run(many.work), StoreUnavailable)
-    assert.equal(many.count, ATTEMPTS)
-    const once = failing(1, conflict)
+    const some = countTries(ATTEMPTS - 1, conflict)
+    const done = watch(pool.run(some.work))
+    await passSlowly(ATTEMPTS * PAUSE)
+    assert.deepEqual([done.state, some.count()], ['fulfilled', ATTEMPTS])
+    const many = countTries(ATTEMPTS, conflict)
+    const refused = watch(pool.run(many.work))
+    await passSlowly(ATTEMPTS * PAUSE)
+    assert.ok(refused.error instanceof StoreUnavailable)
+    assert.equal(many.count(), ATTEMPTS)
+    const once = countTries(1, conflict)
     await assert.rejects(pool.run(once.work, { attempts: 1 }), StoreUnavailable)
-    assert.equal(once.count, 1)
+    assert.equal(once.count(), 1)
   })
 
   it('is done again only until the deadline of the first attempt', async () => {
@@ -206,16 +278,68 @@ describe('work that fails', () => {
       throw new Error('deadlock')
     }
     const use = watch(newPool(1).run(work))
-    await pass(DEADLINE - 1)
+    await passSlowly(DEADLINE - 1)
     assert.deepEqual([use.state, attempts], ['pending', 3])
     await pass(1)
     assert.ok(use.error instanceof StoreUnavailable)
   })
 
+  for (const [kind, tries] of [
+    ['read', 3],
+    ['write', 1],
+  ] as const) {
+    it(`is done again after a lost connection if it is a read (${kind})`, async () => {
+      const lost = new Error('lost')
+      driver.errors.isLost = driver.errors.isUnavailable = (error) => error === lost
+      const { count, work } = countTries(2, lost)
+      const use = watch(newPool(1).run(work, { kind }))
+      await passSlowly(3 * PAUSE)
+      assert.equal(count(), tries)
+      if (kind === 'read') assert.equal(use.state, 'fulfilled')
+      else assert.ok(use.error instanceof StoreUnavailable && !use.error.nothingWritten)
+    })
+  }
+
+  it('is done again when a missing table has been made, once for all that miss it', async () => {
+    const missing = new Error('no such table')
+    driver.errors.isMissingTable = (error) => error === missing
+    const pool = newPool(3)
+    let isThere = false
+    let made = 0
+    pool.opened(async () => {
+      made++
+      await settle()
+      isThere = true
+    })
+    const work = async () => {
+      if (!isThere) throw missing
+    }
+    const uses = [watch(pool.run(work)), watch(pool.run(work, { kind: 'read' }))]
+    await passSlowly(2 * PAUSE)
+    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 1])
+    pool.opened(async () => assert.fail('it cannot be made'))
+    isThere = false
+    await assert.rejects(pool.run(work), missing)
+  })
+
+  it('is not done again if it may not, except for connecting', async () => {
+    driver.errors.isRoleChange = driver.errors.isRolledBack = driver.errors.isMissingTable = () => true
+    let tries = 0
+    driver.connecting = async () => {
+      if (++tries < 3) throw new Error('refused')
+    }
+    const error = new Error('conflict')
+    const { count, work } = countTries(9, error)
+    const use = watch(newPool(1).run(work, { isRepeatable: false }))
+    await passSlowly(4 * PAUSE)
+    assert.equal(use.error, error)
+    assert.deepEqual([count(), tries], [1, 3])
+  })
+
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {
     const cause = new Error('timeout expired')
     driver.errors.isUnavailable = (error) => error === cause
-    const { work } = failing(1, cause)
+    const { work } = countTries(1, cause)
     await assert.rejects(newPool(1).run(work), (error) => {
       assert.ok(error instanceof StoreUnavailable)
       assert.equal(error.cause, cause)
@@ -228,7 +352,7 @@ describe('work that fails', () => {
 
   it('throws its own error otherwise, or the reason of the signal', async () => {
     const own = new Error('own')
-    await assert.rejects(newPool(1).run(failing(1, own).work), own)
+    await assert.rejects(newPool(1).run(countTries(1, own).work), own)
     const reason = new Error('reason')
     const aborting = new AbortController()
     const run = newPool(1).run(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import {
   type FakeConnection,
   FakeDriver,
   mockTime,
+  newPool,
   pass,
   settle,
   type Watched,
@@ -51,7 +51,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     attempts.push(attempt)
     return attempt.promise
   }
-  const pool = new ConnectionPool(driver, SIZE)
+  const pool = newPool(SIZE, driver)
   const uses: Watched<void>[] = []
   const works: { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> }[] = []
 
@@ -93,7 +93,11 @@ async function run(steps: readonly Step[]): Promise<void> {
     assert.ok(driver.peak <= SIZE, 'too many connections')
   }
   const closing = watch(pool.close())
-  for (let i = 0; closing.state === 'pending' && i < 100; i++) {
+  for (
+    let i = 0;
+    (closing.state === 'pending' || uses.some(({ state }) => state === 'pending')) && i < 100;
+    i++
+  ) {
     for (const { end } of works.splice(0)) end.resolve()
     for (const attempt of attempts.splice(0)) attempt.resolve()
     await happen.pass(500)

@@ -6,6 +6,7 @@ import {
   DEADLINE,
   driver,
   forever,
+  MAX_AGE,
   newPool,
   pass,
   self,
@@ -21,10 +22,13 @@ describe('a pool of connections', () => {
     const pool = newPool(3)
     const uses = await Promise.all(
       Array.from({ length: 50 }, () =>
-        pool.run(async (connection) => {
-          await settle()
-          return connection
-        }),
+        pool.run(
+          async (connection) => {
+            await settle()
+            return connection
+          },
+          { kind: 'read' },
+        ),
       ),
     )
     assert.equal(driver.peak, 3)
@@ -75,6 +79,47 @@ describe('a pool of connections', () => {
     await Promise.all(waiting.map(({ promise }) => promise))
     assert.equal(driver.made.length, 1)
     await pool.run(self)
+  })
+
+  for (const [size, writes] of [
+    [1, 1],
+    [2, 1],
+    [10, 7],
+  ] as const) {
+    it(`keeps ${size - writes} of ${size} for reads: writes that hang leave them, and wait for each other`, async () => {
+      const pool = newPool(size)
+      const hanging = Array.from({ length: size + 1 }, () => begin(pool, 'write'))
+      await settle()
+      assert.equal(driver.made.length, writes)
+      if (writes < size) for (let i = 0; i < 3; i++) await pool.run(self, { kind: 'read' })
+      const [first, next] = [hanging[0], hanging[writes]]
+      first?.resolve('')
+      await settle()
+      assert.equal(next?.got.connection, first?.got.connection)
+      next?.reject(new Error('boom'))
+      await settle()
+      assert.ok(size === 1 || hanging[writes + 1]?.got.connection !== undefined)
+      assert.ok(driver.made.filter(({ state }) => state === 'open').length <= size)
+    })
+  }
+
+  it('ends a connection that has become too old when its work is done, and makes another', async (t) => {
+    t.mock.method(Math, 'random', () => 0)
+    const pool = newPool(1)
+    const old = await pool.run(self)
+    for (let age = 30_000; age < MAX_AGE; age += 30_000) {
+      mock.timers.tick(30_000)
+      assert.equal(await pool.run(self), old)
+    }
+    mock.timers.tick(29_000)
+    const [working, waiting] = [begin(pool), begin(pool)]
+    mock.timers.tick(1000)
+    working.resolve('')
+    await settle()
+    assert.equal(working.got.connection, old)
+    assert.equal(old.state, 'ended')
+    assert.equal(waiting.got.connection, driver.made[1])
+    assert.equal(driver.open, 1)
   })
 })
 
@@ -131,19 +176,21 @@ describe('the deadline of a use', () => {
     assert.ok(use.error instanceof StoreUnavailable)
   })
 
-  it('is told as it was: how long it was, whether there was a connection, and what the caller says of it', async () => {
+  it('is told as it was: how long, whether there was a connection, and whether anything may be written', async () => {
     const pool = newPool(1)
     const messages = [
       pool.run(forever, { time: 3456 }),
       pool.run(forever, { time: 1000 }),
-      newPool(1).run(forever, { time: 24 * 60 * 60 * 1000, late: 'the import was not finished' }),
-    ].map((use) => use.catch(({ message }: Error) => message))
+      newPool(1).run(forever, { time: 2000, kind: 'read' }),
+    ].map((use) => use.catch(({ message, nothingWritten }: StoreUnavailable) => [message, nothingWritten]))
     await pass(3456)
-    mock.timers.tick(24 * 60 * 60 * 1000)
     assert.deepEqual(await Promise.all(messages), [
-      'the database server did not answer within 3.5 seconds',
-      'no connection to the database server was available within 1 seconds',
-      'the import was not finished',
+      [
+        'the database server did not answer within 3.5 seconds, and it is not known whether the write was stored',
+        false,
+      ],
+      ['no connection to the database server was available within 1 seconds', true],
+      ['the database server did not answer within 2 seconds', true],
     ])
   })
 
@@ -184,9 +231,11 @@ describe('the deadline of a use', () => {
     const second = begin(pool)
     await pass(500)
     assert.ok(first.use.error instanceof StoreUnavailable)
-    assert.equal(first.got.connection?.state, 'open')
-    await pass(1000)
+    // What was not sent yet is not sent any more. The server may still be busy with the rest.
     assert.equal(first.got.connection?.state, 'destroyed')
+    await pass(999)
+    assert.equal(second.got.connection, undefined)
+    await pass(1)
     assert.equal(second.got.connection, driver.made[1])
   })
 })

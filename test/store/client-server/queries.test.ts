@@ -4,7 +4,7 @@ import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { DEADLINE } from '../../../src/store/timeout.ts'
+import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 import {
   asAdministrator,
   connections,
@@ -120,7 +120,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
       const pages = store.list()[Symbol.asyncIterator]()
       await pages.next()
-      t.mock.timers.tick(DEADLINE - 1000)
+      t.mock.timers.tick(DEFAULT_TIMEOUT - 1000)
       const second = pages.next()
       t.mock.timers.tick(1000)
       await assert.rejects(second, StoreUnavailable)

@@ -8,7 +8,7 @@ import {
   SearchIndexer,
   type StaleBook,
 } from '../../../src/store/client-server/search-indexer.ts'
-import { DEADLINE } from '../../../src/store/timeout.ts'
+import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 
 /** An index in memory of books that are all stale, and which stores a step when it is told. */
 class FakeIndex implements SearchIndex {
@@ -98,13 +98,14 @@ describe('the index of words on a server', () => {
     const seen: unknown[] = []
     const queries = new ServerQueries({
       indexer,
+      timeout: DEFAULT_TIMEOUT,
       dialect: () => assert.fail(),
       run: async (_work, { time }) => seen.push(time) as never,
     })
     const count = queries.count({ words: ['dune'] }, { onIncomplete: () => seen.push('incomplete') })
-    t.mock.timers.tick(DEADLINE / 2)
+    t.mock.timers.tick(DEFAULT_TIMEOUT / 2)
     await count
-    assert.deepEqual(seen, ['incomplete', DEADLINE / 2])
+    assert.deepEqual(seen, ['incomplete', DEFAULT_TIMEOUT / 2])
     index.release()
     await indexer.close()
   })

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { Caller } from './caller.ts'
+import { asAdministrator, onEachServer, openSession, serve } from './engine-servers.ts'
+
+/** Lets books be read, but not written, as while a standby does not confirm what it has to. */
+const BLOCK = {
+  postgres: ['BEGIN', 'LOCK TABLE books IN EXCLUSIVE MODE'],
+  mysql: ['FLUSH TABLES WITH READ LOCK'],
+}
+
+const WRITERS = 30
+
+/** How long the reads are measured, in milliseconds: longer than a request may take. */
+const TIME = 6000
+
+/** An answer that waits for no write takes less, in milliseconds. */
+const QUICK = 1500
+
+onEachServer('writes that hang on a database server', (server, engine) => {
+  it('leave connections to reads, which go on, and to the question whether the service is ready', async (t) => {
+    const url = await server().createDatabase()
+    const caller = new Caller(await serve(t, url))
+    const ids = await Promise.all(Array.from({ length: WRITERS }, () => caller.create()))
+    await using session = await openSession(asAdministrator(server(), url))
+    for (const sql of BLOCK[engine]) await session.run(sql)
+    const writes = ids.map((id, i) => {
+      if (i % 3 === 0) return caller.call('POST /book', { title: 'T', author: 'A', year: 1 })
+      return i % 3 === 1 ? caller.call(`PUT /book/${id}`, { year: 2 }) : caller.call(`DELETE /book/${id}`)
+    })
+    await setTimeout(500)
+    const reader = new Caller(caller.service)
+    const end = Date.now() + TIME
+    let reads = 0
+    while (Date.now() < end) {
+      await reader.ok(`GET /book/${ids[0]}`)
+      await reader.ok('GET /books?limit=5')
+      assert.equal((await reader.call('GET /readyz')).status, 200)
+      reads += 3
+    }
+    t.diagnostic(`${reads} reads, the slowest took ${reader.slowest} ms`)
+    assert.ok(reader.slowest < QUICK, `a read took ${reader.slowest} ms`)
+    for (const { status } of await Promise.all(writes)) assert.equal(status, 503)
+  })
+})
