@@ -6,7 +6,9 @@ export class OperatorError extends Error {}
 
 /** The message of an error in one line, with that of its cause unless it contains that already. */
 export function describeError(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
+  // Node gives no message to the errors of all addresses of a host.
+  if (error instanceof AggregateError && !error.message && error.errors.length > 0)
+    return describeError(error.errors[0])
   const text = (error instanceof Error ? error.message || error.name : String(error)).replace(
     /\s*\n\s*/g,
     ' ',

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import type { RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../../src/catalogue/book.ts'
+import { MysqlDriver } from '../../src/store/mysql/driver.ts'
+import { parseMysqlUrl } from '../../src/store/mysql/url.ts'
 import { Caller, failuresIn } from '../faults/caller.ts'
-import { serve } from '../faults/engine-servers.ts'
+import { serve, until } from '../faults/engine-servers.ts'
 import { assertUnavailable } from '../faults/load.ts'
 import { engineMissing } from '../support/engines.ts'
 import { type GaleraCluster, galeraMissing, startGalera } from '../support/galera-cluster.ts'
@@ -35,6 +38,31 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     cluster = await startGalera(FIELDS.length)
   })
   after(() => cluster?.remove())
+
+  it('is not reached through a node that has left the cluster, whatever DB_URL asks for', async () => {
+    const [left, other] = cluster.nodes
+    assert.ok(left && other)
+    const { username, password, pathname } = new URL(await other.createDatabase())
+    const hosts = [left, other].map(({ port }) => `127.0.0.1:${port}`)
+    const isolate = (value: number) =>
+      left.query(`SET GLOBAL wsrep_provider_options = 'gmcast.isolate=${value}'`)
+    const isReady = async () => (await left.query("SHOW STATUS LIKE 'wsrep_ready'"))[0]?.Value === 'ON'
+    await isolate(1)
+    try {
+      await until('the node has left', async () => !(await isReady()), 30_000)
+      for (const attrs of ['any', 'read-write', 'prefer-standby']) {
+        const url = `mysql://${username}:${password}@${hosts}${pathname}?target_session_attrs=${attrs}`
+        const driver = new MysqlDriver(parseMysqlUrl(url))
+        const connection = await driver.connect()
+        const [rows] = await connection.query<RowDataPacket[]>('SELECT @@port AS port')
+        await driver.end(connection)
+        assert.equal(rows[0]?.port, other.port, attrs)
+      }
+    } finally {
+      await isolate(0)
+      await until('the node is back', isReady, 60_000)
+    }
+  })
 
   it(
     `keeps every acknowledged change of ${FIELDS.length * CHANGES} of different fields`,

@@ -15,6 +15,8 @@ const SUPERUSER = 'postgres'
 export interface PostgresOptions extends ServerOptions {
   /** The text of pg_hba.conf; by default everybody needs a password. */
   readonly hba?: string
+  /** To be a hot standby of this server, which is stopped for its data to be copied, and started again. */
+  readonly standbyOf?: DatabaseServer
 }
 
 /**
@@ -34,8 +36,10 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Data
 async function startIn(directory: ServerDirectory, options: PostgresOptions): Promise<DatabaseServer> {
   const binaries = postgresBinaries(directory)
   const data = directory.join('data')
-  const password = randomBytes(12).toString('hex')
-  await initialize(binaries.initdb, directory, password)
+  const { standbyOf } = options
+  const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex')
+  if (standbyOf) await copyData(standbyOf, directory)
+  else await initialize(binaries.initdb, directory, password)
   if (options.hba !== undefined) writeFileSync(join(data, 'pg_hba.conf'), options.hba)
   const certificates = options.tls ? makeCertificates(directory) : undefined
   const port = await freePort()
@@ -48,12 +52,13 @@ async function startIn(directory: ServerDirectory, options: PostgresOptions): Pr
       ssl_cert_file: certificates.certFile,
       ssl_key_file: certificates.keyFile,
     }),
+    ...(standbyOf && { primary_conninfo: standbyOf.url }),
     ...options.settings,
   }
   const server = new ServerProcess({
     file: binaries.postgres,
     args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    ready: /database system is ready to accept connections/,
+    ready: /database system is ready to accept (read-only )?connections/,
     directory,
     quit: 'SIGQUIT',
   })
@@ -75,6 +80,14 @@ async function startIn(directory: ServerDirectory, options: PostgresOptions): Pr
     thaw: () => server.thaw(),
     remove: () => server.remove(),
   }
+}
+
+async function copyData(primary: DatabaseServer, directory: ServerDirectory): Promise<void> {
+  await primary.stop('clean')
+  await runOnce(directory, 'cp', ['-r', join(primary.directory, 'data'), '.'])
+  await primary.start()
+  writeFileSync(directory.join('data/standby.signal'), '')
+  directory.give('data/standby.signal')
 }
 
 async function initialize(initdb: string, directory: ServerDirectory, password: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Codes of the system for a server that cannot be reached now, but perhaps later. */
+/** The code of the error for a server that can be reached, but not be used as it is now. */
+export const UNSUITABLE = 'UNSUITABLE'
+
+/** Codes for a server that cannot be used now, but perhaps later; most of them are of the system. */
 const AWAY = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -12,11 +15,13 @@ const AWAY = new Set([
   'EAI_AGAIN',
   // The Unix socket of a server that has not started.
   'ENOENT',
+  // A standby may be promoted.
+  UNSUITABLE,
 ])
 
 /** Whether a server could not be reached for a reason that may pass. */
 export function isAway(error: unknown): boolean {
-  // Node tries every address of a host name, and reports one error for each.
+  // One error for every address of a host name, or for every host.
   if (error instanceof AggregateError) return error.errors.some(isAway)
   return AWAY.has(codeOf(error) ?? '')
 }

@@ -1,16 +1,18 @@
+import type { Address } from './hosts.ts'
+
 /** The decoded parts of the URL of a database server. A part that is absent or empty is undefined. */
 export interface ServerUrl {
   readonly user: string | undefined
   readonly password: string | undefined
-  readonly host: string | undefined
-  readonly port: number | undefined
+  /** At least one. */
+  readonly hosts: readonly Address[]
   readonly database: string | undefined
   /** If a name occurs several times, the last value counts. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 /**
- * Reads `scheme://user:password@host:port/database?name=value`.
+ * Reads `scheme://user:password@host:port,host:port/database?name=value`.
  * @throws Error whose message says what is wrong, without anything that may be a password.
  */
 export function parseServerUrl(text: string): ServerUrl {
@@ -27,7 +29,7 @@ export function parseServerUrl(text: string): ServerUrl {
   return {
     user: decode(colon === -1 ? account : account?.slice(0, colon)),
     password: decode(colon === -1 ? undefined : account?.slice(colon + 1)),
-    ...parseAddress(address),
+    hosts: address.split(',').map(parseAddress),
     database: decode(database),
     parameters: parseParameters(query ?? ''),
   }
@@ -57,9 +59,22 @@ export function unknownParameter(name: string, text: string): Error {
   )
 }
 
-function parseAddress(text: string): Pick<ServerUrl, 'host' | 'port'> {
-  if (text.includes(','))
-    throw new Error('names several hosts; name one, such as that of a proxy before them')
+/**
+ * Finds the value of a parameter with a fixed set of values.
+ * @throws Error if it has another value.
+ */
+export function oneOf<Known extends string>(
+  name: string,
+  value: string | undefined,
+  known: readonly Known[],
+): Known | undefined {
+  const found = known.find((each) => each === value)
+  if (value !== undefined && found === undefined)
+    throw new Error(`has a ${name} other than ${known.join(', ')}`)
+  return found
+}
+
+function parseAddress(text: string): Address {
   const match = /^(?:\[([\da-f:.]+(?:%25[\w.-]+)?)\]|([^:[\]]*))(?::(.*))?$/i.exec(text)
   if (match === null) throw new Error('has an address that is not host:port')
   const [, ipv6, name, port] = match

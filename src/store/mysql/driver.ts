@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
-import mysql, { type Connection, type SslOptions } from 'mysql2/promise'
+import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
+import { type Address, connectToHost, cutAt, isChoosy, unsuitable } from '../client-server/hosts.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import { tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
@@ -19,12 +20,23 @@ const SESSION = `
 /** So gaps between ids are not locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
+/**
+ * Whether the server refuses writes, which some servers tell as a text; and whether it is a node of Galera that refuses
+ * everything. Only MariaDB executes what is between the signs of a comment.
+ */
+const STATE = `
+  SELECT CONCAT(@@global.read_only) NOT IN ('0', 'OFF') AS isReadOnly /*M! , 2 = (
+    SELECT count(*) FROM information_schema.global_status
+    WHERE variable_name = 'wsrep_ready' AND variable_value = 'OFF'
+      OR variable_name = 'wsrep_provider_name' AND variable_value <> '') AS isDetached */`
+
 /** Connects to the target. */
 export class MysqlDriver implements Driver<Connection> {
   readonly errors = errors
   readonly #target: MysqlTarget
   readonly #encrypted: TlsOptions
   readonly #sockets = new WeakMap<Connection, Socket>()
+  readonly #addresses = new WeakMap<Connection, Address>()
 
   /** @throws StoreNotOpened if a file for TLS cannot be read. */
   constructor(target: MysqlTarget) {
@@ -32,16 +44,9 @@ export class MysqlDriver implements Driver<Connection> {
     this.#encrypted = tlsOptions(target.tls)
   }
 
-  async connect(): Promise<Connection> {
-    const { tls, socket } = this.#target
-    if (tls.mode === 'disable' || socket !== undefined) return this.#open(undefined)
-    try {
-      return await this.#open(this.#encrypted)
-    } catch (error) {
-      const mayBePlain = tls.mode === 'prefer' || tls.mode === 'allow'
-      if (!mayBePlain || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
-      return this.#open(undefined)
-    }
+  connect(): Promise<Connection> {
+    const open = (address: Address, end: number) => this.#connectTo(address, end)
+    return connectToHost(this.#target, CONNECT_TIME, open, (connection) => this.destroy(connection))
   }
 
   onLost(connection: Connection, callback: () => void): void {
@@ -49,10 +54,12 @@ export class MysqlDriver implements Driver<Connection> {
   }
 
   /** Uses another connection, because the server reads nothing on this one until the statement ends. */
-  async cancel({ threadId }: Connection): Promise<void> {
-    const canceller = await this.connect()
+  async cancel(connection: Connection): Promise<void> {
+    const address = this.#addresses.get(connection)
+    if (address === undefined) return
+    const [canceller] = await this.#connectTo(address, Date.now() + CONNECT_TIME)
     try {
-      await canceller.query(`KILL QUERY ${threadId}`)
+      await canceller.query(`KILL QUERY ${connection.threadId}`)
     } finally {
       this.destroy(canceller)
     }
@@ -69,13 +76,25 @@ export class MysqlDriver implements Driver<Connection> {
     if (socket?.closed === false) await once(socket, 'close')
   }
 
-  async #open(tls: TlsOptions | undefined): Promise<Connection> {
-    const { user, password, host, port, socket: path, database } = this.#target
-    const address = path === undefined ? { host, port } : { path }
-    const socket = connect({ ...address, noDelay: true, keepAlive: true })
-    const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
+  /** Uses TLS as the mode says. */
+  async #connectTo(address: Address, end: number) {
+    const { tls, socket } = this.#target
+    if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, end)
+    try {
+      return await this.#open(address, end, this.#encrypted)
+    } catch (error) {
+      const mayBePlain = tls.mode === 'prefer' || tls.mode === 'allow'
+      if (!mayBePlain || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
+      return this.#open(address, end)
+    }
+  }
+
+  async #open({ host = '', port = 0 }: Address, end: number, tls?: TlsOptions) {
+    const { user, password, socket: path, database } = this.#target
+    const place = path === undefined ? { host, port } : { path }
+    const socket = connect({ ...place, noDelay: true, keepAlive: true })
     // The time limit of mysql2 does not include the first statements.
-    const timer = setTimeout(() => socket.destroy(late), CONNECT_TIME)
+    const timer = cutAt(end, () => socket)
     try {
       const connection = await mysql.createConnection({
         stream: socket,
@@ -88,11 +107,12 @@ export class MysqlDriver implements Driver<Connection> {
         ...(tls !== undefined && { ssl: sslOptions(tls) }),
       })
       this.#sockets.set(connection, socket)
+      this.#addresses.set(connection, { host, port })
       // Without a listener, a lost connection would end the process. Its use fails anyway.
       connection.on('error', () => {})
       await connection.query(SESSION)
       await connection.query(ISOLATION)
-      return connection
+      return [connection, isChoosy(this.#target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()
       throw error
@@ -100,6 +120,13 @@ export class MysqlDriver implements Driver<Connection> {
       clearTimeout(timer)
     }
   }
+}
+
+async function isReadOnly(connection: Connection): Promise<boolean> {
+  const [rows] =
+    await connection.query<({ isReadOnly: number; isDetached?: number } & RowDataPacket)[]>(STATE)
+  if (rows[0]?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
+  return rows[0]?.isReadOnly === 1
 }
 
 /** mysql2 has its own setting instead of Node's checkServerIdentity. */

@@ -2,6 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
+import { nameOf } from '../client-server/hosts.ts'
 import { BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
@@ -42,7 +43,7 @@ const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
  * @throws StoreNotOpened
  */
 export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
-  const name = `the MySQL server at ${target.socket ?? target.host}`
+  const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
   const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
   const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), isEmpty, prepare }, options)
   // After the schema is complete, because some of its changes rewrite a table.

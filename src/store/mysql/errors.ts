@@ -58,6 +58,7 @@ export function isUnavailable(error: unknown): boolean {
 
 /** As ErrorClassifier.isNotReady. */
 export function isNotReady(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isNotReady)
   if (errorNumber(error) !== undefined) return hasNumber(error, NOT_READY)
   return isAway(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
 }

@@ -1,14 +1,13 @@
 import { isIP } from 'node:net'
+import { type HostChoice, LOAD_BALANCE_HOSTS, SESSION_ATTRS } from '../client-server/hosts.ts'
 import { checksName, TLS_MODES, type TlsMode, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
-import { parseServerUrl, unknownParameter } from '../client-server/url.ts'
+import { oneOf, parseServerUrl, unknownParameter } from '../client-server/url.ts'
 
 /** How to reach a MySQL or MariaDB database. */
-export interface MysqlTarget {
+export interface MysqlTarget extends HostChoice {
   readonly user: string | undefined
   readonly password: string | undefined
-  readonly host: string
-  readonly port: number
-  /** The path of a Unix socket, used instead of host and port. */
+  /** The path of a Unix socket, used instead of the host. */
   readonly socket: string | undefined
   readonly database: string
   readonly tls: TlsSettings
@@ -73,8 +72,9 @@ export function parseMysqlUrl(text: string): MysqlTarget {
   const target: MysqlTarget = {
     user: url.user,
     password: url.password,
-    host: url.host ?? 'localhost',
-    port: url.port ?? DEFAULT_PORT,
+    hosts: url.hosts.map(({ host = 'localhost', port = DEFAULT_PORT }) => ({ host, port })),
+    sessionAttrs: oneOf('target_session_attrs', take('targetsessionattrs'), SESSION_ATTRS),
+    loadBalanceHosts: oneOf('load_balance_hosts', take('loadbalancehosts'), LOAD_BALANCE_HOSTS) ?? 'disable',
     socket: take('socket', 'socketpath', 'unixsocket') || undefined,
     database: url.database,
     tls: tlsSettings({
@@ -85,7 +85,10 @@ export function parseMysqlUrl(text: string): MysqlTarget {
       key: take('sslkey') || undefined,
     }),
   }
-  if (target.socket === undefined && checksName(target.tls) && isIP(target.host)) {
+  if (url.hosts.length > 1 && (target.socket !== undefined || url.hosts.some(({ host }) => !host)))
+    throw new Error('has several hosts, and a socket or an empty host: give hosts alone')
+  const { hosts } = target
+  if (target.socket === undefined && checksName(target.tls) && hosts.some(({ host }) => isIP(host ?? ''))) {
     throw new Error('has an address as its host, whose certificate cannot be checked by name: give the name')
   }
   const charset = take('charset')

@@ -1,12 +1,25 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
+import { type Address, connectToHost, cutAt } from '../client-server/hosts.ts'
 import { tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
 import type { PostgresTarget } from './url.ts'
 
 /** The type int8, whose values pg would return as strings. Those of the service are within ±(2^53−1). */
 const INT8 = 20
+
+const STATE = `
+  SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock,
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+
+const clockOffsets = new WeakMap<pg.Client, number>()
+
+/**
+ * What to add to `Date.now()` for the time of the server, in milliseconds. The sum may be too early, by the time that
+ * an answer of the server takes, but not too late.
+ */
+export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
 
 /** What pg has and its type declarations lack. */
 interface Internals {
@@ -28,28 +41,10 @@ export class PostgresDriver implements Driver<pg.Client> {
     this.#encrypted = tlsOptions(target.tls)
   }
 
-  async connect(): Promise<pg.Client> {
-    const { host, tls } = this.#target
-    // TLS is for networks; libpq ignores sslmode on a Unix socket.
-    if (tls.mode === 'disable' || (host ?? process.env.PGHOST)?.startsWith('/')) return this.#open(false)
-    switch (tls.mode) {
-      case 'allow':
-        return this.#open(false).catch((error) => {
-          if (!isRefusedAsItIs(error)) throw error
-          return this.#open(this.#encrypted)
-        })
-      case 'prefer':
-        return this.#open(this.#encrypted).catch((error) => {
-          if (isWithoutTls(error)) return this.#open(false)
-          if (!isRefusedAsItIs(error)) throw error
-          // The error of the attempt without TLS would only say that TLS is missing.
-          return this.#open(false).catch((other) => {
-            throw isRefusedAsItIs(other) ? error : other
-          })
-        })
-      default:
-        return this.#open(this.#encrypted)
-    }
+  connect(): Promise<pg.Client> {
+    const open = (address: Address, end: number) =>
+      this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), end))
+    return connectToHost(this.#target, CONNECT_TIME, open, (client) => this.destroy(client))
   }
 
   onLost(client: pg.Client, callback: () => void): void {
@@ -59,7 +54,7 @@ export class PostgresDriver implements Driver<pg.Client> {
   /** A cancel request needs a connection of its own, with the key of the other one instead of a login. */
   async cancel(client: pg.Client): Promise<void> {
     const { processID, secretKey, ssl } = client as unknown as Internals
-    const canceller = this.#client(ssl)
+    const canceller = this.#client(client, ssl)
     const { connection } = canceller as unknown as Internals
     connection.startup = () => connection.cancel(processID, secretKey)
     // The server closes it without an answer.
@@ -74,20 +69,55 @@ export class PostgresDriver implements Driver<pg.Client> {
     return client.end()
   }
 
-  async #open(ssl: false | ConnectionOptions): Promise<pg.Client> {
-    const client = this.#client(ssl)
+  /** Uses TLS as the mode says. */
+  async #connectTo<Result>(
+    { host }: Address,
+    open: (ssl: false | ConnectionOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const { tls } = this.#target
+    // TLS is for networks; libpq ignores sslmode on a Unix socket.
+    if (tls.mode === 'disable' || host?.startsWith('/')) return open(false)
+    switch (tls.mode) {
+      case 'allow':
+        return open(false).catch((error) => {
+          if (!isRefusedAsItIs(error)) throw error
+          return open(this.#encrypted)
+        })
+      case 'prefer':
+        return open(this.#encrypted).catch((error) => {
+          if (isWithoutTls(error)) return open(false)
+          if (!isRefusedAsItIs(error)) throw error
+          // The error of the attempt without TLS would only say that TLS is missing.
+          return open(false).catch((other) => {
+            throw isRefusedAsItIs(other) ? error : other
+          })
+        })
+      default:
+        return open(this.#encrypted)
+    }
+  }
+
+  async #open(client: pg.Client, end: number) {
     if (this.#target.channelBinding === 'require') requireChannelBinding(client)
+    // The time limit of pg does not include the first statement.
+    const timer = cutAt(end, () => client.connection.stream)
     try {
       await client.connect()
+      const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE)
+      const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
+      // The server has read its clock before the answer arrived.
+      clockOffsets.set(client, Math.floor(clock) - Date.now())
+      return [client, isReadOnly] as const
     } catch (error) {
       this.destroy(client)
       throw error
+    } finally {
+      clearTimeout(timer)
     }
-    return client
   }
 
-  #client(ssl: false | ConnectionOptions): pg.Client {
-    const { user, password, host, port, database, options, applicationName, channelBinding } = this.#target
+  #client({ host, port }: Address, ssl: false | ConnectionOptions): pg.Client {
+    const { user, password, database, options, applicationName, channelBinding } = this.#target
     const config: ClientConfig = {
       user,
       password,
@@ -97,9 +127,10 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
+      // For connections that cancel; others have less time.
+      connectionTimeoutMillis: CONNECT_TIME,
       // As in libpq: the client offers it only with TLS.
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
-      connectionTimeoutMillis: CONNECT_TIME,
       keepAlive: true,
       types: { getTypeParser },
     }

@@ -3,6 +3,7 @@ import { type Book, FIELD_NAMES, type FieldValue, fieldValues, isTextField } fro
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
+import { nameOf } from '../client-server/hosts.ts'
 import { BOOK, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
@@ -44,7 +45,7 @@ const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(3)}`
  * @throws StoreNotOpened
  */
 export async function openPostgres(target: PostgresTarget, options: OpenOptions): Promise<Store> {
-  const name = `the PostgreSQL server at ${target.host ?? process.env.PGHOST ?? 'localhost'}`
+  const name = `the PostgreSQL server at ${nameOf(target)}`
   const prepare = (pool: ConnectionPool<pg.Client>) => ensureSchema(pool, options.report)
   const [pool, schema] = await connect(
     { name, driver: new PostgresDriver(target), isEmpty, prepare },

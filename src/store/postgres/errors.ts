@@ -62,6 +62,7 @@ export function isUnavailable(error: unknown): boolean {
 
 /** As ErrorClassifier.isNotReady. */
 export function isNotReady(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isNotReady)
   if (error instanceof pg.DatabaseError) return hasCode(error, NOT_READY)
   return isAway(error) || /^(Connection terminated|timeout expired)/.test(describeError(error))
 }

@@ -1,18 +1,16 @@
+import { type Address, type HostChoice, LOAD_BALANCE_HOSTS, SESSION_ATTRS } from '../client-server/hosts.ts'
 import { TLS_MODES, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
-import { parsePort, parseServerUrl, unknownParameter } from '../client-server/url.ts'
+import { oneOf, parsePort, parseServerUrl, unknownParameter } from '../client-server/url.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * How to reach a PostgreSQL database. For what is undefined, pg uses a PG… variable or else the default of libpq; the
- * default host is localhost.
+ * default host is localhost. A host may be the directory of a Unix socket, beginning with a slash.
  */
-export interface PostgresTarget {
+export interface PostgresTarget extends HostChoice {
   readonly user: string | undefined
   readonly password: string | undefined
-  /** A name, an address, or the directory of a Unix socket, beginning with a slash. */
-  readonly host: string | undefined
-  readonly port: number | undefined
   readonly database: string | undefined
   readonly tls: TlsSettings
   readonly channelBinding: 'disable' | 'prefer' | 'require'
@@ -34,7 +32,6 @@ const WITHOUT_EFFECT = new Set([
   'keepalives_idle',
   'keepalives_interval',
   'keepalives_count',
-  'load_balance_hosts',
   'sslcompression',
   'sslsni',
   'tcp_user_timeout',
@@ -45,6 +42,9 @@ const WITHOUT_EFFECT = new Set([
 
 /** The variables of libpq that pg does not support, or not with all values. */
 const VARIABLES: Readonly<Record<string, string>> = {
+  port: 'PGPORT',
+  target_session_attrs: 'PGTARGETSESSIONATTRS',
+  load_balance_hosts: 'PGLOADBALANCEHOSTS',
   sslmode: 'PGSSLMODE',
   sslrootcert: 'PGSSLROOTCERT',
   sslcert: 'PGSSLCERT',
@@ -61,8 +61,8 @@ export function parsePostgresUrl(text: string, environment: Environment = proces
   const parts = {
     user: url.user,
     password: url.password,
-    host: url.host,
-    port: url.port?.toString(),
+    host: url.hosts.map(({ host }) => host).join(),
+    ...(url.hosts.some(({ port }) => port) && { port: url.hosts.map(({ port }) => port).join() }),
     dbname: url.database,
     // For JDBC URLs, as in libpq.
     ...(parameters.get('ssl') === 'true' && { sslmode: 'require' }),
@@ -106,21 +106,17 @@ function target(
   /** Takes a parameter with a fixed set of values. Unlike an absent one, an empty one is an error. */
   const choose = <Known extends string>(name: string, known: readonly Known[]): Known | undefined => {
     if (parameters.get(name) === '') throw new Error(`has an empty ${name}`)
-    const value = take(name)
-    const found = known.find((each) => each === value)
-    if (value !== undefined && found === undefined)
-      throw new Error(`has a ${name} other than ${known.join(', ')}`)
-    return found
+    return oneOf(name, take(name), known)
   }
   const [host, address] = [take('host'), take('hostaddr')]
-  const port = take('port')
   const mode = choose('sslmode', [...TLS_MODES, NO_VERIFY])
   const authority = take('sslrootcert')
   const result: PostgresTarget = {
     user: take('user'),
     password: take('password'),
-    host: host ?? address,
-    port: port === undefined ? undefined : parsePort(port),
+    hosts: addresses(host ?? address ?? environment.PGHOST, take('port')),
+    sessionAttrs: choose('target_session_attrs', SESSION_ATTRS),
+    loadBalanceHosts: choose('load_balance_hosts', LOAD_BALANCE_HOSTS) ?? 'disable',
     database: take('dbname'),
     tls: tlsSettings({
       mode: mode === NO_VERIFY ? 'require' : (mode ?? (authority === 'system' ? 'verify-full' : 'prefer')),
@@ -133,15 +129,25 @@ function target(
     applicationName: take('application_name') ?? 'book-catalogue',
   }
   if (host !== undefined && address !== undefined) throw new Error('has both host and hostaddr: give one')
-  if (result.host?.includes(',')) throw new Error('names several hosts; name one, such as that of a proxy')
   if (authority === 'system' && result.tls.mode !== 'verify-full') {
     throw new Error('has sslrootcert=system, which needs sslmode=verify-full')
   }
   choose('gssencmode', ['disable', 'prefer'])
   choose('sslnegotiation', ['postgres'])
-  choose('target_session_attrs', ['any', 'read-write', 'primary'])
   choose('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'])
   const [unknown] = [...parameters.keys()].filter((name) => !WITHOUT_EFFECT.has(name))
   if (unknown !== undefined) throw unknownParameter(unknown, text)
   return result
+}
+
+/** Reads lists that are separated by commas, as libpq does. One port is for all hosts. */
+function addresses(hostList = '', portList = ''): Address[] {
+  const [hosts, ports] = [hostList.split(','), portList.split(',')]
+  if (hosts.length > 1 && hosts.includes('')) throw new Error('has an empty host among several')
+  if (ports.length > 1 && ports.length !== hosts.length)
+    throw new Error('has another number of ports than of hosts: give one for all, or one for each')
+  return hosts.map((host, i) => {
+    const port = ports[ports.length === 1 ? 0 : i]
+    return { host: host || undefined, port: port ? parsePort(port) : undefined }
+  })
 }

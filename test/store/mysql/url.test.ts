@@ -7,12 +7,15 @@ const NO_FILES = { authority: undefined, certificate: undefined, key: undefined 
 const FULL: MysqlTarget = {
   user: 'u',
   password: 'p',
-  host: 'h',
-  port: 3307,
+  hosts: [{ host: 'h', port: 3307 }],
+  sessionAttrs: undefined,
+  loadBalanceHosts: 'disable',
   socket: undefined,
   database: 'd',
   tls: { mode: 'prefer', ...NO_FILES },
 }
+
+const at = (host: string, port: number) => [{ host, port }]
 
 function refuses(cases: readonly (readonly [string, RegExp])[]): void {
   for (const [text, message] of cases) {
@@ -24,13 +27,17 @@ describe('the URL of a MySQL database', () => {
   for (const [text, given] of [
     ['mysql://u:p@h:3307/d', {}],
     ['mariadb://u:p@h:3307/d', {}],
-    ['mysql://u:p@h/d', { port: 3306 }],
-    ['mysql://u:p@h:/d', { port: 3306 }],
+    ['mysql://u:p@h/d', { hosts: at('h', 3306) }],
+    ['mysql://u:p@h:/d', { hosts: at('h', 3306) }],
     ['mysql://u@h:3307/d', { password: undefined }],
     ['mysql://u:@h:3307/d', { password: undefined }],
     ['mysql://h:3307/d', { user: undefined, password: undefined }],
-    ['mysql://u:p@:3307/d', { host: 'localhost' }],
-    ['mysql://u:p@[::1]:3307/d', { host: '::1' }],
+    ['mysql://u:p@:3307/d', { hosts: at('localhost', 3307) }],
+    ['mysql://u:p@[::1]:3307/d', { hosts: at('::1', 3307) }],
+    ['mysql://u:p@a,b:3307/d', { hosts: [...at('a', 3306), ...at('b', 3307)] }],
+    ['mysql://u:p@[::1]:1,[::2]:2/d', { hosts: [...at('::1', 1), ...at('::2', 2)] }],
+    ['mysql://u:p@h:3307/d?target_session_attrs=standby', { sessionAttrs: 'standby' }],
+    ['mysql://u:p@h:3307/d?load-balance-hosts=random', { loadBalanceHosts: 'random' }],
     [
       'mysql://u%40x:p%3A%2F%3F%23%40%25@%68:3307/d%2Fe',
       { user: 'u@x', password: 'p:/?#@%', database: 'd/e' },
@@ -42,13 +49,13 @@ describe('the URL of a MySQL database', () => {
     ['mysql://u:p@h:3307/d?reconnect=true&connect_timeout=10', {}],
     [
       'mysql://u:p@/d?socket=/run/mysqld/mysqld.sock',
-      { host: 'localhost', port: 3306, socket: '/run/mysqld/mysqld.sock' },
+      { hosts: at('localhost', 3306), socket: '/run/mysqld/mysqld.sock' },
     ],
     ['mysql://u:p@h:3307/d?socketPath=%2Frun%2Fmy.sock', { socket: '/run/my.sock' }],
     ['mysql://u:p@h:3307/d?unix_socket=/run/my.sock', { socket: '/run/my.sock' }],
     [
       'mysql://u:p@127.0.0.1:3307/d?socket=/s&ssl=true',
-      { host: '127.0.0.1', socket: '/s', tls: { mode: 'verify-full', ...NO_FILES } },
+      { hosts: at('127.0.0.1', 3307), socket: '/s', tls: { mode: 'verify-full', ...NO_FILES } },
     ],
   ] as const) {
     it(`${text} is read`, () => assert.deepEqual(parseMysqlUrl(text), { ...FULL, ...given }))
@@ -65,7 +72,10 @@ describe('the URL of a MySQL database', () => {
     ['mysql://u:p%00@h/d', /%00/],
     ['mysql://u:p@h:0/d', /port.* 1 to 65535/],
     ['mysql://u:p@h:65536/d', /port.* 1 to 65535/],
-    ['mysql://u:p@h1,h2/d', /several hosts/],
+    ['mysql://u:p@h1,/d', /several hosts/],
+    ['mysql://u:p@h1,h2/d?socket=/s', /several hosts/],
+    ['mysql://u:p@h/d?target_session_attrs=', /target_session_attrs other than any, read-write/],
+    ['mysql://u:p@h/d?load_balance_hosts=yes', /load_balance_hosts other than disable, random/],
     ['mysql://u:p@h/d?charset=latin1', /charset other than utf8mb4/],
     ['mysql://u:p@h/d?charset=utf8', /charset other than utf8mb4/],
     ['mysql://u:p@h/d?parseTime=true', /the parameter "parseTime", which is not known/],
@@ -131,6 +141,7 @@ describe('TLS in the URL of a MySQL database', () => {
     ['mysql://h/d?ssl=true&sslaccept=accept_invalid_certs', /more than once how to use TLS/],
     ['mysql://h/d?sslcert=c.pem', /only one of the two files/],
     ['mysql://h/d?sslkey=k.pem', /only one of the two files/],
+    ['mysql://h,127.0.0.1/d?ssl=true', /address as its host/],
     ['mysql://127.0.0.1/d?ssl=true', /address as its host/],
     ['mysql://[::1]/d?ssl-mode=VERIFY_IDENTITY', /address as its host/],
     ['mysql://127.0.0.1/d?ssl-mode=VERIFY_CA', /address as its host/],

@@ -88,9 +88,12 @@ function authentication(code: number, data: Buffer | string = ''): Buffer {
   return Buffer.concat([Buffer.from('R'), message])
 }
 
-/** What a server sends while a client logs in. */
+const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+/** What a server sends while a client logs in, and for a query. */
 export const PROTOCOL = {
-  ready: Buffer.concat([authentication(0), Buffer.from([0x5a, 0, 0, 0, 5, 0x49])]),
+  ready: Buffer.concat([authentication(0), READY_FOR_QUERY]),
+  emptyResult: Buffer.concat([Buffer.from([0x49, 0, 0, 0, 4]), READY_FOR_QUERY]),
   passwordInClear: authentication(3),
   passwordAsMd5: authentication(5, 'salt'),
   scram: authentication(10, 'SCRAM-SHA-256\0\0'),

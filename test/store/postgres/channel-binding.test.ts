@@ -126,7 +126,8 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
       await use(await attack('sslmode=require&channel_binding=disable', relay))
     })
 
-    const { ready, passwordInClear, passwordAsMd5, scram, scramPlus, challenge, proof } = PROTOCOL
+    const { ready, emptyResult, passwordInClear, passwordAsMd5, scram, scramPlus, challenge, proof } =
+      PROTOCOL
     for (const [what, messages] of Object.entries({
       'asks for the password': [passwordInClear],
       'asks for the password with MD5': [passwordAsMd5],
@@ -154,7 +155,7 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     }
 
     it('would give away the password otherwise, which shows that these tests would see it', async () => {
-      const url = await attack('sslmode=require', answer(passwordInClear, ready))
+      const url = await attack('sslmode=require', answer(passwordInClear, ready, emptyResult))
       const driver = new PostgresDriver(parsePostgresUrl(url))
       driver.destroy(await driver.connect())
       assert.match((await attacker?.received()) ?? '', new RegExp(SECRET))

@@ -1,5 +1,5 @@
 import { describe } from 'node:test'
-import { FULL, keywords, means, refuses } from './target.ts'
+import { at, FULL, keywords, means, refuses } from './target.ts'
 
 describe("libpq's form of name=value", () => {
   means(keywords, [
@@ -18,6 +18,10 @@ describe("libpq's form of name=value", () => {
       { host: 'h', tls: { mode: 'require' }, channelBinding: 'require' },
     ],
     ['host=h port=1 port=2', { host: 'h', port: 2 }],
+    ['host=a,::1 port=5433', { hosts: [at('a', 5433), at('::1', 5433)] }],
+    ['host=a,/run/postgresql port=1,2', { hosts: [at('a', 1), at('/run/postgresql', 2)] }],
+    ['host=a,b', { hosts: [at('a'), at('b')] }],
+    ['host=h target_session_attrs=read-write', { host: 'h', sessionAttrs: 'read-write' }],
     // As in libpq, the value is what comes next.
     ['host=h password= user=u', { host: 'h', password: 'user=u' }],
   ])
@@ -29,7 +33,9 @@ describe("libpq's form of name=value", () => {
     ["host=h password='x'y", /form name=value/],
     ["host=h password=x'y", /form name=value/],
     ['host=h password=x\\', /form name=value/],
-    ['host=h1,h2', /several hosts/],
+    ['host=h1,,h2', /empty host/],
+    ['host=h1,h2 port=1,2,3', /another number of ports/],
+    ['host=h port=1,2', /another number of ports/],
     ['host=h sslmod=require', /the parameter "sslmod", which is not known/],
     ['HOST=h', /the parameter "HOST", which is not known/],
     ['service=x host=h', /the parameter "service", which is not known/],

@@ -7,14 +7,20 @@ import {
 } from '../../../src/store/postgres/url.ts'
 
 /** What a URL sets, apart from what has its default. */
-type Given = Partial<Omit<PostgresTarget, 'tls'>> & { readonly tls?: Partial<PostgresTarget['tls']> }
+type Given = Partial<Omit<PostgresTarget, 'tls'>> & {
+  /** Of a single host. */
+  readonly host?: string
+  readonly port?: number | undefined
+  readonly tls?: Partial<PostgresTarget['tls']>
+}
 
 /** A target with defaults where nothing is given. */
-export const filled = ({ tls, ...given }: Given): PostgresTarget => ({
+export const filled = ({ tls, host, port, ...given }: Given): PostgresTarget => ({
   user: undefined,
   password: undefined,
-  host: undefined,
-  port: undefined,
+  hosts: [{ host, port }],
+  sessionAttrs: undefined,
+  loadBalanceHosts: 'disable',
   database: undefined,
   channelBinding: 'prefer',
   options: undefined,
@@ -48,3 +54,5 @@ export function refuses(
 }
 
 export const FULL = { user: 'u', password: 'p', host: 'h', port: 5433, database: 'd' }
+
+export const at = (host: string, port?: number) => ({ host, port })

@@ -1,5 +1,7 @@
-import { describe } from 'node:test'
-import { FULL, means, refuses, url } from './target.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
+import { at, FULL, filled, means, refuses, url } from './target.ts'
 
 describe('the URL of a PostgreSQL database', () => {
   means(url, [
@@ -47,6 +49,45 @@ describe('the URL of a PostgreSQL database', () => {
     ])
   })
 
+  describe('with several hosts', () => {
+    means(url, [
+      ['postgres://u:p@a:1,b:2/d', { ...FULL, port: undefined, hosts: [at('a', 1), at('b', 2)] }],
+      ['postgres://a,b:2,c/d', { database: 'd', hosts: [at('a'), at('b', 2), at('c')] }],
+      ['postgres://[::1]:1,[fe80::1%25eth0]/', { hosts: [at('::1', 1), at('fe80::1%eth0')] }],
+      ['postgres:///?host=a,b&port=1,2', { hosts: [at('a', 1), at('b', 2)] }],
+      ['postgres:///?host=a,b&port=1,', { hosts: [at('a', 1), at('b')] }],
+      ['postgres://x:1/?host=a,b', { hosts: [at('a', 1), at('b', 1)] }],
+      ['postgres://?hostaddr=::1,127.0.0.1&port=1', { hosts: [at('::1', 1), at('127.0.0.1', 1)] }],
+      ['postgres://a,b?target_session_attrs=any', { hosts: [at('a'), at('b')], sessionAttrs: 'any' }],
+      ['postgres://a,b?load_balance_hosts=random', { hosts: [at('a'), at('b')], loadBalanceHosts: 'random' }],
+      [
+        'postgres://a?load_balance_hosts=disable&target_session_attrs=standby',
+        { host: 'a', sessionAttrs: 'standby' },
+      ],
+    ])
+
+    it('from the variables of libpq', () => {
+      const environment = {
+        PGHOST: 'a,b',
+        PGPORT: '1,2',
+        PGTARGETSESSIONATTRS: 'prefer-standby',
+        PGLOADBALANCEHOSTS: 'random',
+      }
+      const given = { sessionAttrs: 'prefer-standby', loadBalanceHosts: 'random' } as const
+      const hosts = [at('a', 1), at('b', 2)]
+      assert.deepEqual(parsePostgresUrl('postgres://', environment), filled({ ...given, hosts }))
+      assert.deepEqual(
+        parsePostgresUrl('postgres://c:3?hostaddr=', environment),
+        filled({ ...given, host: 'c', port: 3 }),
+      )
+      assert.deepEqual(
+        parsePostgresUrl('postgres://?hostaddr=::1,::2', environment),
+        filled({ ...given, hosts: [at('::1', 1), at('::2', 2)] }),
+      )
+      assert.deepEqual(parsePostgresUrl('postgres://', { PGHOST: '', PGPORT: '' }), filled({}))
+    })
+  })
+
   describe('with parameters', () => {
     means(url, [
       ['postgres://?user=u&password=p&host=h&port=5433&dbname=d', FULL],
@@ -61,7 +102,7 @@ describe('the URL of a PostgreSQL database', () => {
       ['postgres://h?channel_binding=require', { host: 'h', channelBinding: 'require' }],
       ['postgres://h?channel_binding=disable', { host: 'h', channelBinding: 'disable' }],
       [
-        'postgres://h?connect_timeout=10&keepalives=1&keepalives_idle=30&sslsni=1&target_session_attrs=read-write&gssencmode=disable&client_encoding=utf8&sslnegotiation=postgres&fallback_application_name=x',
+        'postgres://h?connect_timeout=10&keepalives=1&keepalives_idle=30&sslsni=1&gssencmode=disable&client_encoding=utf8&sslnegotiation=postgres&fallback_application_name=x',
         { host: 'h' },
       ],
     ])
@@ -81,9 +122,12 @@ describe('the URL of a PostgreSQL database', () => {
     ['postgres://h:65536/d', /port.* 1 to 65535/],
     ['postgres://h:5432x/d', /port.* 1 to 65535/],
     ['postgres://h?port=-1', /port.* 1 to 65535/],
-    ['postgres://h1,h2/d', /several hosts/],
-    ['postgres://h1:1,h2:2/d', /several hosts/],
-    ['postgres://h?host=h1,h2', /several hosts/],
+    ['postgres://h1,/d', /empty host/],
+    ['postgres://,h2:5432/d', /empty host/],
+    ['postgres://h1:0,h2/d', /port.* 1 to 65535/],
+    ['postgres://h?host=h1,h2,h3&port=1,2', /another number of ports/],
+    ['postgres://h1:1,h2:2/d?host=h3', /another number of ports/],
+    ['postgres://h1,h2?load_balance_hosts=on', /load_balance_hosts other than disable, random/],
     ['postgres://h?hostaddr=127.0.0.1', /both host and hostaddr/],
     ['postgres://[::1', /host:port/],
     ['postgres://[]', /host:port/],
@@ -95,7 +139,11 @@ describe('the URL of a PostgreSQL database', () => {
     ['postgres://h?connection_limit=1', /the parameter "connection_limit", which is not known/],
     ['postgres://h?gssencmode=require', /gssencmode other than disable, prefer/],
     ['postgres://h?sslnegotiation=direct', /sslnegotiation other than postgres/],
-    ['postgres://h?target_session_attrs=standby', /target_session_attrs other than/],
+    [
+      'postgres://h?target_session_attrs=master',
+      /target_session_attrs other than any, read-write, primary, read-only, standby, prefer-standby/,
+    ],
+    ['postgres://h?target_session_attrs=', /empty target_session_attrs/],
     ['postgres://h?client_encoding=LATIN1', /client_encoding other than/],
     ['postgres://h?require_auth=scram-sha-256', /the parameter "require_auth", which is not known/],
   ])

@@ -1,0 +1,118 @@
+import type { Duplex } from 'node:stream'
+import { describeError } from '../../errors.ts'
+import { UNSUITABLE } from './network-errors.ts'
+
+/**
+ * Which servers suit, with the names of libpq's target_session_attrs. `primary` means the same as `read-write`, and
+ * `standby` the same as `read-only`.
+ */
+export const SESSION_ATTRS = [
+  'any',
+  'read-write',
+  'primary',
+  'read-only',
+  'standby',
+  'prefer-standby',
+] as const
+type SessionAttrs = (typeof SESSION_ATTRS)[number]
+
+/** In which order the hosts are tried: as they are given, or at random. */
+export const LOAD_BALANCE_HOSTS = ['disable', 'random'] as const
+
+/** Where a server is; the driver has a default for what is undefined. */
+export interface Address {
+  readonly host: string | undefined
+  readonly port: number | undefined
+}
+
+/** The hosts of a URL, and how to choose one of them. */
+export interface HostChoice {
+  /** At least one. */
+  readonly hosts: readonly Address[]
+  /** As given. The default is `read-write` with several hosts, and `any` with one. */
+  readonly sessionAttrs: SessionAttrs | undefined
+  readonly loadBalanceHosts: (typeof LOAD_BALANCE_HOSTS)[number]
+}
+
+/** The least time for a host, in milliseconds. */
+const LEAST_SHARE = 500
+
+/** A new connection, and whether its server refuses writes. */
+type Opened<Connection> = readonly [connection: Connection, isReadOnly: boolean]
+
+/** Whether it matters what the server of a new connection can do. */
+export const isChoosy = (choice: HostChoice) => choice.hosts.length > 1 || wanted(choice) !== 'any'
+
+/** Whether the service is told to do without writes, or may have to. */
+export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>
+  sessionAttrs !== 'read-write' && sessionAttrs !== 'primary'
+
+/** The hosts, for messages. */
+export const nameOf = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost' }) => host).join(', ')
+
+/**
+ * Connects to the first host that can be reached and suits.
+ * @param time for all hosts, in milliseconds. A host that does not answer leaves most of it to those after it.
+ * @param open connects to a host until an end, as `Date.now()`.
+ * @throws what `open` throws for a single host. For several, an AggregateError that names each with its reason.
+ */
+export async function connectToHost<Connection>(
+  choice: HostChoice,
+  time: number,
+  open: (address: Address, end: number) => Promise<Opened<Connection>>,
+  destroy: (connection: Connection) => void,
+): Promise<Connection> {
+  const hosts = choice.loadBalanceHosts === 'random' ? shuffled(choice.hosts) : choice.hosts
+  const attrs = wanted(choice)
+  const end = Date.now() + time
+  const errors: unknown[] = []
+  let spare: Connection | undefined
+  for (const [i, address] of hosts.entries()) {
+    const left = end - Date.now()
+    const share = i === hosts.length - 1 ? left : Math.min(left, Math.max(left / 3, LEAST_SHARE))
+    try {
+      const [connection, isReadOnly] = await open(address, Date.now() + share)
+      if (suits(attrs, isReadOnly)) {
+        if (spare !== undefined) destroy(spare)
+        return connection
+      }
+      if (attrs === 'prefer-standby' && spare === undefined) spare = connection
+      else {
+        destroy(connection)
+        throw unsuitable(`the server is ${isReadOnly ? 'read-only' : 'writable'}, and ${attrs} is wanted`)
+      }
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (spare !== undefined) return spare
+  if (hosts.length === 1) throw errors[0]
+  const reasons = hosts.map(
+    ({ host, port }, i) => `${host}${port ? `:${port}` : ''}: ${describeError(errors[i])}`,
+  )
+  throw new AggregateError(errors, `no host can be used: ${reasons.join('; ')}`)
+}
+
+function wanted({ hosts, sessionAttrs }: HostChoice): SessionAttrs {
+  return sessionAttrs ?? (hosts.length > 1 ? 'read-write' : 'any')
+}
+
+function suits(attrs: SessionAttrs, isReadOnly: boolean): boolean {
+  return attrs === 'any' || isReadOnly === !['read-write', 'primary'].includes(attrs)
+}
+
+/** Cuts a connection at an end, as `Date.now()`. @returns the timer to clear if it is there in time. */
+export function cutAt(end: number, stream: () => Duplex): NodeJS.Timeout {
+  const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
+  return setTimeout(() => stream().destroy(late), Math.max(0, end - Date.now()))
+}
+
+/** The error for a server that cannot be used as it is now. */
+export const unsuitable = (message: string) => Object.assign(new Error(message), { code: UNSUITABLE })
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, order: Math.random() }))
+    .toSorted((a, b) => a.order - b.order)
+    .map(({ item }) => item)
+}

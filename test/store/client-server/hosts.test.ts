@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
+import { describeError } from '../../../src/errors.ts'
+import { connectToHost, type HostChoice } from '../../../src/store/client-server/hosts.ts'
+import { isAway } from '../../../src/store/client-server/network-errors.ts'
+import * as mysql from '../../../src/store/mysql/errors.ts'
+import * as postgres from '../../../src/store/postgres/errors.ts'
+
+/** What a host does: it takes connections, refuses them with an error, or never answers. */
+type Behaviour = 'writable' | 'read-only' | 'silent' | Error
+
+const REFUSED = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+const WRONG_PASSWORD = new Error('password authentication failed')
+const TIME = 3000
+
+/** Connects to hosts that are named a, b, … */
+async function connect(
+  behaviours: readonly Behaviour[],
+  choice: Partial<HostChoice> = {},
+  time = TIME,
+): Promise<{
+  readonly to: string
+  readonly tried: string
+  readonly open: string
+  readonly shares: number[]
+}> {
+  const hosts = behaviours.map((_, i) => ({ host: 'abcdefgh'[i], port: i + 1 }))
+  let tried = ''
+  const open = new Set<string>()
+  const shares: number[] = []
+  const to = await connectToHost<string>(
+    { hosts, sessionAttrs: undefined, loadBalanceHosts: 'disable', ...choice },
+    time,
+    async ({ host = '', port }, end) => {
+      tried += host
+      shares.push(Math.round((end - Date.now()) / 100) * 100)
+      const behaviour = behaviours[Number(port) - 1]
+      if (behaviour === 'silent') {
+        await setTimeout(Math.max(0, end - Date.now()))
+        throw new Error('took too long')
+      }
+      if (behaviour instanceof Error) throw behaviour
+      open.add(host)
+      return [host, behaviour === 'read-only']
+    },
+    (host) => assert.ok(open.delete(host)),
+  )
+  return { to, tried, open: [...open].join(''), shares }
+}
+
+describe('a server is not ready', () => {
+  const sent = (error: object) => Object.assign(new Error('starting up'), error)
+  const starting = Object.assign(new pg.DatabaseError('starting up', 0, 'error'), { code: '57P03' })
+  const refused = Object.assign(new pg.DatabaseError('password', 0, 'error'), { code: '28P01' })
+
+  for (const [name, isNotReady, ready, notReady] of [
+    ['PostgreSQL', postgres.isNotReady, refused, starting],
+    [
+      'MySQL',
+      mysql.isNotReady,
+      sent({ errno: 1045, sqlState: '28000' }),
+      sent({ errno: 1053, sqlState: '08S01' }),
+    ],
+  ] as const) {
+    it(`if one of several is not: ${name}`, () => {
+      assert.equal(isNotReady(new AggregateError([ready, ready])), false)
+      assert.equal(isNotReady(new AggregateError([ready, notReady])), true)
+      assert.equal(isNotReady(new AggregateError([ready, REFUSED])), true)
+    })
+  }
+})
+
+describe('the choice of a host', () => {
+  for (const [attrs, behaviours, expected] of [
+    [undefined, ['read-only'], 'a'],
+    [undefined, ['writable', 'writable'], 'a'],
+    [undefined, [REFUSED, 'read-only', 'writable', 'writable'], 'c'],
+    ['any', ['read-only', 'writable'], 'a'],
+    ['any', [WRONG_PASSWORD, 'read-only'], 'b'],
+    ['read-write', ['read-only', 'writable'], 'b'],
+    ['primary', ['read-only', 'writable'], 'b'],
+    ['read-only', ['writable', 'read-only'], 'b'],
+    ['standby', ['writable', 'read-only'], 'b'],
+    ['prefer-standby', ['writable', 'writable', 'read-only'], 'c'],
+    ['prefer-standby', [REFUSED, 'writable', 'writable', REFUSED], 'b'],
+  ] as const) {
+    it(`${attrs} of ${behaviours.map((each) => (each instanceof Error ? 'refused' : each)).join(', ')} is ${expected}`, async () => {
+      const { to, open } = await connect(behaviours, { sessionAttrs: attrs })
+      assert.equal(to, expected)
+      assert.equal(open, expected, 'the others are not closed')
+    })
+  }
+
+  it('is in the order of the hosts', async () => {
+    for (let i = 0; i < 20; i++) assert.equal((await connect(Array(8).fill('writable'))).to, 'a')
+  })
+
+  it('may be at random', async () => {
+    const first = new Set<string>()
+    for (let i = 0; i < 200; i++) {
+      const { to, tried } = await connect(['writable', REFUSED, 'writable'], { loadBalanceHosts: 'random' })
+      first.add(tried[0] ?? '')
+      assert.notEqual(to, 'b')
+    }
+    assert.deepEqual([...first].toSorted(), ['a', 'b', 'c'])
+  })
+
+  it('throws the error of a single host as it is', async () => {
+    await assert.rejects(connect([WRONG_PASSWORD]), (error) => error === WRONG_PASSWORD)
+    await assert.rejects(connect(['read-only'], { sessionAttrs: 'primary' }), (error) => {
+      assert.equal(describeError(error), 'the server is read-only, and primary is wanted')
+      return isAway(error)
+    })
+  })
+
+  it('names each of several hosts with its reason', async () => {
+    await assert.rejects(connect([WRONG_PASSWORD, 'read-only', REFUSED]), (error) => {
+      assert.ok(error instanceof AggregateError)
+      assert.deepEqual([error.errors[0], error.errors[2]], [WRONG_PASSWORD, REFUSED])
+      assert.equal(
+        describeError(error),
+        'no host can be used: a:1: password authentication failed; ' +
+          'b:2: the server is read-only, and read-write is wanted; c:3: connect ECONNREFUSED',
+      )
+      return isAway(error)
+    })
+    await assert.rejects(connect([WRONG_PASSWORD, WRONG_PASSWORD]), (error) => !isAway(error))
+  })
+
+  it('leaves the hosts after a silent one enough time', async () => {
+    const { to, shares } = await connect(['silent', 'silent', 'writable'])
+    assert.equal(to, 'c')
+    assert.deepEqual(shares, [1000, 700, 1300])
+    assert.deepEqual((await connect(['writable'])).shares, [TIME])
+  })
+
+  it('gives each host enough time to connect, as long as there is some, and takes no longer in all', async () => {
+    const begin = Date.now()
+    await assert.rejects(connect(['silent', 'silent', 'silent', 'silent'], {}, 1200), {
+      message: /d:4: took too long/,
+    })
+    const time = Date.now() - begin
+    assert.ok(time >= 1190 && time < 1600, `it took ${time} ms`)
+    assert.deepEqual((await connect(['silent', 'silent', 'writable'], {}, 1200)).shares, [500, 500, 200])
+  })
+})

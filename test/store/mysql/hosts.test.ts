@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { RowDataPacket } from 'mysql2/promise'
+import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
+import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
+import type { DatabaseServer } from '../../support/database-server.ts'
+import { engineMissing } from '../../support/engines.ts'
+import { startMariadb } from '../../support/mariadb-server.ts'
+import { memoryDirectory } from '../../support/server-directory.ts'
+
+const directory = memoryDirectory()
+
+describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
+  let writable: DatabaseServer
+  let readOnly: DatabaseServer
+  before(async () => {
+    const options = { ...(directory && { directory }) }
+    const servers = await Promise.all([startMariadb(options), startMariadb(options)])
+    writable = servers[0]
+    readOnly = servers[1]
+    for (const server of servers) await server.query("CREATE USER u@'%' IDENTIFIED BY 'p'")
+    await readOnly.query('SET GLOBAL read_only = 1')
+  })
+  after(() => Promise.all([writable?.remove(), readOnly?.remove()]))
+
+  const url = (servers: readonly DatabaseServer[], query = '') =>
+    `mysql://u:p@${servers.map(({ port }) => `127.0.0.1:${port}`)}/information_schema?${query}`
+  const driverOf = (text: string) => new MysqlDriver(parseMysqlUrl(text))
+
+  async function portOf(text: string): Promise<number> {
+    const driver = driverOf(text)
+    const connection = await driver.connect()
+    const [rows] = await connection.query<RowDataPacket[]>('SELECT @@port AS port')
+    await driver.end(connection)
+    return rows[0]?.port
+  }
+
+  it('tells whether they are read-only', async () => {
+    assert.equal(await portOf(url([readOnly])), readOnly.port)
+    assert.equal(await portOf(url([readOnly, writable])), writable.port)
+    assert.equal(await portOf(url([readOnly, writable], 'target_session_attrs=primary')), writable.port)
+    assert.equal(await portOf(url([readOnly, writable], 'target_session_attrs=any')), readOnly.port)
+    assert.equal(await portOf(url([writable, readOnly], 'target_session_attrs=standby')), readOnly.port)
+    await assert.rejects(portOf(url([readOnly], 'target_session_attrs=read-write')), {
+      message: 'the server is read-only, and read-write is wanted',
+    })
+  })
+
+  it('passes over a server that stands still, and has time for the other', async () => {
+    writable.freeze()
+    try {
+      const any = url([writable, readOnly], 'target_session_attrs=any')
+      assert.equal(await portOf(any), readOnly.port)
+    } finally {
+      writable.thaw()
+    }
+  })
+
+  it('cancels on the server of the connection', async () => {
+    const driver = driverOf(url([writable, readOnly], 'target_session_attrs=read-only'))
+    const connection = await driver.connect()
+    const begin = Date.now()
+    const slept = connection.query('SELECT SLEEP(20)').catch((error) => error.errno)
+    await driver.cancel(connection)
+    // A sleep that is interrupted is not an error for every server.
+    await slept
+    assert.ok(Date.now() - begin < 10_000)
+    await driver.end(connection)
+  })
+})
