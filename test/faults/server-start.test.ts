@@ -13,6 +13,9 @@ import { beginStart, timeToEnd } from './starting.ts'
 /** How long the service waits for a server, in milliseconds. */
 const WAITING_TIME = 30_000
 
+/** Within this time a start in vain would end, in milliseconds. */
+const NOT_AT_ONCE = 3000
+
 /** By how much that may differ, in milliseconds. */
 const TOLERANCE = 5000
 
@@ -43,6 +46,16 @@ onEachServer(
       assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+ECONNREFUSED[^\n]+\n$/)
       assert.ok(!text.includes(url.password), text)
       assert.ok(Math.abs(time - WAITING_TIME) < TOLERANCE, `it took ${time} ms`)
+    })
+
+    it('on a host whose name is not known: waits, and says so', async (t) => {
+      const url = new URL(await server().createDatabase())
+      url.hostname = 'name.invalid'
+      const started = beginStart(t, url.href)
+      await untilItWaits(started)
+      assert.match(started.output(), /name\.invalid/)
+      await setTimeout(NOT_AT_ONCE)
+      assert.equal(started.child.exitCode, null)
     })
 
     const absences: [string, (own: DatabaseServer) => unknown, (own: DatabaseServer) => unknown][] = [

@@ -13,6 +13,8 @@ const AWAY = new Set([
   'ENETUNREACH',
   'ENETDOWN',
   'EAI_AGAIN',
+  // The name service may learn of a server after it has started, as that of containers does.
+  'ENOTFOUND',
   // The Unix socket of a server that has not started.
   'ENOENT',
   // A standby may be promoted.
