@@ -27,6 +27,7 @@ export function decorateStore(around: Around, others: Pick<Store, 'load' | 'clos
     update: (...change) => around('update', (store) => store.update(...change)),
     delete: (...book) => around('delete', (store) => store.delete(...book)),
     import: (...books) => around('import', (store) => store.import(...books)),
+    ready: () => around('ready', (store) => store.ready()),
     load: () => others.load(),
     close: () => others.close(),
   }

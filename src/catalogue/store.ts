@@ -61,6 +61,9 @@ export interface Store {
    */
   import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions): Promise<Imported>
 
+  /** Rejects unless the store answers, and can be written, unless it is opened for reads. */
+  ready(): Promise<void>
+
   /** Numbers of used and waiting resources, for the metrics. Each engine chooses the names. */
   load(): Readonly<Record<string, number>>
 

@@ -16,6 +16,7 @@ const QUERY = { filter: {}, order: [{ name: 'id', descending: false }] } as cons
 const callAll = (store: Store) => [
   store.create(BOOK),
   store.find(1),
+  store.ready(),
   store.update(1, { year: 2 }),
   store.delete(9),
   store.count({}),

@@ -9,8 +9,8 @@ import { envelope, failure, success } from '../envelope.ts'
 export function registerHealth(app: FastifyInstance, { store }: { readonly store: Store }): void {
   /** The question that all share who ask at the same time, because anybody may ask without a token. */
   let asking: Promise<unknown> | undefined
-  const storeAnswers = () => {
-    asking ??= store.find(1).finally(() => {
+  const storeIsReady = () => {
+    asking ??= store.ready().finally(() => {
       asking = undefined
     })
     return asking
@@ -24,10 +24,10 @@ export function registerHealth(app: FastifyInstance, { store }: { readonly store
     // While the service stops, requests still come on open connections.
     if (!app.server.listening) throw failure.unavailable
     try {
-      await storeAnswers()
+      await storeIsReady()
     } catch (error) {
       // Whatever the reason is, such as a damaged file, requests are better sent elsewhere.
-      throw new StoreUnavailable('the store does not answer', { cause: error })
+      throw new StoreUnavailable('the store is not ready', { cause: error })
     }
     return envelope(success.ready, null)
   })

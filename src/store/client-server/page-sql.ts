@@ -16,6 +16,9 @@ export const bookColumns = (table = '') =>
   `${table}id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, table)} AS ${name}`).join(', ')}`
 export const BOOK = bookColumns()
 
+/** A further column, for the question whether books can be read. */
+export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
+
 /** The size of a title and an author, in bytes of UTF-8. */
 export const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
 

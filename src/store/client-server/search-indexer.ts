@@ -31,6 +31,8 @@ export interface StaleBook {
   readonly author: string
   /** Identifies its texts. */
   readonly fingerprint: string
+  /** Whether the server refuses to store words; the instances that write elsewhere store them. MySQL has 0 or 1. */
+  readonly isReadOnly: boolean | number
 }
 
 /** The words of a book, as the index stores them. */
@@ -66,9 +68,9 @@ export interface SearchIndex {
 export class SearchIndexer {
   readonly #index: SearchIndex
   readonly #report: (message: string) => void
-  #running: Promise<void> = Promise.resolve()
+  #running: Promise<unknown> = Promise.resolve()
   /** The pass that begins when the running one ends. */
-  #next: Promise<void> | undefined
+  #next: Promise<boolean> | undefined
   readonly #timer: NodeJS.Timeout
   #writes = 0
   #isClosed = false
@@ -99,11 +101,7 @@ export class SearchIndexer {
    */
   async bringUpToDate(time: number, signal?: AbortSignal): Promise<boolean> {
     if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
-      return isTrueWithin(
-        this.#pass().then(() => true),
-        time,
-        signal,
-      )
+      return isTrueWithin(this.#pass(), time, signal)
     this.#begin()
     return false
   }
@@ -122,7 +120,7 @@ export class SearchIndexer {
   }
 
   /** A pass that begins after the call: the running one may have looked before the write. */
-  #pass(): Promise<void> {
+  #pass(): Promise<boolean> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
       this.#beganAt = Date.now()
@@ -135,7 +133,8 @@ export class SearchIndexer {
     return this.#next
   }
 
-  async #indexAll(): Promise<void> {
+  /** @returns whether everything is indexed. */
+  async #indexAll(): Promise<boolean> {
     let reported = Date.now()
     let after = 0
     let books = 0
@@ -148,6 +147,7 @@ export class SearchIndexer {
         isLast = stale.length < STALE_BOOKS
         continue
       }
+      if (stale.some(({ isReadOnly }) => isReadOnly)) return false
       const step = wordsOfSome(stale)
       const stored = await this.#index.store(step)
       books += stored
@@ -162,6 +162,7 @@ export class SearchIndexer {
       reports++
     }
     if (reports > 0) this.#report(`indexed the words of ${books} books`)
+    return true
   }
 }
 

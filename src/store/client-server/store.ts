@@ -2,15 +2,16 @@ import { channel } from 'node:diagnostics_channel'
 import { type Book, type BookChanges, type NewBook, textLength } from '../../catalogue/book.ts'
 import { csvLines } from '../../catalogue/csv-line.ts'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
-import type {
-  Imported,
-  ImportedBook,
-  ImportOptions,
-  Page,
-  PageBounds,
-  QueryOptions,
-  Statistics,
-  Store,
+import {
+  type Imported,
+  type ImportedBook,
+  type ImportOptions,
+  type Page,
+  type PageBounds,
+  type QueryOptions,
+  type Statistics,
+  type Store,
+  StoreUnavailable,
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
 import { Batcher, type Outcome } from './batcher.ts'
@@ -39,6 +40,8 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
   readonly batches: BatchStatements<Connection>
+  /** Reads a book. @returns false if the server refuses writes that the service is there for. */
+  ready(connection: Connection): Promise<boolean>
   find(connection: Connection, id: number): Promise<Book | undefined>
   /** These write nothing after `end`, a time of `Date.now()`, as far as the engine can tell. */
   create(connection: Connection, book: NewBook, end: number): Promise<Book>
@@ -166,6 +169,12 @@ export class ServerStore<Connection> implements Store {
     const imported = await importIntoServer(this.#pool, transactionOn, groups, options)
     this.#indexer?.noteWrite()
     return imported
+  }
+
+  /** Tries a second connection, because the server of the first may have changed its role. */
+  async ready(): Promise<void> {
+    const isReady = await this.#pool.run((connection) => this.#engine.ready(connection), { kind: 'read' })
+    if (!isReady) throw new StoreUnavailable('the database server is read-only', { nothingWritten: true })
   }
 
   load() {

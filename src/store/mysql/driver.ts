@@ -20,12 +20,12 @@ const SESSION = `
 /** So gaps between ids are not locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
-/**
- * Whether the server refuses writes, which some servers tell as a text; and whether it is a node of Galera that refuses
- * everything. Only MariaDB executes what is between the signs of a comment.
- */
+/** Whether the server refuses writes. Some servers have texts for 0 and 1. */
+export const IS_READ_ONLY = "(CONCAT(@@global.read_only) NOT IN ('0', 'OFF'))"
+
+/** Of Galera, whether the node refuses everything. Only MariaDB executes what is between the signs of a comment. */
 const STATE = `
-  SELECT CONCAT(@@global.read_only) NOT IN ('0', 'OFF') AS isReadOnly /*M! , 2 = (
+  SELECT ${IS_READ_ONLY} AS isReadOnly /*M! , 2 = (
     SELECT count(*) FROM information_schema.global_status
     WHERE variable_name = 'wsrep_ready' AND variable_value = 'OFF'
       OR variable_name = 'wsrep_provider_name' AND variable_value <> '') AS isDetached */`
@@ -122,9 +122,14 @@ export class MysqlDriver implements Driver<Connection> {
   }
 }
 
-async function isReadOnly(connection: Connection): Promise<boolean> {
-  const [rows] =
-    await connection.query<({ isReadOnly: number; isDetached?: number } & RowDataPacket)[]>(STATE)
+/**
+ * Whether the server refuses writes.
+ * @param more further columns to read.
+ * @throws an error if the server refuses everything.
+ */
+export async function isReadOnly(connection: Connection, more = ''): Promise<boolean> {
+  type State = { isReadOnly: number; isDetached?: number } & RowDataPacket
+  const [rows] = await connection.query<State[]>(STATE + more)
   if (rows[0]?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
   return rows[0]?.isReadOnly === 1
 }

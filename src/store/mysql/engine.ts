@@ -2,14 +2,14 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { nameOf } from '../client-server/hosts.ts'
-import { BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
+import { isForReads, nameOf } from '../client-server/hosts.ts'
+import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
 import { ensureChanged, mysqlBatches } from './batches.ts'
 import { dialectOf, findRareWords } from './dialect.ts'
-import { MysqlDriver } from './driver.ts'
+import { isReadOnly, MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, isEmpty, type Schema } from './schema.ts'
@@ -48,14 +48,14 @@ export async function openMysql(target: MysqlTarget, options: OpenOptions): Prom
   const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), isEmpty, prepare }, options)
   // After the schema is complete, because some of its changes rewrite a table.
   await enlargeFiles(pool, schema.ownTables)
-  return new ServerStore(pool, mysqlEngine(schema), options.report)
+  return new ServerStore(pool, mysqlEngine(schema, isForReads(target)), options.report)
 }
 
 /**
  * The statements for one book use only what MySQL, MariaDB and TiDB share: no RETURNING, so an update reads the book
  * again before it commits.
  */
-function mysqlEngine(schema: Schema): ServerEngine<Connection> {
+function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connection> {
   const { keys, hasWords, ownTables } = schema
   const guard = new DiskFullGuard(ownTables)
   return {
@@ -67,6 +67,8 @@ function mysqlEngine(schema: Schema): ServerEngine<Connection> {
     find: read,
     list: selectListPage(INTEGER),
     query,
+
+    ready: async (connection) => !(await isReadOnly(connection, ANY_BOOK)) || isForReads,
 
     async create(connection, book) {
       const { insertId } = await guard.write(connection, INSERT, fieldValues(book))

@@ -7,6 +7,7 @@ import {
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
+import { IS_READ_ONLY } from './driver.ts'
 
 /** Identifies the texts of a book; not for security. */
 const FINGERPRINT = "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, ''))))"
@@ -20,7 +21,8 @@ const WORDS_AT_ONCE = 2000
 // Without the hint the server might read the whole table in the order of ids.
 const SELECT_STALE = `
   SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
-    LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
+    LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
+    ${IS_READ_ONLY} AS isReadOnly
   FROM books FORCE INDEX (books_words_due)
   WHERE search_words_due = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
 

@@ -9,9 +9,11 @@ import type { PostgresTarget } from './url.ts'
 /** The type int8, whose values pg would return as strings. Those of the service are within ±(2^53−1). */
 const INT8 = 20
 
+/** Whether the server refuses writes. */
+export const IS_READ_ONLY = "(current_setting('transaction_read_only') = 'on')"
+
 const STATE = `
-  SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock,
-    current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+  SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock, ${IS_READ_ONLY} AS "isReadOnly"`
 
 const clockOffsets = new WeakMap<pg.Client, number>()
 
@@ -20,6 +22,18 @@ const clockOffsets = new WeakMap<pg.Client, number>()
  * an answer of the server takes, but not too late.
  */
 export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
+
+/**
+ * Whether the server refuses writes. Its answer also sets the clock.
+ * @param more further columns to read.
+ */
+export async function isReadOnly(client: pg.Client, more = ''): Promise<boolean> {
+  const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE + more)
+  const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
+  // The server has read its clock before the answer arrived.
+  clockOffsets.set(client, Math.floor(clock) - Date.now())
+  return isReadOnly
+}
 
 /** What pg has and its type declarations lack. */
 interface Internals {
@@ -103,11 +117,7 @@ export class PostgresDriver implements Driver<pg.Client> {
     const timer = cutAt(end, () => client.connection.stream)
     try {
       await client.connect()
-      const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE)
-      const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
-      // The server has read its clock before the answer arrived.
-      clockOffsets.set(client, Math.floor(clock) - Date.now())
-      return [client, isReadOnly] as const
+      return [client, await isReadOnly(client)] as const
     } catch (error) {
       this.destroy(client)
       throw error
@@ -183,5 +193,3 @@ function requireChannelBinding(client: pg.Client): void {
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
-
-export const clockOffset = (_client: pg.Client) => 0

@@ -3,14 +3,14 @@ import { type Book, FIELD_NAMES, type FieldValue, fieldValues, isTextField } fro
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { nameOf } from '../client-server/hosts.ts'
-import { BOOK, selectListPage } from '../client-server/page-sql.ts'
+import { isForReads, nameOf } from '../client-server/hosts.ts'
+import { ANY_BOOK, BOOK, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import { postgresBatches } from './batches.ts'
 import { dialect, exactly } from './dialect.ts'
-import { PostgresDriver } from './driver.ts'
+import { isReadOnly, PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
 import { ensureSchema, isEmpty, type Schema } from './schema.ts'
 import { fingerprint, postgresSearchIndex, vectorOf } from './search-index.ts'
@@ -51,20 +51,22 @@ export async function openPostgres(target: PostgresTarget, options: OpenOptions)
     { name, driver: new PostgresDriver(target), isEmpty, prepare },
     options,
   )
-  return new ServerStore(pool, postgresEngine(schema), options.report)
+  return new ServerStore(pool, postgresEngine(schema, isForReads(target)), options.report)
 }
 
 /**
  * Each operation on one book is one statement in a transaction of its own, without a name and without any state of a
  * session. So it works through a pooler that gives every transaction another connection.
  */
-const postgresEngine = (schema: Schema): ServerEngine<pg.Client> => ({
+const postgresEngine = (schema: Schema, isForReads: boolean): ServerEngine<pg.Client> => ({
   batches: postgresBatches(schema),
   searchIndex: schema.hasWords ? postgresSearchIndex : undefined,
   createsWords: (book) => schema.hasWords && hasShortTexts(book),
   dialect: () => dialect,
   importOn: postgresImport,
   list: selectListPage('$1::bigint'),
+
+  ready: async (client) => !(await isReadOnly(client, ANY_BOOK)) || isForReads,
 
   async create(client, book, end) {
     const values = [...fieldValues(book), serverTime(client, end)]

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import { type SearchIndex, STALE_BOOKS, type StaleBook } from '../client-server/search-indexer.ts'
+import { IS_READ_ONLY } from './driver.ts'
 
 /** Identifies the texts of a book; not for security. */
 export const fingerprint = (title: string, author: string) => `md5(md5(${title}) || md5(${author}))`
@@ -27,7 +28,8 @@ export function matchesWords(
 // With this order the index of stale books is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
   SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
-    left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint
+    left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
+    ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${STALE_ID} IS NOT NULL AND ${STALE_ID} > $1::bigint ORDER BY ${STALE_ID} LIMIT ${STALE_BOOKS}`
 
 const STORE = `

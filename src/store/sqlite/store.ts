@@ -118,6 +118,10 @@ class SqliteStore implements Store {
     })
   }
 
+  async ready(): Promise<void> {
+    await this.find(1)
+  }
+
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     return this.#list.pages(format)
   }

@@ -55,6 +55,7 @@ class SlowStore implements Store {
     await this.#go.promise
     return { id: 1, ...book }
   }
+  async ready() {}
   async *list() {
     for (let i = 0; i < 20; i++) yield `{"id":1,"title":"${'x'.repeat(1024 * 1024)}","author":"A","year":1}`
   }

@@ -17,12 +17,13 @@ class FakeIndex implements SearchIndex {
   #storing = Promise.withResolvers<void>()
   #isHeld: boolean
 
-  constructor(books: number, text: string, isHeld = false) {
+  constructor(books: number, text: string, isHeld = false, isReadOnly = false) {
     this.#stale = Array.from({ length: books }, (_, i) => ({
       id: i + 1,
       title: text,
       author: text,
       fingerprint: 'f',
+      isReadOnly,
     }))
     this.#isHeld = isHeld
   }
@@ -63,6 +64,14 @@ describe('the index of words on a server', () => {
       index.steps.flat().map(({ id }) => id),
       Array.from({ length: 450 }, (_, i) => i + 1),
     )
+    await indexer.close()
+  })
+
+  it('says that it is behind where the server refuses to store words, and does not try to', async () => {
+    const index = new FakeIndex(3, 'Dune', false, true)
+    const indexer = new SearchIndexer(index, () => {})
+    assert.equal(await indexer.bringUpToDate(60_000), false)
+    assert.deepEqual(index.steps, [])
     await indexer.close()
   })
 

@@ -3,6 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import type { RowDataPacket } from 'mysql2/promise'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
+import { Caller } from '../../faults/caller.ts'
+import { asAdministrator, serve } from '../../faults/engine-servers.ts'
 import type { DatabaseServer } from '../../support/database-server.ts'
 import { engineMissing } from '../../support/engines.ts'
 import { startMariadb } from '../../support/mariadb-server.ts'
@@ -54,6 +56,36 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     } finally {
       writable.thaw()
     }
+  })
+
+  it('serve reads alone where they are read-only, and are ready only if DB_URL says that reads are enough', async (t) => {
+    const database = await readOnly.createDatabase()
+    await readOnly.query('SET GLOBAL read_only = 0')
+    const writer = new Caller(await serve(t, database))
+    const id = await writer.create('Dune')
+    assert.equal((await writer.ok<unknown[]>('GET /books?q=dune')).length, 1)
+    await readOnly.query('SET GLOBAL read_only = 1')
+    await readOnly.query(
+      `UPDATE books SET title = 'Kindred' WHERE id = ${id}`,
+      asAdministrator(readOnly, database),
+    )
+    await writer.unavailable('GET /readyz')
+    for (const [query, ready] of [
+      ['', 503],
+      ['?target_session_attrs=any', 200],
+      ['?target_session_attrs=standby', 200],
+    ] as const) {
+      const reader = new Caller(await serve(t, database + query))
+      assert.equal((await reader.call('GET /readyz')).status, ready, query)
+      assert.equal((await reader.ok<{ title: string }>(`GET /book/${id}`)).title, 'Kindred')
+      await reader.unavailable(`PUT /book/${id}`, { title: 'refused' })
+      const answer = await reader.call('GET /books?q=dune')
+      assert.equal(answer.headers.get('x-search-index'), 'incomplete')
+      assert.equal(JSON.parse(answer.body).data.length, 1)
+    }
+    await readOnly.query('SET GLOBAL read_only = 0')
+    await writer.ok('GET /readyz')
+    await readOnly.query('SET GLOBAL read_only = 1')
   })
 
   it('cancels on the server of the connection', async () => {
