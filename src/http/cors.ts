@@ -16,7 +16,15 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
         strictPreflight: false,
         methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
         allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
-        exposedHeaders: ['ETag', 'Link', 'Retry-After', 'X-Request-Id', 'X-Search-Index', 'X-Total-Count'],
+        exposedHeaders: [
+          'ETag',
+          'Link',
+          'Retry-After',
+          'X-Request-Id',
+          'X-Search-Index',
+          'X-Stored',
+          'X-Total-Count',
+        ],
         maxAge: CACHE_TIME,
       })
     },

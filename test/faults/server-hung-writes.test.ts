@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Caller } from './caller.ts'
 import { asAdministrator, onEachServer, openSession, serve } from './engine-servers.ts'
+import { assertUnavailable } from './load.ts'
 
 /** Lets books be read, but not written, as while a standby does not confirm what it has to. */
 const BLOCK = {
@@ -41,6 +42,32 @@ onEachServer('writes that hang on a database server', (server, engine) => {
     }
     t.diagnostic(`${reads} reads, the slowest took ${reader.slowest} ms`)
     assert.ok(reader.slowest < QUICK, `a read took ${reader.slowest} ms`)
-    for (const { status } of await Promise.all(writes)) assert.equal(status, 503)
+    for (const answer of await Promise.all(writes)) {
+      assertUnavailable(answer)
+      assert.match(answer.headers.get('x-stored') ?? '', /^(no|unknown)$/)
+    }
+  })
+})
+
+onEachServer('writes while a database server is down', (server) => {
+  it('are known to have stored nothing, and are done when it is up again in time', async (t) => {
+    const url = await server().createDatabase()
+    const caller = new Caller(await serve(t, url, { STORE_TIMEOUT: '2' }))
+    const id = await caller.create()
+    await server().stop('clean')
+    const writes = ['POST /book', `PUT /book/${id}`, `DELETE /book/${id}`]
+    const body = { title: 'T', author: 'A', year: 1 }
+    for (const answer of await Promise.all(writes.map((line) => caller.call(line, body)))) {
+      assertUnavailable(answer)
+      assert.equal(answer.headers.get('x-stored'), 'no')
+    }
+    const read = await caller.call(`GET /book/${id}`)
+    assertUnavailable(read)
+    assert.equal(read.headers.get('x-stored'), undefined)
+    const [write] = await Promise.all([
+      caller.ok<{ year: number }>(`PUT /book/${id}`, { year: 7 }),
+      server().start(),
+    ])
+    assert.equal(write.year, 7)
   })
 })

@@ -32,6 +32,9 @@ const LONGEST_PAUSE = 400
 /** After a connection could not be made, none is for so long: all wait for those that there are; milliseconds. */
 const CONNECT_PAUSE = 100
 
+/** The time between two attempts to prepare the database again, in milliseconds. */
+const PREPARE_PAUSE = 1000
+
 /** The share of the connections that writes leave to reads. */
 const KEPT_FOR_READS = 1 / 4
 
@@ -102,10 +105,12 @@ export class ConnectionPool<Connection> {
   #connectError: unknown
   #connectTimer: NodeJS.Timeout | undefined
   /** When all connections were last replaced. */
-  #renewedAt = 0
+  #renewedAt = Number.NEGATIVE_INFINITY
   /** Prepares the database again. Undefined while the store is being opened. */
   #prepare: (() => Promise<unknown>) | undefined
   #preparing: Promise<unknown> | undefined
+  /** When it may be prepared again. */
+  #prepareAt = 0
 
   constructor(driver: Driver<Connection>, { size, timeout, maxAge }: PoolOptions) {
     this.timeout = timeout
@@ -260,11 +265,15 @@ export class ConnectionPool<Connection> {
 
   /** @returns whether the database has its tables now, which all wait for who miss one. */
   async #prepareAgain(end: number): Promise<boolean> {
-    this.#preparing ??= this.#prepare?.().finally(() => {
-      this.#preparing = undefined
-    })
+    if (this.#preparing === undefined && Date.now() >= this.#prepareAt) {
+      this.#prepareAt = Date.now() + PREPARE_PAUSE
+      this.#preparing = this.#prepare?.().finally(() => {
+        this.#preparing = undefined
+      })
+    }
+    if (this.#preparing === undefined) return false
     const late = 'the tables are missing, and were not made in time'
-    return withTimeout(Promise.resolve(this.#preparing), end - Date.now(), late).then(
+    return withTimeout(this.#preparing, end - Date.now(), late).then(
       () => true,
       () => false,
     )
