@@ -139,17 +139,41 @@ export class StoreNotEmpty extends Error {
   }
 }
 
+/** Why a store cannot serve a request, as far as it can tell. */
+export const UNAVAILABLE_REASONS = [
+  /** Too many requests wait already. */
+  'overload',
+  /** It was not done in time. */
+  'timeout',
+  /** The database server cannot be reached, refuses connections, or has cut one. */
+  'connection',
+  /** Others hold a lock, or have changed the same book. */
+  'conflict',
+  /** The database takes no writes now. */
+  'read_only',
+  /** The disk of the database is full or fails. */
+  'disk',
+  'other',
+] as const
+export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number]
+
+interface UnavailableOptions extends ErrorOptions {
+  /** By default, that of the cause. */
+  readonly reason?: UnavailableReason
+  readonly nothingWritten?: boolean
+}
+
 /** The store cannot serve the request now; a later attempt may succeed. `cause` is the engine's error. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  readonly reason: UnavailableReason
   /** Whether the operation has certainly written nothing, and never will. Otherwise it is not known. */
   readonly nothingWritten: boolean
 
-  constructor(
-    message: string,
-    { cause, nothingWritten = false }: { readonly cause?: unknown; readonly nothingWritten?: boolean } = {},
-  ) {
-    super(message, cause === undefined ? {} : { cause })
+  constructor(message: string, options: UnavailableOptions = {}) {
+    super(message, options)
+    const { cause, reason, nothingWritten = false } = options
+    this.reason = reason ?? (cause instanceof StoreUnavailable ? cause.reason : 'other')
     this.nothingWritten = nothingWritten
   }
 }

@@ -62,7 +62,7 @@ export async function conditionalWrite<Result>(
     if (result) return result
   }
   const message = `others have changed the book ${ATTEMPTS} times between reading and writing it`
-  throw new StoreUnavailable(message, { nothingWritten: true })
+  throw new StoreUnavailable(message, { reason: 'conflict', nothingWritten: true })
 }
 
 /**

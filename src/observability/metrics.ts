@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Store } from '../catalogue/store.ts'
+import { type Store, StoreUnavailable, UNAVAILABLE_REASONS } from '../catalogue/store.ts'
 import { type Around, decorateStore } from '../catalogue/store-decorator.ts'
 
 /** Bounds of the buckets of durations, in seconds. */
@@ -22,6 +22,7 @@ export class Metrics {
   readonly #requests: Counter
   readonly #durations: Histogram
   readonly #storeDurations: Histogram
+  readonly #storeFailures: Counter
 
   /** @param engine the engine of the store. */
   constructor(engine: string) {
@@ -47,6 +48,14 @@ export class Metrics {
       buckets: SECONDS,
       registers,
     })
+    this.#storeFailures = new Counter({
+      name: 'store_failures_total',
+      help: 'Operations that the store could not do now, by reason',
+      labelNames: ['reason'],
+      registers,
+    })
+    // A series that is there from the beginning shows the first failure as an increase.
+    for (const reason of UNAVAILABLE_REASONS) this.#storeFailures.inc({ reason }, 0)
     this.#countBatches('group-commit', 'store_group_commit_writes', 'Writes that share a commit')
     this.#countBatches(
       'batched-reads',
@@ -79,7 +88,7 @@ export class Metrics {
     })
   }
 
-  /** @returns the same store, whose operations are timed and whose load is reported. */
+  /** @returns the same store, whose operations are timed, whose failures are counted and whose load is reported. */
   measure(store: Store): Store {
     new Gauge({
       name: 'store_load',
@@ -90,22 +99,20 @@ export class Metrics {
         for (const [part, value] of Object.entries(store.load())) this.set({ part }, value)
       },
     })
-    const timed: Around = async (operation, call) => {
-      const end = this.#storeDurations.startTimer({ operation })
+    const measured: Around = async (operation, call) => {
+      // A list has no duration of its own: it goes on at the pace of the client.
+      const end = operation === 'list' ? undefined : this.#storeDurations.startTimer({ operation })
       try {
         const result = await call(store)
-        end({ outcome: 'done' })
+        end?.({ outcome: 'done' })
         return result
       } catch (error) {
-        end({ outcome: 'failed' })
+        end?.({ outcome: 'failed' })
+        if (error instanceof StoreUnavailable) this.#storeFailures.inc({ reason: error.reason })
         throw error
       }
     }
-    // A list has no duration of its own: it goes on at the pace of the client.
-    return decorateStore(
-      (operation, call) => (operation === 'list' ? call(store) : timed(operation, call)),
-      store,
-    )
+    return decorateStore(measured, store)
   }
 
   /** Counts the requests of each batch that the store publishes on a channel. */

@@ -47,7 +47,10 @@ export async function withTimeout<Result>(
   late: string,
   isWrite = false,
 ): Promise<Result> {
-  const deadline = startDeadline(milliseconds, () => new StoreUnavailable(late, { nothingWritten: !isWrite }))
+  const deadline = startDeadline(
+    milliseconds,
+    () => new StoreUnavailable(late, { reason: 'timeout', nothingWritten: !isWrite }),
+  )
   return await Promise.race([work, deadline.passed]).finally(deadline.clear)
 }
 

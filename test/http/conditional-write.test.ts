@@ -97,7 +97,10 @@ describe('a write with conditions', () => {
       () => remove({ 'if-none-match': '"x"' }),
     ]) {
       done = []
-      await assert.rejects(write(), StoreUnavailable)
+      await assert.rejects(
+        write(),
+        (error) => error instanceof StoreUnavailable && error.reason === 'conflict',
+      )
       assert.equal(done.length, 20, '10 times reading and writing')
     }
     assert.equal((await store.find(book.id))?.title, 'T')

@@ -136,6 +136,20 @@ describe('the metrics', () => {
     assert.equal((await failed()) - earlier, 1)
   })
 
+  it('tell why an operation of the store has failed, and know each reason from the beginning', async () => {
+    const failures = async () => {
+      const all = (await samples()).filter(({ name }) => name === 'store_failures_total')
+      return Object.fromEntries(all.map(({ labels, value }) => [labels.reason, value]))
+    }
+    const none = { overload: 0, timeout: 0, connection: 0, conflict: 0, read_only: 0, disk: 0, other: 0 }
+    assert.deepEqual(await failures(), none)
+    using database = new DatabaseSync(join(directory.path, 'books.db'))
+    database.exec('BEGIN IMMEDIATE')
+    assert.deepEqual(await Promise.all([call('POST /book', BOOK), call('POST /book', BOOK)]), [503, 503])
+    database.exec('ROLLBACK')
+    assert.deepEqual(await failures(), { ...none, conflict: 2 })
+  })
+
   it('tell of the process: the delay of its event loop, its memory and files, and what it is', async () => {
     const now = await samples()
     for (const name of [

@@ -14,7 +14,8 @@ describe('work with a deadline', () => {
     const { promise, reject } = Promise.withResolvers<never>()
     await assert.rejects(withTimeout(promise, 5, 'too late'), (error) => {
       assert.ok(error instanceof StoreUnavailable)
-      return error.message === 'too late'
+      assert.deepEqual([error.message, error.reason], ['too late', 'timeout'])
+      return true
     })
     reject(new Error('nobody waits for this any more'))
   })

@@ -86,7 +86,10 @@ export class Batcher<Request, Result> {
     const { keyOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
-      throw new StoreUnavailable('too many requests wait for the database server', { nothingWritten: true })
+      throw new StoreUnavailable('too many requests wait for the database server', {
+        reason: 'overload',
+        nothingWritten: true,
+      })
     const pending: Pending<Request, Result> = {
       request,
       key: keyOf?.(request),
@@ -220,7 +223,7 @@ export class Batcher<Request, Result> {
   /** The error for a request that was not done in time, and never will be. */
   #notDone(): StoreUnavailable {
     const message = `the database server did not answer the requests before this one within ${this.#timeout / 1000} seconds`
-    return new StoreUnavailable(message, { nothingWritten: true })
+    return new StoreUnavailable(message, { reason: 'timeout', nothingWritten: true })
   }
 
   #removeWaiting(pending: Pending<Request, Result>): void {

@@ -1,3 +1,5 @@
+import type { UnavailableReason } from '../../catalogue/store.ts'
+
 /** How long connecting may take, in milliseconds: less than DEADLINE, so that an error names the cause. */
 export const CONNECT_TIME = 3000
 
@@ -5,6 +7,8 @@ export const CONNECT_TIME = 3000
 export interface ErrorClassifier {
   /** The database cannot be used now, but perhaps later. */
   isUnavailable(error: unknown): boolean
+  /** Why the database cannot be used now. */
+  reasonOf(error: unknown): UnavailableReason
   /** The server may accept a connection in a moment, as while it starts. */
   isNotReady(error: unknown): boolean
   /** The server rolled the work back because of a conflict, so that it can be done again. */

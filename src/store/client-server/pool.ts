@@ -209,11 +209,16 @@ export class ConnectionPool<Connection> {
       if (this.#prepare === undefined && !errors.isUnavailable(error.cause)) return error.cause
       return new StoreUnavailable('no connection to the database server could be made', {
         cause: error.cause,
+        reason: 'connection',
         nothingWritten,
       })
     }
     if (!errors.isUnavailable(error)) return error
-    return new StoreUnavailable('the database server failed', { cause: error, nothingWritten })
+    return new StoreUnavailable('the database server failed', {
+      cause: error,
+      reason: errors.reasonOf(error),
+      nothingWritten,
+    })
   }
 
   /** @param time the time of all attempts, for messages. @param cause why the last attempt failed. */
@@ -231,7 +236,11 @@ export class ConnectionPool<Connection> {
     const late = () => {
       if (isConnected) return notAnswered(time, isWrite, cause)
       const message = `no connection to the database server was available within ${seconds(time)}`
-      return new StoreUnavailable(message, { cause: cause ?? this.#connectError, nothingWritten: true })
+      return new StoreUnavailable(message, {
+        cause: cause ?? this.#connectError,
+        reason: 'timeout',
+        nothingWritten: true,
+      })
     }
     const deadline = startDeadline(end - begin, late, signal)
     try {
@@ -337,7 +346,10 @@ export class ConnectionPool<Connection> {
 
   async #wait(isWrite: boolean, passed: Promise<never>): Promise<Connection> {
     if (this.#waiting.size >= MAX_WAITING)
-      throw new StoreUnavailable('too many requests wait for a connection', { nothingWritten: true })
+      throw new StoreUnavailable('too many requests wait for a connection', {
+        reason: 'overload',
+        nothingWritten: true,
+      })
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
     const waiting = { isWrite, resolve, reject }
     this.#waiting.add(waiting)
@@ -438,7 +450,7 @@ export class ConnectionPool<Connection> {
 export function notAnswered(time: number, isWrite: boolean, cause?: unknown): StoreUnavailable {
   const consequence = isWrite ? ', and it is not known whether the write was stored' : ''
   const message = `the database server did not answer within ${seconds(time)}${consequence}`
-  return new StoreUnavailable(message, { cause, nothingWritten: !isWrite })
+  return new StoreUnavailable(message, { cause, reason: 'timeout', nothingWritten: !isWrite })
 }
 
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`

@@ -1,26 +1,23 @@
+import type { UnavailableReason } from '../../catalogue/store.ts'
 import { codeOf, isAway, isDefect } from '../client-server/network-errors.ts'
 
 /** The server or the transaction does not allow writes, for example on a replica. */
 const READ_ONLY = [1290, 1792, 1836]
 
 /**
- * Numbers of errors that are caused by the server and not by the statement (error references of dev.mysql.com and
- * mariadb.com).
+ * Numbers of errors that are caused by the server and not by the statement, by their reason (error references of
+ * dev.mysql.com and mariadb.com).
  */
-const UNAVAILABLE = new Set(
-  Object.values({
-    diskOrMemory: [1021, 1026, 1030, 1037, 1038, 1041, 1114, 1135, 3675],
-    tooManyConnections: [1040, 1203, 1226],
-    startingOrStopping: [1047, 1053, 1077, 1079, 1080],
-    killedOrOutOfTime: [1317, 1927, 1969, 3024],
-    lockWaitDeadlockOrCommit: [1180, 1205, 1213],
-    readOnlyTable: [1036],
-    readOnlyServer: READ_ONLY,
-    /** Too many connections from this host failed. An administrator or a time limit unblocks it. */
-    hostBlocked: [1129],
-    storageOfTidb: [9001, 9002, 9003, 9004, 9005, 9006],
-  }).flat(),
-)
+const REASONS = new Map<UnavailableReason, readonly number[]>([
+  // Too many; starting or stopping; killed; blocked, until an administrator or a time limit unblocks it.
+  ['connection', [1040, 1203, 1226, 1047, 1053, 1077, 1079, 1080, 1927, 1129]],
+  ['timeout', [1317, 1969, 3024]],
+  ['conflict', [1180, 1205, 1213]],
+  ['read_only', [...READ_ONLY, 1036]],
+  ['disk', [1021, 1026, 1030, 1114, 3675]],
+  // Out of memory or threads; the storage of TiDB.
+  ['other', [1037, 1038, 1041, 1135, 9001, 9002, 9003, 9004, 9005, 9006]],
+])
 
 /** A node of Galera that has lost the others does no work. */
 const ROLE_CHANGE = [...READ_ONLY, 1047]
@@ -53,7 +50,18 @@ const UNKNOWN_SYNTAX = [1064, 1235]
 export function isUnavailable(error: unknown): boolean {
   const number = errorNumber(error)
   // Everything that the connection itself reports: lost, cut, timed out, no longer trusted.
-  return number === undefined ? !isDefect(error) : UNAVAILABLE.has(number)
+  return number === undefined ? !isDefect(error) : reasonOfNumber(number) !== undefined
+}
+
+/** As ErrorClassifier.reasonOf. */
+export function reasonOf(error: unknown): UnavailableReason {
+  const number = errorNumber(error)
+  return number === undefined ? 'connection' : (reasonOfNumber(number) ?? 'other')
+}
+
+function reasonOfNumber(number: number): UnavailableReason | undefined {
+  for (const [reason, numbers] of REASONS) if (numbers.includes(number)) return reason
+  return undefined
 }
 
 /** As ErrorClassifier.isNotReady. */

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { UnavailableReason } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import { isAway, isDefect } from '../client-server/network-errors.ts'
 
@@ -21,20 +22,24 @@ const IDLE_TRANSACTION = '25P03'
 const ROLLED_BACK = ['40001', '40P01']
 
 /**
- * SQLSTATE codes and classes of errors that are caused by the server and not by the statement
- * (postgresql.org/docs/current/errcodes-appendix.html).
+ * SQLSTATE codes and classes of errors that are caused by the server and not by the statement, with their reasons; the
+ * first that fits counts (postgresql.org/docs/current/errcodes-appendix.html).
  */
-const UNAVAILABLE = [
-  '08', // connection
-  '25006',
-  LATE,
-  IDLE_TRANSACTION,
-  '40', // rolled back: deadlock, serialisation
-  '53', // too many connections, disk full, out of memory
-  '57', // shutting down, starting up, cancelled by the operator
-  '58', // I/O error
-  '55P03', // lock not available
+const REASONS: readonly [string, UnavailableReason][] = [
+  ['08', 'connection'],
+  ['25006', 'read_only'],
+  [LATE, 'timeout'],
+  [IDLE_TRANSACTION, 'timeout'],
+  ['40', 'conflict'], // deadlock, serialisation
+  ['53100', 'disk'],
+  ['53300', 'connection'], // too many
+  ['53', 'other'], // out of memory, limits
+  ['55P03', 'conflict'], // lock not available
+  ['57014', 'timeout'],
+  ['57', 'connection'], // shutting down, starting up
+  ['58', 'disk'],
 ]
+const UNAVAILABLE = REASONS.map(([code]) => code)
 
 /** The class of internal errors. Poolers and compatible servers report lost connections and commits with it too. */
 const INTERNAL = 'XX'
@@ -58,6 +63,12 @@ const UNKNOWN_SYNTAX = ['42601', '0A000']
 export function isUnavailable(error: unknown): boolean {
   // Everything that the connection itself reports: lost, cut, timed out, no longer trusted.
   return error instanceof pg.DatabaseError ? hasCode(error, UNAVAILABLE) : !isDefect(error)
+}
+
+/** As ErrorClassifier.reasonOf. */
+export function reasonOf(error: unknown): UnavailableReason {
+  if (!(error instanceof pg.DatabaseError)) return 'connection'
+  return REASONS.find(([code]) => error.code?.startsWith(code))?.[1] ?? 'other'
 }
 
 /** As ErrorClassifier.isNotReady. */

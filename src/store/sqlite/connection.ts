@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { UnavailableReason } from '../../catalogue/store.ts'
 
 /** How long to wait for a lock that another process holds, in milliseconds. */
 const BUSY_TIMEOUT = 2000
@@ -18,7 +19,17 @@ const RESULT = {
   CANTOPEN: 14,
   PROTOCOL: 15,
 }
-const UNAVAILABLE = new Set(Object.values(RESULT))
+
+const REASONS = new Map<number, UnavailableReason>([
+  [RESULT.BUSY, 'conflict'],
+  [RESULT.LOCKED, 'conflict'],
+  [RESULT.NOMEM, 'other'],
+  [RESULT.READONLY, 'read_only'],
+  [RESULT.IOERR, 'disk'],
+  [RESULT.FULL, 'disk'],
+  [RESULT.CANTOPEN, 'other'],
+  [RESULT.PROTOCOL, 'conflict'],
+])
 
 /** Opens the file, creating an empty one if there is none. */
 export function openConnection(path: string): DatabaseSync {
@@ -48,10 +59,9 @@ export function isLocked(error: unknown): boolean {
   return resultCode(error) === RESULT.BUSY
 }
 
-/** Whether the database cannot be used now, but perhaps later. */
-export function isUnavailable(error: unknown): boolean {
-  const code = resultCode(error)
-  return code !== undefined && UNAVAILABLE.has(code)
+/** Why the database cannot be used now, but perhaps later; undefined for any other error. */
+export function unavailableReason(error: unknown): UnavailableReason | undefined {
+  return REASONS.get(resultCode(error) ?? 0)
 }
 
 function resultCode(error: unknown): number | undefined {

@@ -1,21 +1,21 @@
-import { StoreUnavailable } from '../../catalogue/store.ts'
-import { isUnavailable } from './connection.ts'
+import { StoreUnavailable, type UnavailableReason } from '../../catalogue/store.ts'
+import { unavailableReason } from './connection.ts'
 
 /** An error, in a form that can be sent to another thread. */
 export interface Failed {
   readonly error: Error
-  /** Whether the database cannot be used now, but perhaps later. */
-  readonly unavailable: boolean
+  /** Why the database cannot be used now, but perhaps later; undefined for any other error. */
+  readonly reason: UnavailableReason | undefined
 }
 
 export function asFailed(cause: unknown): Failed {
   const error = cause instanceof Error ? cause : new Error(String(cause))
-  return { error, unavailable: isUnavailable(cause) }
+  return { error, reason: unavailableReason(cause) }
 }
 
 /** @returns the error as a store throws it. */
-export function errorOf({ error, unavailable }: Failed): Error {
-  return unavailable ? new StoreUnavailable(error.message, { cause: error }) : error
+export function errorOf({ error, reason }: Failed): Error {
+  return reason === undefined ? error : new StoreUnavailable(error.message, { cause: error, reason })
 }
 
 /** @throws the error of the operation as a store throws it. */

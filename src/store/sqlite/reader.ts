@@ -54,7 +54,8 @@ export class SqliteReader {
     signal: AbortSignal | undefined,
   ): Promise<Answer> {
     signal?.throwIfAborted()
-    if (this.#waiting.size >= MAX_WAITING) throw new StoreUnavailable('too many queries are waiting')
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
     const pending: Pending = {
       request: { question, index, rows: this.#rows },
       ...Promise.withResolvers<Answer>(),
@@ -113,5 +114,5 @@ export class SqliteReader {
   }
 }
 
-const waitedTooLong = () => new StoreUnavailable('the query has waited for too long')
-const ranTooLong = () => new QueryTooLong('the query has run for too long')
+const waitedTooLong = () => new StoreUnavailable('the query has waited for too long', { reason: 'timeout' })
+const ranTooLong = () => new QueryTooLong('the query has run for too long', { reason: 'timeout' })

@@ -138,6 +138,7 @@ function assertRefused(request: Watched<string> | undefined, message: RegExp): v
   assert.ok(request?.error instanceof StoreUnavailable, String(request?.error))
   assert.match(request.error.message, message)
   assert.equal(request.error.nothingWritten, message !== LATE)
+  assert.equal(request.error.reason, /too many/.test(request.error.message) ? 'overload' : 'timeout')
 }
 
 beforeEach(mockTime)

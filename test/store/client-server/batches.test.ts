@@ -78,18 +78,18 @@ const TEXTS = [
   'dune',
 ]
 
-/** Errors after which the work may have been done, and whether they are the server's. */
+/** Errors after which the work may have been done, and the reason if they are the server's. */
 const UNCERTAIN = {
   postgres: {
-    'a statement of unknown completion': { code: '40003', isUnavailable: true },
-    'a lost connection behind a pooler': { code: '08006', isUnavailable: true },
-    'a crash of another session': { code: '57P02', isUnavailable: true },
-    'an internal error': { code: 'XX000', isUnavailable: false },
+    'a statement of unknown completion': { code: '40003', unavailable: 'conflict' },
+    'a lost connection behind a pooler': { code: '08006', unavailable: 'connection' },
+    'a crash of another session': { code: '57P02', unavailable: 'connection' },
+    'an internal error': { code: 'XX000', unavailable: undefined },
   },
   mysql: {
-    'an error in the commit': { code: '1180', isUnavailable: true },
-    'an interrupted statement': { code: '1317', isUnavailable: true },
-    'an unknown error': { code: '1105', isUnavailable: false },
+    'an error in the commit': { code: '1180', unavailable: 'conflict' },
+    'an interrupted statement': { code: '1317', unavailable: 'timeout' },
+    'an unknown error': { code: '1105', unavailable: undefined },
   },
 } as const
 
@@ -465,7 +465,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       )
     })
 
-    for (const [what, { code, isUnavailable }] of Object.entries(UNCERTAIN[engine])) {
+    for (const [what, { code, unavailable }] of Object.entries(UNCERTAIN[engine])) {
       it(`fail together, and none is repeated, if it is uncertain what became of them: ${what}`, async (t) => {
         const { store, run, query } = await prepare(t)
         await run(...countAndRaise(engine, code))
@@ -474,7 +474,8 @@ for (const engine of ['postgres', 'mysql'] as const) {
         )
         for (const result of results) {
           assert.ok(result.status === 'rejected')
-          assert.equal(result.reason instanceof StoreUnavailable, isUnavailable, String(result.reason))
+          const reason = result.reason instanceof StoreUnavailable ? result.reason.reason : undefined
+          assert.equal(reason, unavailable, String(result.reason))
         }
         const [row] = await query(COUNTED[engine])
         assert.equal(Number(row?.n), 20)

@@ -16,6 +16,7 @@ export class FakeDriver implements Driver<FakeConnection> {
   /** What a test does not replace, no error is. */
   readonly errors: { -readonly [Name in keyof ErrorClassifier]: ErrorClassifier[Name] } = {
     isUnavailable: () => false,
+    reasonOf: () => 'other',
     isNotReady: () => false,
     isRolledBack: () => false,
     isRoleChange: () => false,

@@ -339,10 +339,12 @@ describe('work that fails', () => {
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {
     const cause = new Error('timeout expired')
     driver.errors.isUnavailable = (error) => error === cause
+    driver.errors.reasonOf = () => 'connection'
     const { work } = countTries(1, cause)
     await assert.rejects(newPool(1).run(work), (error) => {
       assert.ok(error instanceof StoreUnavailable)
       assert.equal(error.cause, cause)
+      assert.equal(error.reason, 'connection')
       // The log adds the cause to the message.
       assert.equal(error.message, 'the database server failed')
       assert.equal(describeError(error), 'the database server failed: timeout expired')

@@ -73,7 +73,7 @@ describe('a pool of connections', () => {
     const waiting = Array.from({ length: 5000 }, () => watch(pool.run(self)))
     await assert.rejects(
       pool.run(self),
-      (error) => error instanceof StoreUnavailable && /too many/.test(error.message),
+      (error) => error instanceof StoreUnavailable && error.reason === 'overload',
     )
     first.resolve('')
     await Promise.all(waiting.map(({ promise }) => promise))

@@ -107,7 +107,8 @@ describe('a group of writes that SQLite commits together', () => {
     const fractional = create('x', 1.5)
     const [first, second, third, fourth] = group.commit([create('a'), unbindable, fractional, create('b')])
     assert.deepEqual([first, fourth].map(rowOrError), [{ id: 1 }, { id: 2 }])
-    for (const outcome of [second, third]) assert.ok(outcome && 'error' in outcome && !outcome.unavailable)
+    for (const outcome of [second, third])
+      assert.ok(outcome && 'error' in outcome && outcome.reason === undefined)
     assert.deepEqual(stored(), [book(1, 'a'), book(2, 'b')])
   })
 
@@ -129,7 +130,7 @@ describe('a group of writes that SQLite commits together', () => {
     const outcomes = group.commit([create('a'), create('debt'), create('b')])
     for (const outcome of outcomes) {
       assert.match(String(rowOrError(outcome)), /FOREIGN KEY/)
-      assert.ok('error' in outcome && !outcome.unavailable)
+      assert.ok('error' in outcome && outcome.reason === undefined)
     }
     assert.equal(outcomes.length, 3)
     assert.deepEqual(stored(), [])
@@ -141,7 +142,7 @@ describe('a group of writes that SQLite commits together', () => {
     other.exec('BEGIN IMMEDIATE')
     const outcomes = group.commit([create('a'), remove(1)])
     assert.equal(outcomes.length, 2)
-    for (const outcome of outcomes) assert.ok('error' in outcome && outcome.unavailable)
+    for (const outcome of outcomes) assert.ok('error' in outcome && outcome.reason === 'conflict')
     other.exec('ROLLBACK')
     assert.deepEqual(rows('b'), [{ id: 1 }])
     assert.deepEqual(stored(), [book(1, 'b')])
@@ -155,7 +156,7 @@ describe('a group of writes that SQLite commits together', () => {
     const outcomes = group.commit(titles.map((title) => create(title)))
     const failed = outcomes.filter((outcome) => 'error' in outcome)
     assert.ok(failed.length > 0)
-    for (const { unavailable } of failed) assert.ok(unavailable)
+    for (const { reason } of failed) assert.equal(reason, 'disk')
     const told = outcomes.flatMap((outcome, i) =>
       'book' in outcome && outcome.book ? [book(outcome.book.id, titles[i] ?? '')] : [],
     )

@@ -441,7 +441,11 @@ describe('the thread that answers queries', () => {
     const refused = counts.filter(({ status }) => status === 'rejected')
     assert.ok(refused.length > 0 && refused.length < 600, `${refused.length} refused`)
     for (const each of refused)
-      assert.ok(each.status === 'rejected' && each.reason instanceof StoreUnavailable)
+      assert.ok(
+        each.status === 'rejected' &&
+          each.reason instanceof StoreUnavailable &&
+          each.reason.reason === 'overload',
+      )
     await store.close()
   })
 })

@@ -187,7 +187,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
         create(title).then(
           () => title,
           (error) => {
-            assert.ok(error instanceof StoreUnavailable)
+            assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
             refused.push(title)
           },
         ),
