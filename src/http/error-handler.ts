@@ -2,6 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { isAbandoned } from './abandoned-queries.ts'
 import { envelope, Failure, failure } from './envelope.ts'
+import type { FailureLog } from './failure-log.ts'
 import { closeAfterAnswer, dropRest } from './protocol/malformed-requests.ts'
 
 declare module 'fastify' {
@@ -27,11 +28,11 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
 
 /** Answers everything that is thrown with a failure of the table in envelope.ts. */
-export function answerErrors(app: FastifyInstance): void {
+export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
   app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
-      request.log.error({ err: error }, answer.message)
+      failures.add(error, request, answer.message)
     if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
     if (answer === failure.unavailable) {
       reply.header('retry-after', RETRY_AFTER)

@@ -1,11 +1,12 @@
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import type { Config, TrustProxy } from '../config.ts'
-import { logStream, requestId } from '../observability/logging.ts'
+import { logStream, requestId, serializeError } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { allowOrigins } from './cors.ts'
 import { COMMON_HEADERS } from './envelope.ts'
 import { answerErrors } from './error-handler.ts'
+import { FailureLog } from './failure-log.ts'
 import { refuseOverload } from './load-shedding.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
@@ -51,7 +52,11 @@ export async function createServer(
   metrics?: Metrics,
 ): Promise<FastifyInstance> {
   const app = fastify({
-    logger: { level: settings.logLevel, stream: await logStream() },
+    logger: {
+      level: settings.logLevel,
+      stream: await logStream(),
+      serializers: { err: serializeError },
+    },
     genReqId: requestId,
     trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),
@@ -75,6 +80,9 @@ export async function createServer(
     clientErrorHandler: refuseConnection,
   })
 
+  const failures = new FailureLog(app)
+  const store = failures.watch(services.store)
+
   // A request passes these steps in this order. CONTRIBUTING.md explains them: "How a request flows".
   // 1. Connection: `clientErrorHandler` above answers what Node's parser refuses.
   refuseUnroutable(app.server, app.routing)
@@ -92,7 +100,7 @@ export async function createServer(
   parseBodies(app)
   // 5. Handler: the routes below
   // 6. Error handler
-  answerErrors(app)
+  answerErrors(app, failures)
   // 7. Answer
   announceClose(app)
   const unsent = limitUnsentAnswers(app)
@@ -101,9 +109,9 @@ export async function createServer(
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)
 
   await registerOpenApi(app)
-  registerHealth(app, services)
+  registerHealth(app, { store })
   registerWebPage(app)
-  registerApi(app, services, settings, unsent)
+  registerApi(app, { ...services, store }, settings, unsent, failures)
   refuseOtherMethods()
   return app
 }

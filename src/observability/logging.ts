@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { StoreUnavailable } from '../catalogue/store.ts'
+import { describeError } from '../errors.ts'
 
 const STANDARD_OUTPUT = 1
 
@@ -37,6 +39,33 @@ export async function logStream(): Promise<{ write(text: string): void }> {
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && ACCEPTABLE_ID.test(given) ? given : randomUUID()
+}
+
+/** An error in a log line, as Fastify declares it. */
+interface LoggedError {
+  type: string
+  message: string
+  stack: string
+  [property: string]: unknown
+}
+
+/**
+ * An error for a log line, with the messages of its causes, each once. Where the reason is known why the store is
+ * unavailable, no stack helps; where it is not, that of the cause does.
+ */
+export function serializeError(error: Error): LoggedError {
+  const message = describeError(error)
+  if (!(error instanceof StoreUnavailable))
+    return { ...error, type: error.constructor.name, message, stack: stackOf(error) }
+  const { name, reason, cause } = error
+  const stack = reason === 'other' && cause instanceof Error ? stackOf(cause) : undefined
+  // JSON has no property that is undefined.
+  return { type: name, reason, message, stack: stack as string }
+}
+
+/** The stack of an error and those of its causes. */
+function stackOf({ stack = '', cause }: Error): string {
+  return cause instanceof Error ? `${stack}\ncaused by: ${stackOf(cause)}` : stack
 }
 
 /** Escapes C1 controls. JSON does not, but some terminals take them for escape sequences. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import { stopwatch } from '../support/cpu-time.ts'
 import type { RawAnswer } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
@@ -104,16 +105,42 @@ export class Caller {
   }
 }
 
-interface LogLine {
+/** A failure that the log tells of. */
+interface LoggedFailure {
   readonly msg: string
-  readonly err?: { readonly message: string; readonly stack: string }
+  readonly err?: { readonly reason?: string; readonly message: string; readonly stack?: string }
 }
 
-/** The lines of the log that tell of failures. */
-export function failuresIn(service: Service): LogLine[] {
+interface LogLine extends LoggedFailure {
+  /** How many requests failed that have no line of their own, by cause. */
+  readonly causes?: Readonly<Record<string, number>>
+  /** How many requests failed in an outage, in the line of its end. */
+  readonly total?: number
+}
+
+/** How long the log may take to tell of a failure, in milliseconds. */
+const LOG_TIME = 15_000
+
+/** All warnings and failures that the log tells of: those with lines of their own, and those that it counts. */
+export function failuresIn(service: Service): LoggedFailure[] {
   return service
     .output()
     .split('\n')
     .filter((line) => /"level":[456]0.*\}$/.test(line))
-    .map((line) => JSON.parse(line))
+    .map((line): LogLine => JSON.parse(line))
+    .flatMap((line) => (line.causes === undefined && line.total === undefined ? [line] : countedIn(line)))
+}
+
+const countedIn = ({ msg, causes = {} }: LogLine): LoggedFailure[] =>
+  Object.entries(causes).flatMap(([message, count]) => Array(count).fill({ msg, err: { message } }))
+
+/** As failuresIn, once it tells of so many with such a cause. */
+export async function failuresOnce(service: Service, count: number, cause: RegExp): Promise<LoggedFailure[]> {
+  const deadline = Date.now() + LOG_TIME
+  for (;;) {
+    const failures = failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
+    if (failures.length >= count) return failures
+    assert.ok(Date.now() < deadline, `the log tells of ${failures.length} failures: ${service.output()}`)
+    await setTimeout(50)
+  }
 }

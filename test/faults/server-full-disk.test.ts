@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { ServerEngine } from '../support/database-server.ts'
 import type { Service } from '../support/service.ts'
-import { ANSWER_TIME, Caller, failuresIn } from './caller.ts'
+import { ANSWER_TIME, Caller, failuresOnce } from './caller.ts'
 import { readRows, SERVER_ENGINES, serve, serverMissing, startServer } from './engine-servers.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
@@ -62,8 +62,9 @@ describe('a database server whose disk is full', { skip: skipDisk }, () => {
       t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads, slowest })}`)
       assert.ok(slowest < ANSWER_TIME)
       assert.ok(reads.answered > 0 && reads.failed === 0, JSON.stringify(reads))
-      const failures = failuresIn(service)
+      const failures = await failuresOnce(service, refused + 1, /./)
       assert.equal(failures.length, refused + 1)
+      assert.ok(failures.some(({ err }) => err?.reason === 'disk'))
       const reasons = failures.map(({ err }) => err?.message ?? '')
       assert.ok(reasons.some((reason) => FULL.test(reason)))
       // A server may also wait for room longer than the service waits for it.

@@ -144,7 +144,10 @@ describe('while the database cannot be read', () => {
     assert.equal((await get(`${running.url}/healthz`)).text, ALIVE)
     writeFileSync(path, whole)
     assert.equal((await get(`${running.url}/readyz`)).text, READY)
-    assert.match(running.output(), /"level":50.*"reqId":"[^"]+".*"the store is not ready/)
+    assert.match(
+      running.output(),
+      /"level":50.*"reqId":"[^"]+".*"route":"\/readyz".*"the store is not ready: [^"]+","stack":".*\/src\/store\//,
+    )
     await running.stop()
   })
 })

@@ -18,6 +18,7 @@ interface Line {
   readonly reqId?: string
   readonly method?: string
   readonly path?: string
+  readonly route?: string
   readonly ip?: string
   readonly status?: number
   readonly ms?: number
@@ -66,6 +67,7 @@ describe('at the default level', () => {
       ],
     )
     assert.equal(lines[1]?.reqId, 'mine')
+    assert.deepEqual([lines[1]?.method, lines[1]?.route], ['GET', '/book/:id'])
     assert.match(lines[1]?.err?.message ?? '', /malformed|disk image|I\/O/)
     assert.match(lines[1]?.err?.stack ?? '', /\/src\/store\//)
     for (const { time } of lines) assert.ok(Math.abs(Date.now() - time) < 60_000)

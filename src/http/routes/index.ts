@@ -3,6 +3,7 @@ import { type Auth, Login, TokenData } from '../../auth/auth.ts'
 import type { LoginThrottle } from '../../auth/login-throttle.ts'
 import { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
+import type { FailureLog } from '../failure-log.ts'
 import type { Cursors } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
 import { requireToken } from './authentication.ts'
@@ -30,13 +31,14 @@ export function registerApi(
   { store, auth, loginLimit, cursors, importLimit }: Services,
   settings: LoginSettings,
   unsent: UnsentAnswers,
+  failures: FailureLog,
 ): void {
   for (const schema of NAMED_SCHEMAS) app.addSchema(schema)
   const authenticated = requireToken(auth)
 
   app.post('/token', logIn(auth, loginLimit, settings))
   app.post('/book', createBook(store, authenticated))
-  app.get('/books', listBooks(store, cursors, unsent, authenticated))
+  app.get('/books', listBooks(store, cursors, unsent, failures, authenticated))
   app.get('/books/statistics', countBooks(store, authenticated))
   app.post('/books/import', importBooks(store, importLimit, authenticated))
   app.get('/book/:id', readBook(store, authenticated))

@@ -9,6 +9,7 @@ import { framings, wholeLists } from '../../files/write-books.ts'
 import { isAbandoned } from '../abandoned-queries.ts'
 import { negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
+import type { FailureLog } from '../failure-log.ts'
 import { type Cursors, positionAt } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
 import { queryStringOf } from '../query-string.ts'
@@ -34,6 +35,7 @@ export function listBooks(
   store: Store,
   cursors: Cursors,
   unsent: UnsentAnswers,
+  failures: FailureLog,
   authenticated: onRequestHookHandler,
 ): Endpoint {
   return {
@@ -90,7 +92,7 @@ export function listBooks(
     if (list instanceof Readable) {
       list.once('error', (error) => {
         if (!isAbandoned(error, request))
-          request.log.error({ err: error }, 'a list was cut: the store failed midway')
+          failures.add(error, request, 'a list was cut: the store failed midway')
       })
     }
     return list

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, beforeEach, describe, it, mock } from 'node:test'
+import fastify, { type FastifyInstance, LogController } from 'fastify'
+import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
+import { answerErrors } from '../../src/http/error-handler.ts'
+import { FailureLog } from '../../src/http/failure-log.ts'
+import { serializeError } from '../../src/observability/logging.ts'
+import { newFile, openFile } from '../store/sqlite/file.ts'
+
+/** How often failures are summed up, in milliseconds. */
+const INTERVAL = 10_000
+
+const [INFO, ERROR] = [30, 50]
+
+const FAILED = 'a request failed because the store is unavailable'
+const MORE = 'more requests failed because the store is unavailable'
+const OVER = 'the store is available again'
+const CLOSED = 'the service ends while the store is unavailable'
+
+interface Line {
+  readonly level: number
+  readonly msg: string
+  readonly reqId?: string
+  readonly method?: string
+  readonly route?: string
+  readonly failed?: number
+  readonly causes?: Record<string, number>
+  readonly total?: number
+  readonly seconds?: number
+  readonly err?: { type: string; reason?: string; message: string; stack?: string }
+}
+
+const refused = (port: number) =>
+  new StoreUnavailable('the database server failed', {
+    cause: new Error(`connect ECONNREFUSED 127.0.0.1:${port}`),
+    reason: 'connection',
+  })
+const REFUSED = 'the database server failed: connect ECONNREFUSED 127.0.0.1:1'
+
+const file = newFile()
+after(() => file[Symbol.dispose]())
+let app: FastifyInstance
+let store: Store
+let lines: Line[]
+/** What the next request throws. */
+let error: Error
+
+beforeEach(async () => {
+  mock.timers.enable({ apis: ['setInterval', 'Date'] })
+  lines = []
+  const stream = { write: (line: string) => lines.push(JSON.parse(line)) }
+  app = fastify({
+    logger: { stream, serializers: { err: serializeError } },
+    logController: new LogController({ disableRequestLogging: true }),
+  })
+  const failures = new FailureLog(app)
+  answerErrors(app, failures)
+  const opened = await openFile(file.path)
+  store = failures.watch(opened)
+  app.addHook('onClose', () => opened.close())
+  app.get('/book/:id', () => {
+    throw error
+  })
+})
+afterEach(async () => {
+  await app.close()
+  mock.timers.reset()
+})
+
+async function fail(...errors: Error[]): Promise<void> {
+  for (error of errors) await app.inject('/book/17?password=hunter2')
+}
+
+/** The lines since the last call. */
+const logged = () => lines.splice(0)
+const messages = () => logged().map(({ level, msg }) => [level, msg])
+const pass = (time: number) => mock.timers.tick(time)
+
+describe('while the store is unavailable', () => {
+  it('the first failure has a line with its cause and request, and the others are counted', async () => {
+    await fail(refused(1), refused(2), refused(3))
+    const [first, ...others] = logged()
+    assert.equal(others.length, 0)
+    const { level, msg, method, route, reqId, err } = first ?? assert.fail('no line')
+    assert.deepEqual([level, msg, method, route, reqId], [ERROR, FAILED, 'GET', '/book/:id', 'req-1'])
+    assert.deepEqual(err, { type: 'StoreUnavailable', reason: 'connection', message: REFUSED })
+    assert.doesNotMatch(JSON.stringify(first), /hunter2/)
+
+    pass(INTERVAL - 1)
+    assert.deepEqual(logged(), [])
+    pass(1)
+    const [sum, ...more] = logged()
+    assert.equal(more.length, 0)
+    assert.deepEqual([sum?.level, sum?.msg, sum?.failed, sum?.causes], [ERROR, MORE, 2, { [REFUSED]: 2 }])
+
+    await fail(refused(4))
+    pass(INTERVAL)
+    assert.deepEqual(
+      logged().map(({ failed, causes }) => [failed, causes]),
+      [[1, { [REFUSED]: 1 }]],
+    )
+  })
+
+  it('each new cause has one line, and the repeats of each are counted', async () => {
+    const locked = () => new StoreUnavailable('database is locked', { reason: 'conflict' })
+    await fail(refused(1), locked(), refused(2), locked(), locked())
+    assert.deepEqual(
+      logged().map(({ msg, err }) => [msg, err?.message]),
+      [
+        [FAILED, REFUSED],
+        [FAILED, 'database is locked'],
+      ],
+    )
+    pass(INTERVAL)
+    assert.deepEqual(
+      logged().map(({ failed, causes }) => [failed, causes]),
+      [[3, { [REFUSED]: 1, 'database is locked': 2 }]],
+    )
+  })
+
+  it('no more than ten causes are told apart', async () => {
+    const causes = Array.from({ length: 13 }, (_, i) => new StoreUnavailable(`cause ${'x'.repeat(i)}`))
+    await fail(...causes)
+    assert.equal(logged().length, 10)
+    await fail(...causes)
+    pass(INTERVAL)
+    const [sum] = logged()
+    assert.equal(sum?.failed, 16)
+    assert.equal(Object.keys(sum?.causes ?? {}).length, 11)
+    assert.equal(sum?.causes?.['other causes'], 6)
+  })
+
+  it('without requests there are no lines, and it goes on', async () => {
+    await fail(refused(1))
+    pass(10 * INTERVAL)
+    assert.deepEqual(messages(), [[ERROR, FAILED]])
+    await fail(refused(2))
+    pass(INTERVAL)
+    assert.deepEqual(messages(), [[ERROR, MORE]])
+  })
+})
+
+describe('the end of an outage', () => {
+  it('is logged once nothing fails any more and the store is used: how long it lasted, how many failed', async () => {
+    await fail(refused(1), refused(2))
+    pass(4200)
+    await store.find(1)
+    pass(1000)
+    await store.find(1)
+    pass(INTERVAL)
+    assert.deepEqual(messages(), [
+      [ERROR, FAILED],
+      [ERROR, MORE],
+    ])
+    pass(INTERVAL)
+    const [end, ...others] = logged()
+    assert.equal(others.length, 0)
+    assert.deepEqual([end?.level, end?.msg, end?.total, end?.seconds], [INFO, OVER, 2, 4.2])
+    pass(10 * INTERVAL)
+    assert.deepEqual(logged(), [])
+  })
+
+  it('has not come if something fails after a success', async () => {
+    for (let i = 0; i < 5; i++) {
+      await fail(refused(i))
+      await store.find(1)
+      pass(INTERVAL)
+    }
+    assert.deepEqual(messages(), [[ERROR, FAILED], ...Array(4).fill([ERROR, MORE])])
+    await fail(new StoreUnavailable('another cause'))
+    pass(10 * INTERVAL)
+    assert.deepEqual(messages(), [[ERROR, FAILED]])
+    await fail(new StoreUnavailable('a third cause'))
+    await store.find(1)
+    pass(INTERVAL)
+    assert.deepEqual(messages(), [[ERROR, FAILED]])
+    pass(INTERVAL)
+    assert.deepEqual(messages(), [[INFO, OVER]])
+  })
+
+  it('comes soon after a single failure, and the next one has its line again', async () => {
+    for (let i = 0; i < 2; i++) {
+      await fail(refused(1))
+      await store.find(1)
+      pass(2 * INTERVAL)
+      assert.deepEqual(messages(), [
+        [ERROR, FAILED],
+        [INFO, OVER],
+      ])
+    }
+  })
+
+  it('is logged when the service ends before', async () => {
+    await fail(refused(1), refused(2))
+    await store.find(1)
+    await app.close()
+    const [, end, ...others] = logged()
+    assert.equal(others.length, 0)
+    assert.deepEqual([end?.level, end?.msg, end?.failed, end?.total], [INFO, OVER, 1, 2])
+  })
+})
+
+describe('when the service ends', () => {
+  it('in an outage, the failures that have no line yet are counted', async () => {
+    await fail(refused(1), refused(2), refused(3))
+    pass(INTERVAL)
+    await fail(refused(4))
+    pass(2500)
+    logged()
+    await app.close()
+    const [end, ...others] = logged()
+    assert.equal(others.length, 0)
+    assert.deepEqual([end?.level, end?.msg], [ERROR, CLOSED])
+    assert.deepEqual([end?.failed, end?.causes], [1, { [REFUSED]: 1 }])
+    assert.deepEqual([end?.total, end?.seconds], [4, 12.5])
+  })
+
+  it('without one, there is no line', async () => {
+    await store.find(1)
+    await app.close()
+    assert.deepEqual(logged(), [])
+  })
+})
+
+describe('what a line says of an error', () => {
+  it('that is unexpected: each has its line, with its stack and those of its causes', async () => {
+    const unexpected = () => new TypeError('no', { cause: new RangeError('too far') })
+    await fail(unexpected(), unexpected())
+    const all = logged()
+    assert.equal(all.length, 2)
+    for (const { level, msg, method, route, err } of all) {
+      assert.deepEqual([level, msg, method, route], [ERROR, 'Internal server error', 'GET', '/book/:id'])
+      assert.deepEqual([err?.type, err?.message], ['TypeError', 'no: too far'])
+      assert.match(
+        err?.stack ?? '',
+        /^TypeError: no\n +at .*failure-log.*\ncaused by: RangeError: too far\n +at /s,
+      )
+    }
+  })
+
+  it('that says its cause already: once', async () => {
+    const cause = new Error('database is locked')
+    await fail(new StoreUnavailable('database is locked', { cause, reason: 'conflict' }))
+    assert.equal(JSON.stringify(logged()).match(/locked/g)?.length, 1)
+  })
+
+  it('of the store whose reason is not known: the stack of its cause, and of nothing else', async () => {
+    const cause = new TypeError('a defect')
+    await fail(new StoreUnavailable('the store does not answer', { cause }))
+    const [{ err } = assert.fail('no line')] = logged()
+    assert.deepEqual([err?.reason, err?.message], ['other', 'the store does not answer: a defect'])
+    assert.match(err?.stack ?? '', /^TypeError: a defect\n +at /)
+    assert.doesNotMatch(err?.stack ?? '', /does not answer/)
+  })
+
+  it('of the store that has another as its cause: the reason of that one', async () => {
+    await fail(new StoreUnavailable('the store does not answer', { cause: refused(1) }))
+    const [{ err } = assert.fail('no line')] = logged()
+    assert.deepEqual(err, {
+      type: 'StoreUnavailable',
+      reason: 'connection',
+      message: `the store does not answer: ${REFUSED}`,
+    })
+  })
+})
