@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { Caller, failuresIn, failuresOnce } from './caller.ts'
+import { Caller, failuresIn } from './caller.ts'
 import { asAdministrator, connections, onEachServer, openSession, serve, until } from './engine-servers.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }

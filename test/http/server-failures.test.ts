@@ -88,6 +88,7 @@ describe('while another process holds the write lock', () => {
       assert.equal(answer.text, failure(503, 'Service unavailable'))
       assert.equal(answer.status, 503)
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+      assert.equal(answer.headers.get('x-stored'), 'no')
       const read = await call('GET', '/book/1')
       assert.deepEqual(JSON.parse(read.text).data, { id: 1, ...JSON.parse(BOOK) })
       assert.equal(JSON.parse((await call('GET', '/books')).text).data.length, 1)

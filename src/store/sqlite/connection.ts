@@ -64,6 +64,11 @@ export function unavailableReason(error: unknown): UnavailableReason | undefined
   return REASONS.get(resultCode(error) ?? 0)
 }
 
+/** Whether the file could not be read or written. */
+export function isIoError(error: unknown): boolean {
+  return resultCode(error) === RESULT.IOERR
+}
+
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'errcode' in error && typeof error.errcode === 'number')) return undefined
   // The low byte of an extended result code is the primary one.

@@ -1,21 +1,24 @@
 import { StoreUnavailable, type UnavailableReason } from '../../catalogue/store.ts'
-import { unavailableReason } from './connection.ts'
+import { isIoError, unavailableReason } from './connection.ts'
 
 /** An error, in a form that can be sent to another thread. */
 export interface Failed {
   readonly error: Error
   /** Why the database cannot be used now, but perhaps later; undefined for any other error. */
   readonly reason: UnavailableReason | undefined
+  /** Whether a commit may have got to the disk, though it failed. Any other error rolls everything back. */
+  readonly isIoError: boolean
 }
 
 export function asFailed(cause: unknown): Failed {
   const error = cause instanceof Error ? cause : new Error(String(cause))
-  return { error, reason: unavailableReason(cause) }
+  return { error, reason: unavailableReason(cause), isIoError: isIoError(cause) }
 }
 
 /** @returns the error as a store throws it. */
-export function errorOf({ error, reason }: Failed): Error {
-  return reason === undefined ? error : new StoreUnavailable(error.message, { cause: error, reason })
+export function errorOf({ error, reason, isIoError }: Failed): Error {
+  if (reason === undefined) return error
+  return new StoreUnavailable(error.message, { cause: error, reason, nothingWritten: !isIoError })
 }
 
 /** @throws the error of the operation as a store throws it. */

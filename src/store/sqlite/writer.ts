@@ -59,7 +59,10 @@ export class SqliteWriter {
   async write(write: Write): Promise<WrittenBook | undefined> {
     const text = lengthOf(write)
     if (this.#waiting.length >= MAX_WAITING || this.#waitingText + text > MAX_WAITING_TEXT) {
-      throw new StoreUnavailable('too many writes are waiting for the disk', { reason: 'overload' })
+      throw new StoreUnavailable('too many writes are waiting for the disk', {
+        reason: 'overload',
+        nothingWritten: true,
+      })
     }
     this.#unanswered++
     try {
@@ -134,8 +137,9 @@ export class SqliteWriter {
     for (const [i, { resolve, reject }] of batch.entries()) {
       // Answering many at once would delay the reads, and leave the disk idle without new writes.
       if (i % ANSWERS_IN_A_ROW === ANSWERS_IN_A_ROW - 1) await nextTurn()
-      const outcome = outcomes instanceof Error ? { error: outcomes, reason: undefined } : outcomes[i]
-      if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
+      const outcome = outcomes instanceof Error ? outcomes : outcomes[i]
+      if (outcome instanceof Error) reject(outcome)
+      else if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
       else if ('book' in outcome) resolve(outcome.book)
       else reject(errorOf(outcome))
     }

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import pg from 'pg'
+import * as mysql from '../../../src/store/mysql/errors.ts'
+import * as postgres from '../../../src/store/postgres/errors.ts'
+
+/** Codes of errors after which a database cannot be used now, by the reason. */
+const POSTGRES = {
+  connection: ['08006', '53300', '57P01', '57P03'],
+  timeout: ['57014'],
+  conflict: ['40001', '40P01', '55P03'],
+  read_only: ['25006'],
+  disk: ['53100', '58030'],
+  other: ['53200', '53400'],
+}
+const MYSQL = {
+  connection: [1040, 1053, 1129, 1203, 1927],
+  timeout: [1317, 1969, 3024],
+  conflict: [1205, 1213],
+  read_only: [1036, 1290, 1792, 1836],
+  disk: [1021, 1114],
+  other: [1037, 9005],
+}
+
+const postgresError = (code: string) => Object.assign(new pg.DatabaseError('', 0, 'error'), { code })
+const mysqlError = (errno: number) => Object.assign(new Error(), { errno, sqlState: 'HY000' })
+
+it('the reason of an error of PostgreSQL', () => {
+  for (const [reason, codes] of Object.entries(POSTGRES)) {
+    for (const code of codes) {
+      const error = postgresError(code)
+      assert.deepEqual([postgres.isUnavailable(error), postgres.reasonOf(error)], [true, reason], code)
+    }
+  }
+  assert.equal(postgres.reasonOf(new Error('Connection terminated')), 'connection')
+})
+
+it('the reason of an error of MySQL', () => {
+  for (const [reason, numbers] of Object.entries(MYSQL)) {
+    for (const errno of numbers) {
+      const error = mysqlError(errno)
+      assert.deepEqual([mysql.isUnavailable(error), mysql.reasonOf(error)], [true, reason], String(errno))
+    }
+  }
+  assert.equal(mysql.reasonOf(new Error('Connection lost')), 'connection')
+})
+
+/** What follows from an error: whether the server did nothing, and whether another connection may do better. */
+type Class = 'refused' | 'role change' | 'lost' | 'unknown'
+
+function classOf(error: Error, { isRefused, isRoleChange, isLost }: typeof postgres): Class {
+  if (isRoleChange(error)) {
+    assert.ok(isRefused(error), 'it is repeated, so it must be certain that nothing was done')
+    return 'role change'
+  }
+  assert.ok(!(isRefused(error) && isLost(error)))
+  if (isRefused(error)) return 'refused'
+  return isLost(error) ? 'lost' : 'unknown'
+}
+
+const CLASSES: Readonly<Record<Class, { postgres: readonly string[]; mysql: readonly number[] }>> = {
+  refused: {
+    postgres: ['23505', '40001', '40P01', '53100', '53300', '55P03', '57014', '25P03', '42P01'],
+    mysql: [1062, 1213, 1205, 1036, 1040, 1114, 1146],
+  },
+  'role change': { postgres: ['25006', '57P01', '57P03', '2201F'], mysql: [1047, 1290, 1792, 1836] },
+  lost: { postgres: ['08006', '08P01', '57P02'], mysql: [1053, 1927] },
+  // What a write did is not known; a read may go wrong in the same way again.
+  unknown: { postgres: ['40003', 'XX000', '58030'], mysql: [1105, 1180, 1317, 1030, 9005] },
+}
+
+it('an error tells whether the server has certainly done nothing', () => {
+  for (const [expected, { postgres: codes, mysql: numbers }] of Object.entries(CLASSES)) {
+    for (const code of codes) assert.equal(classOf(postgresError(code), postgres), expected, code)
+    for (const number of numbers) assert.equal(classOf(mysqlError(number), mysql), expected, String(number))
+  }
+  for (const errors of [postgres, mysql]) {
+    assert.equal(classOf(new Error('Connection terminated'), errors), 'lost')
+    assert.equal(classOf(new TypeError('x is not a function'), errors), 'unknown')
+  }
+})
+
+it('an error tells whether a start waits for the server', () => {
+  for (const code of ['57P03', '53300', '08006', 'XX000']) assert.ok(postgres.isNotReady(postgresError(code)))
+  for (const code of ['28P01', '3D000', '42501']) assert.ok(!postgres.isNotReady(postgresError(code)))
+  for (const number of [1040, 1047, 1053, 1105, 1129, 1130, 1203])
+    assert.ok(mysql.isNotReady(mysqlError(number)))
+  for (const number of [1045, 1049, 1142]) assert.ok(!mysql.isNotReady(mysqlError(number)))
+})
