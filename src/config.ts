@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
-import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl } from './store/db-url.ts'
+import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
 /** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
@@ -99,7 +99,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
 
   const config: Config = {
-    dbUrl: read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
+    dbUrl: read(
+      'DB_URL_FILE',
+      `the path of a file that holds one of: ${ACCEPTED_DB_URLS}`,
+      () => read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
+      readDbUrlFile,
+    ),
     dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, wholeNumber(1, 1000)),
     dbConnectionMaxAge: read(
       'DB_CONNECTION_MAX_AGE',
@@ -156,6 +161,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ),
     generated,
   }
+  if (environment.DB_URL !== undefined && environment.DB_URL_FILE !== undefined)
+    faults.push('DB_URL_FILE and DB_URL are both set; accepted: one of them')
   const { username, password } = config
   if (Buffer.byteLength(JSON.stringify({ username, password })) > LOGIN_BODY_LIMIT) {
     faults.push(

@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { StoreUnavailable } from '../catalogue/store.ts'
+import type { ServerTarget } from './client-server/hosts.ts'
+import { codeOf } from './client-server/network-errors.ts'
 import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
 import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
@@ -8,8 +12,8 @@ export type DbUrl =
       /** Path of the database file, relative to the working directory or absolute. */
       readonly path: string
     }
-  | { readonly engine: 'postgres'; readonly target: PostgresTarget }
-  | { readonly engine: 'mysql'; readonly target: MysqlTarget }
+  | ({ readonly engine: 'postgres' } & ServerTarget<PostgresTarget>)
+  | ({ readonly engine: 'mysql' } & ServerTarget<MysqlTarget>)
 
 /** The accepted forms of `DB_URL`, for messages. */
 export const ACCEPTED_DB_URLS =
@@ -40,6 +44,41 @@ export function parseDbUrl(text: string): DbUrl {
     default:
       throw new Error('has an unknown scheme')
   }
+}
+
+/**
+ * Reads a file that holds a `DB_URL`. What it says of the server is read again for each connection.
+ * @throws Error that says what is wrong, without the path or the content: a path may be a password by mistake.
+ */
+export function readDbUrlFile(path: string): DbUrl {
+  const first = parseFile(path)
+  if (first.engine === 'sqlite') return first
+  const latest = () => {
+    try {
+      const now = parseFile(path)
+      if (now.engine === first.engine && databaseOf(now) === databaseOf(first)) return now.target
+    } catch (error) {
+      throw new StoreUnavailable(`DB_URL_FILE ${(error as Error).message}`)
+    }
+    throw new StoreUnavailable('DB_URL_FILE names another engine or database than at the start')
+  }
+  return { ...first, latest } as DbUrl
+}
+
+function parseFile(path: string): DbUrl {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new Error(`cannot be read (${codeOf(error)})`)
+  }
+  if (text === '') throw new Error('is an empty file')
+  return parseDbUrl(text)
+}
+
+/** The name of the database, as libpq finds it. */
+function databaseOf({ target }: { readonly target: PostgresTarget | MysqlTarget }): string | undefined {
+  return target.database ?? process.env.PGDATABASE ?? target.user
 }
 
 /** sqlite:relative, sqlite:/absolute, and the URL forms sqlite://relative and sqlite:///absolute. */

@@ -23,9 +23,9 @@ export async function openStore(dbUrl: DbUrl, given: Partial<OpenOptions> = {}):
     case 'sqlite':
       return openSqlite(dbUrl.path)
     case 'postgres':
-      return (await import('./postgres/engine.ts')).openPostgres(dbUrl.target, options)
+      return (await import('./postgres/engine.ts')).openPostgres(dbUrl, options)
     case 'mysql':
-      return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, options)
+      return (await import('./mysql/engine.ts')).openMysql(dbUrl, options)
   }
 }
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
+import { StoreUnavailable } from '../../src/catalogue/store.ts'
 import { ConfigError, configWarnings, readConfig } from '../../src/config.ts'
+import { temporaryDirectory } from '../support/service.ts'
 
 /** What readConfig finds wrong with the settings. */
 function configError(environment: Record<string, string>): ConfigError {
@@ -143,6 +147,7 @@ describe('settings that are given', () => {
 
   for (const name of [
     'DB_URL',
+    'DB_URL_FILE',
     'DB_CONNECTIONS',
     'SECRET_TOKEN',
     'USERNAME',
@@ -251,6 +256,90 @@ describe('faults in the settings', () => {
       assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
     })
   }
+})
+
+describe('DB_URL_FILE', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const DB_URL_FILE = join(directory.path, 'db-url')
+  const SECRET = 'hunter2-of-the-test'
+  const write = (text: string) => writeFileSync(DB_URL_FILE, text)
+  const fault = () => {
+    const error = configError({ DB_URL_FILE })
+    assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
+    return error.message
+  }
+
+  for (const end of ['', '\n', '\r\n']) {
+    it(`is read when the file ends with ${JSON.stringify(end)}`, () => {
+      write(`sqlite:x.db${end}`)
+      assert.deepEqual(readConfig({ DB_URL_FILE }).dbUrl, { engine: 'sqlite', path: 'x.db' })
+      write(`mysql://u:p@h/d${end}`)
+      assert.equal(readConfig({ DB_URL_FILE }).dbUrl.engine, 'mysql')
+    })
+  }
+
+  for (const [text, message] of [
+    ['', /^DB_URL_FILE is an empty file; accepted: .*mysql:/],
+    ['\n', /^DB_URL_FILE is an empty file; /],
+    [SECRET, /^DB_URL_FILE has no scheme; /],
+    [`postgres://u:${SECRET}@h/d\n\n`, /^DB_URL_FILE has a line break/],
+    [`postgres://u:${SECRET}@h/d?sslmode=x`, /^DB_URL_FILE has a sslmode other than/],
+  ] as const) {
+    it(`is refused when the file has ${JSON.stringify(text)}, without its content`, () => {
+      write(text)
+      assert.match(fault(), message)
+    })
+  }
+
+  it('is refused without its value when the file cannot be read: it may be the URL itself', () => {
+    const error = configError({ DB_URL_FILE: `postgres://u:${SECRET}@h/d` })
+    assert.match(error.message, /^DB_URL_FILE cannot be read \(ENOENT\); accepted: the path of a file/)
+    assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
+  })
+
+  it('may not be set together with DB_URL', () => {
+    write('sqlite:x.db')
+    assert.deepEqual(configError({ DB_URL_FILE, DB_URL: 'sqlite:x.db' }).faults, [
+      'DB_URL_FILE and DB_URL are both set; accepted: one of them',
+    ])
+  })
+
+  it('is read again for each connection, of the same engine and database', () => {
+    write('postgres://u:p@h/d')
+    const { dbUrl } = readConfig({ DB_URL_FILE })
+    assert.ok(dbUrl.engine === 'postgres' && dbUrl.latest)
+    const { latest } = dbUrl
+    write('host=a,b user=v password=q dbname=d sslmode=require\n')
+    const { hosts, user, password, tls } = latest()
+    assert.deepEqual(
+      hosts.map(({ host }) => host),
+      ['a', 'b'],
+    )
+    assert.deepEqual([user, password, tls.mode], ['v', 'q', 'require'])
+    for (const [text, message] of [
+      ['postgres://u:p@h/e', 'DB_URL_FILE names another engine or database than at the start'],
+      ['mysql://u:p@h/d', 'DB_URL_FILE names another engine or database than at the start'],
+      ['sqlite:d', 'DB_URL_FILE names another engine or database than at the start'],
+      ['', 'DB_URL_FILE is an empty file'],
+      [SECRET, 'DB_URL_FILE has no scheme'],
+    ] as const) {
+      write(text)
+      assert.throws(latest, (error) => error instanceof StoreUnavailable && error.message === message)
+    }
+    rmSync(DB_URL_FILE)
+    assert.throws(latest, { message: 'DB_URL_FILE cannot be read (ENOENT)' })
+  })
+
+  it('names a database by its user, unless it says more', () => {
+    write('postgres://u:p@h')
+    const { dbUrl } = readConfig({ DB_URL_FILE })
+    assert.ok(dbUrl.engine === 'postgres' && dbUrl.latest)
+    write('postgres://v:p@h/u')
+    assert.equal(dbUrl.latest().user, 'v')
+    write('postgres://v:p@h')
+    assert.throws(dbUrl.latest, /another engine or database/)
+  })
 })
 
 describe('warnings about the settings', () => {

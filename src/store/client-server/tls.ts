@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
-import { StoreNotOpened } from '../../catalogue/store.ts'
+import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 
 /**
  * How a connection is encrypted, with the names of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,
@@ -59,6 +59,18 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
     ...files,
     rejectUnauthorized: true,
     ...(checksName(settings) ? {} : { checkServerIdentity: () => undefined }),
+  }
+}
+
+/**
+ * As tlsOptions, when the service runs: the files may be replaced at any time.
+ * @throws StoreUnavailable instead.
+ */
+export function currentTlsOptions(settings: TlsSettings): ConnectionOptions {
+  try {
+    return tlsOptions(settings)
+  } catch (error) {
+    throw new StoreUnavailable((error as Error).message)
   }
 }
 

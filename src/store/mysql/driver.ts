@@ -5,7 +5,7 @@ import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mys
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { type Address, connectToHost, cutAt, isChoosy, unsuitable } from '../client-server/hosts.ts'
 import { codeOf } from '../client-server/network-errors.ts'
-import { tlsOptions } from '../client-server/tls.ts'
+import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -33,18 +33,25 @@ const STATE = `
 /** Connects to the target. */
 export class MysqlDriver implements Driver<Connection> {
   readonly errors = errors
-  readonly #target: MysqlTarget
-  readonly #encrypted: TlsOptions
+  readonly #latest: () => MysqlTarget
+  #target: MysqlTarget
+  #encrypted: TlsOptions
   readonly #sockets = new WeakMap<Connection, Socket>()
   readonly #addresses = new WeakMap<Connection, Address>()
 
-  /** @throws StoreNotOpened if a file for TLS cannot be read. */
-  constructor(target: MysqlTarget) {
+  /**
+   * @param latest returns the target of each new connection.
+   * @throws StoreNotOpened if a file for TLS cannot be read.
+   */
+  constructor(target: MysqlTarget, latest = () => target) {
+    this.#latest = latest
     this.#target = target
     this.#encrypted = tlsOptions(target.tls)
   }
 
-  connect(): Promise<Connection> {
+  async connect(): Promise<Connection> {
+    this.#target = this.#latest()
+    this.#encrypted = currentTlsOptions(this.#target.tls)
     const open = (address: Address, end: number) => this.#connectTo(address, end)
     return connectToHost(this.#target, CONNECT_TIME, open, (connection) => this.destroy(connection))
   }

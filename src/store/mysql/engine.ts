@@ -2,7 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { isForReads, nameOf } from '../client-server/hosts.ts'
+import { isForReads, nameOf, type ServerTarget } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
@@ -42,10 +42,16 @@ const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
  * Connects to a MySQL or MariaDB server, or a compatible one. Waits if the server is not ready yet.
  * @throws StoreNotOpened
  */
-export async function openMysql(target: MysqlTarget, options: OpenOptions): Promise<Store> {
+export async function openMysql(
+  { target, latest }: ServerTarget<MysqlTarget>,
+  options: OpenOptions,
+): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
   const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
-  const [pool, schema] = await connect({ name, driver: new MysqlDriver(target), isEmpty, prepare }, options)
+  const [pool, schema] = await connect(
+    { name, driver: new MysqlDriver(target, latest), isEmpty, prepare },
+    options,
+  )
   // After the schema is complete, because some of its changes rewrite a table.
   await enlargeFiles(pool, schema.ownTables)
   return new ServerStore(pool, mysqlEngine(schema, isForReads(target)), options.report)

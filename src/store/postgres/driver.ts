@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { type Address, connectToHost, cutAt } from '../client-server/hosts.ts'
-import { tlsOptions } from '../client-server/tls.ts'
+import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
 import type { PostgresTarget } from './url.ts'
 
@@ -46,16 +46,23 @@ interface Internals {
 /** Connects to the target. */
 export class PostgresDriver implements Driver<pg.Client> {
   readonly errors = errors
-  readonly #target: PostgresTarget
-  readonly #encrypted: ConnectionOptions
+  readonly #latest: () => PostgresTarget
+  #target: PostgresTarget
+  #encrypted: ConnectionOptions
 
-  /** @throws StoreNotOpened if a file for TLS cannot be read. */
-  constructor(target: PostgresTarget) {
+  /**
+   * @param latest returns the target of each new connection.
+   * @throws StoreNotOpened if a file for TLS cannot be read.
+   */
+  constructor(target: PostgresTarget, latest = () => target) {
+    this.#latest = latest
     this.#target = target
     this.#encrypted = tlsOptions(target.tls)
   }
 
-  connect(): Promise<pg.Client> {
+  async connect(): Promise<pg.Client> {
+    this.#target = this.#latest()
+    this.#encrypted = currentTlsOptions(this.#target.tls)
     const open = (address: Address, end: number) =>
       this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), end))
     return connectToHost(this.#target, CONNECT_TIME, open, (client) => this.destroy(client))
