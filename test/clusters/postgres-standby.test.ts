@@ -58,6 +58,28 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
     })
   })
 
+  it('leave time for the standby while the primary stands still', async () => {
+    primary.freeze()
+    try {
+      const any = on(primary.url, [primary, standby], 'target_session_attrs=any')
+      assert.equal(await portOf(any), standby.port)
+    } finally {
+      primary.thaw()
+    }
+  })
+
+  it('cancel a statement on the server of the connection', async () => {
+    const url = on(primary.url, [primary, standby], 'target_session_attrs=standby')
+    const driver = new PostgresDriver(parsePostgresUrl(url, {}))
+    const client = await driver.connect()
+    const slept = assert.rejects(client.query('SELECT pg_sleep(20)'), /canceling statement/)
+    const sleeping = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%' AND state = 'active'"
+    await until('it sleeps', async () => (await standby.query(sleeping)).length === 1)
+    await driver.cancel(client)
+    await slept
+    await driver.end(client)
+  })
+
   it('serve reads alone on the standby, which is ready only if DB_URL says that reads are enough', async (t) => {
     const url = await primary.createDatabase()
     const writer = new Caller(await serve(t, url))

@@ -43,6 +43,8 @@ export function booksContract(open: () => Promise<TestStore>): void {
     assert.deepEqual(await find(created.id), { ...created })
   })
 
+  it('is ready', () => opened.store.ready())
+
   it('takes no id and no other field from the caller', async () => {
     const { id } = await opened.store.create(BOOK)
     const intruding = { ...BOOK, id: id + 50, isbn: 'x' }

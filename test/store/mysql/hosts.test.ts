@@ -4,7 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
 import { Caller } from '../../faults/caller.ts'
-import { asAdministrator, serve } from '../../faults/engine-servers.ts'
+import { asAdministrator, serve, until } from '../../faults/engine-servers.ts'
 import type { DatabaseServer } from '../../support/database-server.ts'
 import { engineMissing } from '../../support/engines.ts'
 import { startMariadb } from '../../support/mariadb-server.ts'
@@ -25,8 +25,10 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
   })
   after(() => Promise.all([writable?.remove(), readOnly?.remove()]))
 
+  const on = (database: string, servers: readonly DatabaseServer[]) =>
+    database.replace(/@[^/]*/, `@${servers.map(({ port }) => `127.0.0.1:${port}`)}`)
   const url = (servers: readonly DatabaseServer[], query = '') =>
-    `mysql://u:p@${servers.map(({ port }) => `127.0.0.1:${port}`)}/information_schema?${query}`
+    `${on('mysql://u:p@/information_schema', servers)}?${query}`
   const driverOf = (text: string) => new MysqlDriver(parseMysqlUrl(text))
 
   async function portOf(text: string): Promise<number> {
@@ -88,11 +90,39 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     await readOnly.query('SET GLOBAL read_only = 1')
   })
 
+  it('are ready at once when they change their roles, and connections to both are open', async (t) => {
+    const database = await writable.createDatabase()
+    const { username, password } = new URL(database)
+    await readOnly.query('SET GLOBAL read_only = 0')
+    for (const sql of [
+      `CREATE DATABASE ${username}`,
+      `CREATE USER '${username}'@'%' IDENTIFIED BY '${password}'`,
+      `GRANT ALL ON ${username}.* TO '${username}'@'%'`,
+    ])
+      await readOnly.query(sql)
+    // It creates the table on the server to come.
+    await (await serve(t, on(database, [readOnly]))).stop()
+    await readOnly.query('SET GLOBAL read_only = 1')
+    const caller = new Caller(await serve(t, on(database, [writable, readOnly])))
+    await caller.create()
+    await writable.query('SET GLOBAL read_only = 1')
+    await readOnly.query('SET GLOBAL read_only = 0')
+    try {
+      await caller.ok('GET /readyz')
+      assert.equal(await caller.create(), 1)
+    } finally {
+      await writable.query('SET GLOBAL read_only = 0')
+      await readOnly.query('SET GLOBAL read_only = 1')
+    }
+  })
+
   it('cancels on the server of the connection', async () => {
     const driver = driverOf(url([writable, readOnly], 'target_session_attrs=read-only'))
     const connection = await driver.connect()
     const begin = Date.now()
     const slept = connection.query('SELECT SLEEP(20)').catch((error) => error.errno)
+    const sleeping = "SELECT 1 FROM information_schema.processlist WHERE info = 'SELECT SLEEP(20)'"
+    await until('it sleeps', async () => (await readOnly.query(sleeping)).length === 1)
     await driver.cancel(connection)
     // A sleep that is interrupted is not an error for every server.
     await slept
