@@ -107,7 +107,7 @@ for (const engine of SERVER_ENGINES) {
         await cut(url)
         await caller.unavailable('GET /readyz')
         assert.ok(
-          failuresIn(service).some(({ err }) => err?.stack.includes(`DB_URL_FILE ${message}`)),
+          failuresIn(service).some(({ err }) => err?.message.includes(`DB_URL_FILE ${message}`)),
           service.output(),
         )
         writeFileSync(DB_URL_FILE, url)

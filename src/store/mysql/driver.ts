@@ -6,6 +6,7 @@ import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { type Address, connectToHost, cutAt, isChoosy, unsuitable } from '../client-server/hosts.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
+import { DEFAULT_TIMEOUT } from '../timeout.ts'
 import * as errors from './errors.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -14,9 +15,9 @@ import type { MysqlTarget } from './url.ts'
  * itself. Waiting for a lock ends before the deadline of the service, because the server would go on waiting for nobody
  * (in seconds). Sort keys count in full; they may have 2,000 bytes.
  */
-const SESSION = `
+const session = (lockTime: number) => `
   SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,
-    innodb_lock_wait_timeout = 3, lock_wait_timeout = 3, max_sort_length = 4096`
+    innodb_lock_wait_timeout = ${lockTime}, lock_wait_timeout = ${lockTime}, max_sort_length = 4096`
 /** So gaps between ids are not locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
@@ -34,6 +35,7 @@ const STATE = `
 export class MysqlDriver implements Driver<Connection> {
   readonly errors = errors
   readonly #latest: () => MysqlTarget
+  readonly #session: string
   #target: MysqlTarget
   #encrypted: TlsOptions
   readonly #sockets = new WeakMap<Connection, Socket>()
@@ -41,10 +43,12 @@ export class MysqlDriver implements Driver<Connection> {
 
   /**
    * @param latest returns the target of each new connection.
+   * @param timeout how long an operation of the store may take, in milliseconds.
    * @throws StoreNotOpened if a file for TLS cannot be read.
    */
-  constructor(target: MysqlTarget, latest = () => target) {
+  constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
     this.#latest = latest
+    this.#session = session(Math.max(1, Math.ceil(timeout / 1000) - 1))
     this.#target = target
     this.#encrypted = tlsOptions(target.tls)
   }
@@ -117,7 +121,7 @@ export class MysqlDriver implements Driver<Connection> {
       this.#addresses.set(connection, { host, port })
       // Without a listener, a lost connection would end the process. Its use fails anyway.
       connection.on('error', () => {})
-      await connection.query(SESSION)
+      await connection.query(this.#session)
       await connection.query(ISOLATION)
       return [connection, isChoosy(this.#target) && (await isReadOnly(connection))] as const
     } catch (error) {

@@ -49,7 +49,7 @@ export async function openMysql(
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
   const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
   const [pool, schema] = await connect(
-    { name, driver: new MysqlDriver(target, latest), isEmpty, prepare },
+    { name, driver: new MysqlDriver(target, latest, options.timeout), isEmpty, prepare },
     options,
   )
   // After the schema is complete, because some of its changes rewrite a table.
