@@ -25,6 +25,10 @@ export interface LoadOptions {
   readonly leaveRefused?: boolean
   /** The process of the service. The time that it waits for a processor counts for no answer. */
   readonly pid?: number | undefined
+  /** How long a client waits between two writes, in milliseconds. */
+  readonly pause?: number
+  /** Is told the outcome of each write. */
+  readonly onOutcome?: (outcome: Outcome) => void
 }
 
 /**
@@ -49,7 +53,8 @@ export class Load {
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#url = url
     this.#journal = journal
-    this.#options = { clients: 64, authorLength: 40, leaveRefused: false, pid: undefined, ...options }
+    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, pid: undefined, pause: 0 }
+    this.#options = { ...defaults, onOutcome: () => {}, ...options }
     const known = journal.knownBooks()
     const length = this.#options.clients
     const all = Array.from({ length }, (_, i) => this.#client(known.slice(i * MANY, (i + 1) * MANY)))
@@ -80,6 +85,7 @@ export class Load {
         const outcome = await this.#write(connection, books)
         if (outcome === 'unknown') return
         if (outcome === 'refused') await setTimeout(PAUSE)
+        if (this.#options.pause > 0) await setTimeout(this.#options.pause)
         const book = pick(books)
         if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(connection, book)
       }
@@ -101,6 +107,7 @@ export class Load {
     if (data !== null) this.#journal.observe(book, data)
     if (outcome === 'acknowledged') this.#first.resolve()
     if (outcome === 'refused') this.lastRefused = Date.now()
+    this.#options.onOutcome(outcome)
     const gone =
       outcome === 'notFound' ||
       (operation.kind === 'delete' && outcome === 'acknowledged') ||

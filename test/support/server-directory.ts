@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { lchownSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { lchownSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statfsSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,8 @@ const MEMORY = 2 ** 31
 /**
  * Reads the signal and the id of the server on each line, or neither if there is none. When the process that writes
  * them ends, it ends the server and removes the directory. The server and its children may be frozen, so they are
- * thawed too; and what still writes to the directory may need some time.
+ * thawed too; and what still writes to the directory may need some time. On Linux it also ends every other process that
+ * works in the directory, such as a server that the watched one has started and left alone.
  */
 const WATCH = `while read -r line; do server=$line; done
 test -d "$1" || exit
@@ -20,6 +21,12 @@ if test -n "$3"; then
   kill -s "$2" "$3"
   kill -s CONT "$3"
 fi
+for process in /proc/[0-9]*; do
+  case $(readlink "$process/cwd") in "$1" | "$1"/*)
+    kill -s QUIT "\${process#/proc/}"
+    kill -s CONT "\${process#/proc/}"
+  esac
+done
 for second in 1 2 3 4 5; do sleep 1; rm -rf "$1"; done`
 
 /** Whom a database server runs as; empty if as the user of the tests. */
@@ -56,6 +63,23 @@ export class ServerDirectory {
     const { uid, gid } = this.owner
     if (uid !== undefined && gid !== undefined)
       for (const name of names) lchownSync(this.join(name), uid, gid)
+  }
+
+  /**
+   * The ids of all processes that work in it, or in a folder of it, whoever started them. Linux only.
+   */
+  processes(folder = ''): number[] {
+    const path = this.join(folder).replace(/\/?$/, '/')
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => {
+        try {
+          return `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(path)
+        } catch {
+          return false // It has ended, or is another user's.
+        }
+      })
   }
 
   /** Sees to it that the server ends when this process does. */

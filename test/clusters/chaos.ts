@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { failuresIn } from '../faults/caller.ts'
+import { readRows, serve, until } from '../faults/engine-servers.ts'
+import { Journal, type TrackedBook } from '../faults/journal.ts'
+import { assertUnavailable, Load, send } from '../faults/load.ts'
+import { stopwatch } from '../support/cpu-time.ts'
+import type { Databases } from '../support/database-server.ts'
+import { RawConnection } from '../support/raw-socket.ts'
+import type { Service } from '../support/service.ts'
+import { Probe } from './probe.ts'
+import { Times } from './times.ts'
+
+/** Whether everything is done as often as the long form wants it. */
+export const isFull = process.env.CLUSTERS_FORM === 'full'
+
+/** How long nothing has to be refused before an event, and after it; milliseconds, as all times here. */
+const CALM = 2000
+
+/** How long after an event all has to work again. */
+const PATIENCE = 20_000
+
+/** The pauses of a writer and of a reader between two requests. */
+const [WRITE_PAUSE, READ_PAUSE] = [20, 10]
+
+const READERS = 2
+
+/** A probe that writes at least so often has not noticed anything. */
+const NO_PAUSE = 250
+
+/** The deadline of the service, and what its answer may take beside. */
+const SLOWEST = 4300
+
+/** A write has to succeed within this time of the database's own recovery. */
+const RECOVERY = 500
+
+/** How a service reaches the database. */
+export interface Way {
+  /** DB_URL, of the URL that `createDatabase` returned. */
+  dbUrl(url: string): string
+  /** The URLs with one server each, of which one can be written to. */
+  targets(url: string): readonly string[]
+  /** Environment variables of the service. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** As the URL says. */
+export const direct: Way = { dbUrl: (url) => url, targets: (url) => [url] }
+
+/** All servers in DB_URL. @param query such as `?name=value`. */
+export function severalHosts(addresses: readonly string[], query = ''): Way {
+  const at = (url: string, address: string) => url.replace(/(?<=@)[^/]*/, address)
+  return {
+    dbUrl: (url) => at(url, addresses.join()) + query,
+    targets: (url) => addresses.map((address) => at(url, address)),
+  }
+}
+
+export interface ChaosEvent {
+  readonly name: string
+  /** @returns when the cluster is whole again. */
+  run(): Promise<unknown>
+}
+
+/** What services have to survive, and what is asked of them beside what always is. */
+export interface Row {
+  readonly databases: Databases
+  readonly way: Way
+  readonly events: readonly ChaosEvent[]
+  /** Through both services together. */
+  readonly writers?: number
+  /** The answers 503 among a thousand. */
+  readonly mayBeRefused?: number
+  /** The share of the usual rate of reads that goes on while nothing can be written. */
+  readonly readsGoOn?: number
+}
+
+/** Names of columns with what they say of each row. */
+const table: Record<string, string | number>[] = []
+
+/** To be called after all tests of a file. */
+export function printTable(): void {
+  const [first] = table
+  if (first === undefined) return
+  const lines = [Object.keys(first), Object.keys(first).map(() => '-'), ...table.map(Object.values)]
+  process.stdout.write(`\n${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n`)
+}
+
+/**
+ * Runs the events, one after the other, while ten writers and some readers use two services, and checks what has to
+ * hold in any case: nothing that was acknowledged is lost, nothing is done twice, each answer comes in time, and the
+ * services, which are never restarted, work again as soon as the database does.
+ */
+export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
+  const end = await run(t, row)
+  const { journal, answers, refused, recovery, slowest, reads } = end
+  const perThousand = (1000 * refused) / answers
+  const { acknowledged, lost, unexplained, unknown } = journal.figures
+  const figures = {
+    row: t.name,
+    events: row.events.length,
+    acknowledged,
+    lost,
+    doubled: unexplained,
+    'answers 503': refused,
+    'per thousand': perThousand.toFixed(2),
+    'database paused ≤ ms': end.pause,
+    'then written after ≤ ms': recovery,
+    'slowest ms': slowest,
+    'reads/s before': Math.round(reads.before),
+    'reads/s while paused ≥': Number.isFinite(reads.during) ? Math.round(reads.during) : '–',
+  }
+  table.push(figures)
+  t.diagnostic(JSON.stringify(figures))
+  for (const [cause, lines] of Map.groupBy(end.services.flatMap(failuresIn), causeOf))
+    t.diagnostic(`logged ${lines.length} times: ${cause}`)
+
+  await t.test('nothing acknowledged is lost, and nothing is done twice', () =>
+    assert.deepEqual(journal.faults, []),
+  )
+  await t.test(`every answer comes within ${SLOWEST} ms`, () => {
+    assert.ok(slowest <= SLOWEST, `an answer took ${slowest} ms`)
+    assert.equal(unknown + end.cut, 0, 'the service cut connections')
+  })
+  await t.test('it works again after each event, without a restart', () => {
+    assert.ok(end.isWorking, `it does not work ${PATIENCE} ms after the last event`)
+    assert.deepEqual(end.ends, [
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ])
+  })
+  await t.test(`it writes within ${RECOVERY} ms of the database’s own recovery`, () =>
+    assert.ok(recovery <= RECOVERY, `it did after ${recovery} ms`),
+  )
+  const { mayBeRefused, readsGoOn } = row
+  if (mayBeRefused !== undefined)
+    await t.test(`at most ${mayBeRefused} of a thousand answers are 503`, () =>
+      assert.ok(perThousand <= mayBeRefused, `${perThousand.toFixed(2)} are`),
+    )
+  if (readsGoOn !== undefined)
+    await t.test(`reads go on at ${readsGoOn} of their usual rate, at least`, () =>
+      assert.ok(
+        reads.during >= readsGoOn * reads.before,
+        `${reads.during} instead of ${reads.before} a second`,
+      ),
+    )
+}
+
+async function run(t: TestContext, { databases, way, events, writers = 10 }: Row) {
+  const url = await databases.createDatabase()
+  const services = [
+    await serve(t, way.dbUrl(url), way.settings),
+    await serve(t, way.dbUrl(url), way.settings),
+  ]
+  const journal = new Journal()
+  const probe = new Probe(() => way.targets(url))
+  await probe.start()
+  t.after(() => probe.stop())
+  const clients = services.map((service) => new Clients(service, journal, writers / services.length))
+  const sum = (of: (each: Clients) => number) => clients.reduce((sum, each) => sum + of(each), 0)
+  await Promise.all(clients.map((each) => each.begun()))
+  await setTimeout(CALM)
+
+  const reads = { before: 0, during: Number.POSITIVE_INFINITY }
+  let [recovery, longest, isWorking] = [0, 0, true]
+  for (const event of events) {
+    const begin = Date.now()
+    const [refusedBefore, before] = [
+      sum(({ refused }) => refused),
+      sum(({ reads }) => reads.rate(begin - CALM, begin)),
+    ]
+    await event.run()
+    const over = Date.now()
+    isWorking = await until(
+      'nothing is refused',
+      () => clients.every((each) => each.isCalm(over)),
+      PATIENCE,
+    ).then(
+      () => true,
+      () => false,
+    )
+    const pause = probe.written.longestPause(begin, Date.now())
+    const length = pause.end - pause.begin
+    const isPause = length > NO_PAUSE
+    const after = isPause
+      ? Math.max(...clients.map(({ written }) => written.firstFrom(pause.end) - pause.end))
+      : 0
+    const during = isPause ? sum(({ reads }) => reads.rate(pause.begin, pause.end)) : Number.POSITIVE_INFINITY
+    t.diagnostic(
+      `${event.name}: ${Date.now() - begin} ms, of which the database could not be written for ${length}; written again after ${after} ms; ${sum(({ refused }) => refused) - refusedBefore} answers 503`,
+    )
+    recovery = Math.max(recovery, after)
+    longest = Math.max(longest, length)
+    reads.before += before / events.length
+    reads.during = Math.min(reads.during, during)
+    if (!isWorking) break
+  }
+
+  await Promise.all(clients.map((each) => each.stop()))
+  probe.stop()
+  const ends = await Promise.all(services.map((service) => service.stop()))
+  journal.compare({ rows: await readRows(databases, url), integrity: 'ok' })
+  return {
+    services,
+    journal,
+    ends,
+    reads,
+    recovery,
+    isWorking,
+    pause: longest,
+    refused: sum(({ refused }) => refused),
+    answers: sum(({ answers }) => answers),
+    cut: sum(({ cut }) => cut),
+    slowest: Math.max(...clients.map(({ slowest }) => slowest)),
+  }
+}
+
+/** Writers and readers of one service. */
+class Clients {
+  readonly written = new Times()
+  readonly reads = new Times()
+  refused = 0
+  answers = 0
+  /** Connections that the service ended. */
+  cut = 0
+  #slowestRead = 0
+  #lastRefused = 0
+  #isStopping = false
+  readonly #service: Service
+  readonly #load: Load
+  readonly #readers: Promise<void>
+
+  constructor(service: Service, journal: Journal, writers: number) {
+    this.#service = service
+    this.#load = new Load(service.url, journal, {
+      clients: writers,
+      leaveRefused: true,
+      pid: service.process.pid,
+      pause: WRITE_PAUSE,
+      onOutcome: (outcome) => {
+        if (outcome === 'acknowledged') this.written.add()
+        this.#count(outcome === 'refused')
+      },
+    })
+    this.#readers = this.#load
+      .begun()
+      .then(() => Promise.all(Array.from({ length: READERS }, () => this.#read(journal))))
+      .then(() => {})
+  }
+
+  async begun(): Promise<void> {
+    await this.#load.begun()
+  }
+
+  /** Whether nothing has been refused for a while since this time, and something has been written. */
+  isCalm(since: number): boolean {
+    const calm = Math.max(since, this.#lastRefused)
+    return Date.now() - calm > CALM && this.written.last > calm
+  }
+
+  get slowest(): number {
+    return Math.max(this.#load.slowest, this.#slowestRead)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await Promise.all([this.#load.stop(), this.#readers])
+  }
+
+  #count(isRefused: boolean): void {
+    this.answers++
+    if (!isRefused) return
+    this.refused++
+    this.#lastRefused = Date.now()
+  }
+
+  async #read(journal: Journal): Promise<void> {
+    using connection = await RawConnection.open(this.#service.url)
+    const book = await createBook(connection, journal)
+    while (!this.#isStopping) {
+      const time = stopwatch(this.#service.process.pid)
+      const answer = await send(connection, `GET /book/${book.id}`)
+      this.#slowestRead = Math.max(this.#slowestRead, time())
+      if (answer === undefined) {
+        this.cut++
+        return
+      }
+      if (answer.status === 503) assertUnavailable(answer)
+      else {
+        assert.equal(answer.status, 200, answer.body)
+        journal.observe(book, JSON.parse(answer.body).data)
+        this.reads.add()
+      }
+      this.#count(answer.status === 503)
+      await setTimeout(READ_PAUSE)
+    }
+  }
+}
+
+async function createBook(connection: RawConnection, journal: Journal): Promise<TrackedBook> {
+  const book = journal.newBook()
+  const content = { author: 'A', year: 1 }
+  const answer = await send(connection, 'POST /book', { title: book.title, ...content })
+  assert.ok(answer?.status === 201, `${answer?.body}`)
+  journal.record(book, { kind: 'create', content }, 'acknowledged', JSON.parse(answer.body).data.id)
+  return book
+}
+
+function causeOf({ msg, err }: ReturnType<typeof failuresIn>[number]): string {
+  return `${msg}: ${err?.message}`
+}

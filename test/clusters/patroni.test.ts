@@ -1,0 +1,89 @@
+import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { type Killed, type PatroniCluster, patroniMissing, startPatroni } from '../support/patroni-cluster.ts'
+import { type ChaosEvent, direct, isFull, printTable, type Row, severalHosts, surviveChaos } from './chaos.ts'
+import { hostsMissing } from './hosts.ts'
+
+/** How often each happens. */
+const [KILLS, SWITCHOVERS, FREEZES] = isFull ? [20, 10, 5] : [3, 1, 1]
+
+/** How long a member stands still, in milliseconds: long enough that another becomes the primary. */
+const FREEZE = isFull ? 40_000 : 15_000
+
+const options = { timeout: isFull ? 3_600_000 : 180_000 }
+
+describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
+  let cluster: PatroniCluster
+  before(async () => {
+    cluster = await startPatroni()
+  }, options)
+  after(async () => {
+    printTable()
+    await cluster?.remove()
+  })
+
+  const repeat = (times: number, event: (i: number) => ChaosEvent) =>
+    Array.from({ length: times }, (_, i) => event(i))
+
+  const kill = (what: Killed): ChaosEvent => ({
+    name: `kill -9 of the ${what}`,
+    run: async () => {
+      const { primary } = await cluster.whole()
+      await primary.kill(what)
+      // Patroni starts its postmaster again.
+      if (what !== 'postmaster') {
+        await cluster.successorOf(primary)
+        await primary.start()
+      }
+      await cluster.whole()
+    },
+  })
+
+  const switchover: ChaosEvent = {
+    name: 'switchover',
+    run: async () => {
+      await cluster.switchOver()
+      await cluster.whole()
+    },
+  }
+
+  const freeze = (who: 'primary' | 'synchronous'): ChaosEvent => ({
+    name: `freeze of the ${who}`,
+    run: async () => {
+      const member = (await cluster.whole())[who]
+      member.freeze()
+      await setTimeout(FREEZE)
+      member.thaw()
+      await cluster.whole()
+    },
+  })
+
+  const hosts = () =>
+    severalHosts(
+      cluster.members.map(({ address }) => address),
+      '?target_session_attrs=read-write',
+    )
+  const ways = [
+    { name: 'HAProxy', way: () => direct, skip: false, kills: ['postmaster', 'patroni', 'member'] },
+    // Without its Patroni, and with nobody in between, an old primary would be used as long as it runs.
+    { name: 'several hosts', way: hosts, skip: hostsMissing('postgres'), kills: ['postmaster', 'member'] },
+  ] as const
+
+  for (const { name, way, skip, kills } of ways) {
+    const row = (title: string, make: () => Omit<Row, 'databases' | 'way'>) =>
+      it(`${title}, by ${name}`, { ...options, skip }, (t) =>
+        surviveChaos(t, { databases: cluster.databases, way: way(), ...make() }),
+      )
+
+    row('kills of the primary', () => ({
+      events: repeat(KILLS, (i) => kill(kills[i % kills.length] ?? 'member')),
+    }))
+    row('switchovers', () => ({ events: repeat(SWITCHOVERS, () => switchover), mayBeRefused: 1 }))
+    row('freezes of the primary', () => ({ events: repeat(FREEZES, () => freeze('primary')) }))
+    row('freezes of the synchronous standby, with more writers than connections', () => ({
+      events: repeat(FREEZES, () => freeze('synchronous')),
+      writers: 40,
+      readsGoOn: 0.8,
+    }))
+  }
+})

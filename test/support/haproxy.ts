@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs'
+import { findCommand } from './find-command.ts'
+import { freePort } from './free-port.ts'
+import { ServerDirectory } from './server-directory.ts'
+import { ServerProcess } from './server-process.ts'
+
+const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
+
+/** Why tests with HAProxy are skipped, or false. Where CLUSTERS is `required`, they fail without it instead. */
+export const haproxyMissing =
+  FILE === undefined && process.env.CLUSTERS !== 'required' ? 'no haproxy: install it' : false
+
+/** A database server behind HAProxy. */
+interface Upstream {
+  /** `host:port`. */
+  readonly address: string
+  /** The port on that host that tells by HTTP whether clients may use the server. */
+  readonly checkPort: number
+}
+
+export interface Haproxy {
+  readonly port: number
+  remove(): Promise<void>
+}
+
+/**
+ * Starts an HAProxy on 127.0.0.1 that leads every connection to the first server that may be used.
+ * @param check the request that a server answers with 200 if it may be used, such as `GET /primary`.
+ * @throws Error if there is none, or with what it said if it does not start.
+ */
+export async function startHaproxy(check: string, servers: readonly Upstream[]): Promise<Haproxy> {
+  if (FILE === undefined) throw new Error('there is no haproxy: install it')
+  const directory = new ServerDirectory()
+  const port = await freePort()
+  const lines = servers.map(
+    ({ address, checkPort }, i) => `server s${i} ${address} check port ${checkPort}${i > 0 ? ' backup' : ''}`,
+  )
+  writeFileSync(
+    directory.join('haproxy.cfg'),
+    `
+defaults
+  mode tcp
+  retries 1
+  option redispatch
+  timeout connect 2s
+  timeout check 1s
+  timeout client 1h
+  timeout server 1h
+listen database
+  bind 127.0.0.1:${port}
+  option httpchk ${check}
+  http-check expect status 200
+  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+  ${lines.join('\n  ')}
+`,
+  )
+  const proxy = new ServerProcess({
+    file: FILE,
+    args: ['-db', '-V', '-f', directory.join('haproxy.cfg')],
+    ready: /as the polling mechanism/,
+    directory,
+    quit: 'SIGKILL',
+  })
+  try {
+    await proxy.start()
+  } catch (error) {
+    directory.remove()
+    throw error
+  }
+  return { port, remove: () => proxy.remove() }
+}
