@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Databases } from './database-server.ts'
 import { freePort } from './free-port.ts'
 import { findMariadb, initialize, writeAdministrator } from './mariadb-server.ts'
@@ -67,6 +67,18 @@ export interface GaleraNode extends Databases {
   at(url: string): string
   /** @returns when the node has every write that was answered before on any node. */
   catchUp(): Promise<void>
+  /** As those of a DatabaseServer. A node that is started is sent the transactions that it lacks. */
+  stop(how: 'clean' | 'kill'): Promise<void>
+  start(): Promise<void>
+  freeze(): void
+  thaw(): void
+}
+
+export interface GaleraOptions {
+  /** Settings of all nodes, by name, beside those of the tests or instead of them. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The options of Galera itself, likewise. */
+  readonly provider?: Readonly<Record<string, string>>
 }
 
 /**
@@ -74,7 +86,7 @@ export interface GaleraNode extends Databases {
  * @param size how many nodes.
  * @throws Error if Galera is not installed, or with the log of a node that does not start.
  */
-export async function startGalera(size: number): Promise<GaleraCluster> {
+export async function startGalera(size: number, options: GaleraOptions = {}): Promise<GaleraCluster> {
   const free = new Set<number>()
   while (free.size < 3 * size) free.add(await freePort())
   const ports = [...free]
@@ -84,7 +96,7 @@ export async function startGalera(size: number): Promise<GaleraCluster> {
     await Promise.all(nodes.map(({ server }) => server.remove()))
   }
   try {
-    for (const address of cluster) nodes.push(makeNode(address, cluster, ports.splice(-2)))
+    for (const address of cluster) nodes.push(makeNode(address, cluster, ports.splice(-2), options))
     const password = randomBytes(12).toString('hex')
     await startAll(nodes, password)
     return { nodes: nodes.map((node) => inUse(node, password)), remove }
@@ -107,7 +119,12 @@ interface Node {
  * @param address where it talks to the others, one of those of the cluster.
  * @param ports for clients, and for a node that sends it the transactions that it lacks.
  */
-function makeNode(address: string, cluster: readonly string[], [port = 0, transferPort = 0]: number[]): Node {
+function makeNode(
+  address: string,
+  cluster: readonly string[],
+  [port = 0, transferPort = 0]: number[],
+  options: GaleraOptions,
+): Node {
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
@@ -119,6 +136,7 @@ function makeNode(address: string, cluster: readonly string[], [port = 0, transf
     'gmcast.listen_addr': `tcp://${address}`,
     'ist.recv_addr': `127.0.0.1:${transferPort}`,
     'gcache.size': '16M',
+    ...options.provider,
   }
   const settings = {
     datadir: data,
@@ -142,6 +160,7 @@ function makeNode(address: string, cluster: readonly string[], [port = 0, transf
     'wsrep-provider-options': Object.entries(provider)
       .map(([name, value]) => `${name}=${value}`)
       .join(';'),
+    ...options.settings,
   }
   const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
   const server = new ServerProcess({
@@ -169,7 +188,19 @@ async function startAll([first, ...others]: readonly Node[], password: string): 
   for (const { server } of others) await server.start()
 }
 
-function inUse({ port }: Node, password: string): GaleraNode {
+/** @returns the argument that tells a node the last transaction that it has, as mysqld_safe finds it out. */
+async function startPosition({ file, args, directory }: Node): Promise<string> {
+  const log = directory.join('recovery.log')
+  writeFileSync(log, '')
+  directory.give('recovery.log')
+  await runOnce(directory, file, [...args, '--wsrep-on=ON', '--wsrep-recover', `--log-error=${log}`])
+  const [, position] = /WSREP: Recovered position: (\S+)/.exec(readFileSync(log, 'utf8')) ?? []
+  if (position === undefined) throw new Error(`the node knows no position:\n${readFileSync(log, 'utf8')}`)
+  return `--wsrep-start-position=${position}`
+}
+
+function inUse(node: Node, password: string): GaleraNode {
+  const { port, server } = node
   const at = (text: string) => {
     const url = new URL(text)
     url.port = String(port)
@@ -177,5 +208,13 @@ function inUse({ port }: Node, password: string): GaleraNode {
   }
   const databases = mysqlDatabases(`mysql://administrator:${password}@127.0.0.1:${port}/mysql`)
   const catchUp = async () => void (await databases.query('SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1'))
-  return { ...databases, at, catchUp }
+  return {
+    ...databases,
+    at,
+    catchUp,
+    stop: (how) => (how === 'kill' ? server.kill() : server.end('SIGTERM')),
+    start: async () => server.start(await startPosition(node)),
+    freeze: () => server.freeze(),
+    thaw: () => server.thaw(),
+  }
 }
