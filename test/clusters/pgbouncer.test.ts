@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import pg from 'pg'
 import type { Store } from '../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -60,15 +59,11 @@ describe('PgBouncer with a connection per transaction', {
   it('has more clients than connections, so that each has to share', () =>
     openAtOnce(2, '', async (stores, url) => {
       await Promise.all(stores.flatMap((store) => Array.from({ length: 50 }, () => store.count({}))))
-      // It takes no other form of query.
-      const client = new pg.Client({ connectionString: (await pooler()).adminUrl })
-      await client.connect()
-      const { rows } = await client.query('SHOW POOLS')
-      await client.end()
+      const rows = await (await pooler()).command('SHOW POOLS')
       const database = new URL(url).pathname.slice(1)
       const pool = rows.find((row) => row.database === database && row.user === database)
-      assert.equal(Number(pool.cl_active) + Number(pool.cl_waiting), 20)
-      assert.ok(Number(pool.sv_active) + Number(pool.sv_idle) + Number(pool.sv_used) <= POOL_SIZE)
+      assert.equal(Number(pool?.cl_active) + Number(pool?.cl_waiting), 20)
+      assert.ok(Number(pool?.sv_active) + Number(pool?.sv_idle) + Number(pool?.sv_used) <= POOL_SIZE)
     }))
 
   it('serves a store with TLS, which ends there, so that SCRAM is without channel binding', async () => {

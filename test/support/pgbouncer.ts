@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
+import pg from 'pg'
 import { makeCertificates } from './certificates.ts'
-import type { Databases } from './database-server.ts'
+import type { Databases, Row } from './database-server.ts'
 import { findCommand } from './find-command.ts'
 import { freePort } from './free-port.ts'
 import { ServerDirectory } from './server-directory.ts'
@@ -19,6 +20,10 @@ export const POOL_SIZE = 3
 export interface Pooler extends Databases {
   /** The administrator's URL of PgBouncer itself. */
   readonly adminUrl: string
+  /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its answer. */
+  command(sql: string): Promise<Row[]>
+  /** Ends it when no transaction runs, and starts it again. */
+  restart(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -80,6 +85,16 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
   return {
     ...server,
     adminUrl: admin.href,
+    command: async (sql) => {
+      const client = new pg.Client({ connectionString: admin.href })
+      await client.connect()
+      // It takes no other form of query.
+      return (await client.query<Row>(sql).finally(() => client.end())).rows
+    },
+    restart: async () => {
+      await pooler.end('SIGINT')
+      await pooler.start()
+    },
     createDatabase: async () => through(await server.createDatabase()).href,
     remove: () => pooler.remove(),
   }

@@ -1,0 +1,45 @@
+import { after, before, describe, it } from 'node:test'
+import type { DatabaseServer } from '../support/database-server.ts'
+import { engineMissing } from '../support/engines.ts'
+import { type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { memoryDirectory } from '../support/server-directory.ts'
+import { type ChaosEvent, direct, isFull, printTable, surviveChaos } from './chaos.ts'
+
+/** How often each happens. */
+const TIMES = isFull ? 10 : 2
+
+const options = { timeout: isFull ? 600_000 : 120_000 }
+
+describe('PgBouncer under load', { skip: engineMissing('postgres') || pgbouncerMissing }, () => {
+  let server: DatabaseServer
+  let pooler: Pooler
+  before(async () => {
+    const directory = memoryDirectory()
+    server = await startPostgres({ ...(directory && { directory }), settings: { fsync: 'off' } })
+    pooler = await startPgbouncer(server)
+  }, options)
+  after(async () => {
+    printTable()
+    await pooler?.remove()
+    await server?.remove()
+  })
+
+  const row = (name: string, mayBeRefused: number, run: ChaosEvent['run']) =>
+    it(name, options, (t) =>
+      surviveChaos(t, {
+        databases: pooler,
+        way: direct,
+        events: Array.from({ length: TIMES }, () => ({ name, run })),
+        mayBeRefused,
+      }),
+    )
+
+  row('planned restart of PostgreSQL, between PAUSE and RESUME', 0, async () => {
+    await pooler.command('PAUSE')
+    await server.stop('clean')
+    await server.start()
+    await pooler.command('RESUME')
+  })
+  row('restart of PgBouncer', 1, () => pooler.restart())
+})
