@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import type { Databases } from './database-server.ts'
 import { freePort } from './free-port.ts'
 import { findMariadb, initialize, writeAdministrator } from './mariadb-server.ts'
@@ -188,15 +188,15 @@ async function startAll([first, ...others]: readonly Node[], password: string): 
   for (const { server } of others) await server.start()
 }
 
-/** @returns the argument that tells a node the last transaction that it has, as mysqld_safe finds it out. */
+/** Finds out, as mysqld_safe does, which transaction a node has last. @returns the argument that tells the node. */
 async function startPosition({ file, args, directory }: Node): Promise<string> {
-  const log = directory.join('recovery.log')
-  writeFileSync(log, '')
-  directory.give('recovery.log')
-  await runOnce(directory, file, [...args, '--wsrep-on=ON', '--wsrep-recover', `--log-error=${log}`])
-  const [, position] = /WSREP: Recovered position: (\S+)/.exec(readFileSync(log, 'utf8')) ?? []
-  if (position === undefined) throw new Error(`the node knows no position:\n${readFileSync(log, 'utf8')}`)
-  return `--wsrep-start-position=${position}`
+  const found = /.*WSREP: Recovered position: (\S+)/s
+  const command = [...args, '--wsrep-on=ON', '--wsrep-recover']
+  const recovery = new ServerProcess({ file, args: command, ready: found, directory, quit: 'SIGKILL' })
+  await recovery.start()
+  // MariaDB 10.11 sometimes does not end by itself then, but takes all memory of the machine.
+  await recovery.kill()
+  return `--wsrep-start-position=${found.exec(recovery.log())?.[1]}`
 }
 
 function inUse(node: Node, password: string): GaleraNode {
