@@ -9,7 +9,7 @@ import { stopwatch } from '../support/cpu-time.ts'
 import type { Databases } from '../support/database-server.ts'
 import { RawConnection } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
-import { Probe } from './probe.ts'
+import { NO_PAUSE, Probe } from './probe.ts'
 import { Times } from './times.ts'
 
 /** Whether everything is done as often as the long form wants it. */
@@ -25,9 +25,6 @@ const PATIENCE = 20_000
 const [WRITE_PAUSE, READ_PAUSE] = [20, 10]
 
 const READERS = 2
-
-/** A probe that writes at least so often has not noticed anything. */
-const NO_PAUSE = 250
 
 /** The deadline of the service, and what its answer may take beside. */
 const SLOWEST = 4300
@@ -154,10 +151,15 @@ async function run(t: TestContext, { databases, way, events, writers = 10 }: Row
     await serve(t, way.dbUrl(url), way.settings),
   ]
   const journal = new Journal()
-  const probe = new Probe(() => way.targets(url))
+  const clients = services.map((service) => new Clients(service, journal, writers / services.length))
+  const probe = new Probe(
+    () => way.targets(url),
+    () => {
+      for (const each of clients) each.databaseRecovers()
+    },
+  )
   await probe.start()
   t.after(() => probe.stop())
-  const clients = services.map((service) => new Clients(service, journal, writers / services.length))
   const sum = (of: (each: Clients) => number) => clients.reduce((sum, each) => sum + of(each), 0)
   await Promise.all(clients.map((each) => each.begun()))
   await setTimeout(CALM)
@@ -166,6 +168,7 @@ async function run(t: TestContext, { databases, way, events, writers = 10 }: Row
   let [recovery, longest, isWorking] = [0, 0, true]
   for (const event of events) {
     const begin = Date.now()
+    for (const each of clients) each.takeRecovery()
     const [refusedBefore, before] = [
       sum(({ refused }) => refused),
       sum(({ reads }) => reads.rate(begin - CALM, begin)),
@@ -183,9 +186,7 @@ async function run(t: TestContext, { databases, way, events, writers = 10 }: Row
     const pause = probe.written.longestPause(begin, Date.now())
     const length = pause.end - pause.begin
     const isPause = length > NO_PAUSE
-    const after = isPause
-      ? Math.max(...clients.map(({ written }) => written.firstFrom(pause.end) - pause.end))
-      : 0
+    const after = Math.max(...clients.map((each) => each.takeRecovery()))
     const during = isPause ? sum(({ reads }) => reads.rate(pause.begin, pause.end)) : Number.POSITIVE_INFINITY
     t.diagnostic(
       `${event.name}: ${Date.now() - begin} ms, of which the database could not be written for ${length}; written again after ${after} ms; ${sum(({ refused }) => refused) - refusedBefore} answers 503`,
@@ -222,6 +223,9 @@ class Clients {
   readonly reads = new Times()
   refused = 0
   answers = 0
+  /** The longest that it took from the database's recovery until a write succeeded, since it was asked for last. */
+  #recovery = 0
+  #recovering: (() => number) | undefined
   /** Connections that the service ended. */
   cut = 0
   #slowestRead = 0
@@ -239,7 +243,7 @@ class Clients {
       pid: service.process.pid,
       pause: WRITE_PAUSE,
       onOutcome: (outcome) => {
-        if (outcome === 'acknowledged') this.written.add()
+        if (outcome === 'acknowledged') this.#acknowledge()
         this.#count(outcome === 'refused')
       },
     })
@@ -259,6 +263,16 @@ class Clients {
     return Date.now() - calm > CALM && this.written.last > calm
   }
 
+  databaseRecovers(): void {
+    this.#recovering ??= stopwatch(this.#service.process.pid)
+  }
+
+  takeRecovery(): number {
+    const recovery = Math.max(this.#recovery, this.#recovering?.() ?? 0)
+    this.#recovery = 0
+    return recovery
+  }
+
   get slowest(): number {
     return Math.max(this.#load.slowest, this.#slowestRead)
   }
@@ -266,6 +280,13 @@ class Clients {
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all([this.#load.stop(), this.#readers])
+  }
+
+  #acknowledge(): void {
+    this.written.add()
+    if (this.#recovering === undefined) return
+    this.#recovery = Math.max(this.#recovery, this.#recovering())
+    this.#recovering = undefined
   }
 
   #count(isRefused: boolean): void {

@@ -6,6 +6,9 @@ import { Times } from './times.ts'
 /** The time between two writes; in milliseconds, as all that follow. */
 const INTERVAL = 30
 
+/** When it has written at least so often, it has not noticed anything. */
+export const NO_PAUSE = 250
+
 /** What took longer than this has failed, and there is an attempt on a new connection at every interval. */
 const SLOW = 200
 
@@ -31,13 +34,18 @@ export class Probe {
   /** When a write was acknowledged. */
   readonly written = new Times()
   readonly #targets: () => readonly string[]
+  readonly #onRecovery: () => void
   #connection: Connection | undefined
   #attempts = 0
   #isStopping = false
 
-  /** @param targets the URLs of the servers, of which one can be written to. */
-  constructor(targets: () => readonly string[]) {
+  /**
+   * @param targets the URLs of the servers, of which one can be written to.
+   * @param onRecovery called when a write succeeds after a pause.
+   */
+  constructor(targets: () => readonly string[], onRecovery: () => void) {
     this.#targets = targets
+    this.#onRecovery = onRecovery
   }
 
   async start(): Promise<void> {
@@ -65,6 +73,7 @@ export class Probe {
     try {
       if (kept === undefined) this.#keep(await firstOf(this.#targets(), WRITE))
       else this.#keep(await use(kept, WRITE))
+      if (Date.now() - this.written.last > NO_PAUSE) this.#onRecovery()
       this.written.add()
     } catch {
       // The next attempt connects anew.

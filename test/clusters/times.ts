@@ -11,11 +11,6 @@ export class Times {
     return this.#times.at(-1) ?? 0
   }
 
-  /** When it first happened at this time or later; Infinity if it has not. */
-  firstFrom(time: number): number {
-    return this.#times.find((each) => each >= time) ?? Number.POSITIVE_INFINITY
-  }
-
   /** The longest time without it, of those that end after `from` and begin before `to`. */
   longestPause(from: number, to: number): { readonly begin: number; readonly end: number } {
     let longest = { begin: from, end: from }
