@@ -1,5 +1,6 @@
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { MovingName, namesMissing } from '../support/moving-name.ts'
 import { type Killed, type PatroniCluster, patroniMissing, startPatroni } from '../support/patroni-cluster.ts'
 import { type ChaosEvent, direct, isFull, printTable, type Row, severalHosts, surviveChaos } from './chaos.ts'
 import { hostsMissing } from './hosts.ts'
@@ -9,6 +10,9 @@ const [KILLS, SWITCHOVERS, FREEZES] = isFull ? [20, 10, 5] : [3, 1, 1]
 
 /** How long a member stands still, in milliseconds: long enough that another becomes the primary. */
 const FREEZE = isFull ? 40_000 : 15_000
+
+/** How often it is looked where a name has to lead to, in milliseconds. */
+const FOLLOW = 200
 
 const options = { timeout: isFull ? 3_600_000 : 180_000 }
 
@@ -32,7 +36,7 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
       await primary.kill(what)
       // Patroni starts its postmaster again.
       if (what !== 'postmaster') {
-        await cluster.successorOf(primary)
+        await cluster.primary(primary)
         await primary.start()
       }
       await cluster.whole()
@@ -86,4 +90,30 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
       readsGoOn: 0.8,
     }))
   }
+
+  it('kills and switchovers, by a name that moves to the primary', {
+    ...options,
+    skip: namesMissing,
+  }, async (t) => {
+    using name = new MovingName()
+    const followed = (event: ChaosEvent): ChaosEvent => ({
+      name: event.name,
+      run: async () => {
+        const over = event.run().then(() => true)
+        while (!(await Promise.race([over, setTimeout(FOLLOW)]))) name.move((await cluster.primary()).host)
+      },
+    })
+    name.move((await cluster.primary()).host)
+    const at = (url: string, host: string) =>
+      url.replace(/(?<=@)[^/]*/, (cluster.members[0]?.address ?? '').replace(/^[^:]*/, host))
+    await surviveChaos(t, {
+      databases: cluster.databases,
+      way: {
+        dbUrl: (url) => at(url, name.name),
+        targets: (url) => [at(url, name.address)],
+        settings: name.settings,
+      },
+      events: repeat(2 * SWITCHOVERS, (i) => followed(i % 2 === 0 ? kill('member') : switchover)),
+    })
+  })
 })

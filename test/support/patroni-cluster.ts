@@ -34,6 +34,7 @@ const PATIENCE = 90_000
 export type Killed = 'postmaster' | 'patroni' | 'member'
 
 export interface PatroniMember {
+  readonly host: string
   /** `host:port`. */
   readonly address: string
   kill(what: Killed): Promise<void>
@@ -50,8 +51,8 @@ export interface PatroniCluster {
   readonly databases: Databases
   /** Waits until there is a primary with two standbys. */
   whole(): Promise<{ primary: PatroniMember; synchronous: PatroniMember }>
-  /** Waits until another member than this one is the primary. @returns it. */
-  successorOf(member: PatroniMember): Promise<PatroniMember>
+  /** Waits until a member is the primary, and another one than this. @returns it. */
+  primary(otherThan?: PatroniMember): Promise<PatroniMember>
   /** Makes the synchronous standby the primary, as an administrator does. @returns the new primary. */
   switchOver(): Promise<PatroniMember>
   remove(): Promise<void>
@@ -96,9 +97,9 @@ export async function startPatroni(): Promise<PatroniCluster> {
       }
       return undefined
     })
-  const successorOf = (old: PatroniMember) =>
-    waitFor('another primary', async () => {
-      for (const member of members) if (member !== old && (await member.is('/primary'))) return member
+  const primary = (otherThan?: PatroniMember) =>
+    waitFor('a primary', async () => {
+      for (const member of members) if (member !== otherThan && (await member.is('/primary'))) return member
       return undefined
     })
   await whole()
@@ -109,12 +110,12 @@ export async function startPatroni(): Promise<PatroniCluster> {
     members,
     databases,
     whole,
-    successorOf,
+    primary,
     switchOver: async () => {
-      const { primary } = await whole()
-      const leader = members.find((member) => member === primary)
+      const { primary: old } = await whole()
+      const leader = members.find((member) => member === old)
       await leader?.post('/switchover', { leader: leader.name })
-      return successorOf(primary)
+      return primary(old)
     },
     remove: () => running.disposeAsync(),
   }
@@ -165,6 +166,7 @@ interface Status {
 
 class Member implements PatroniMember {
   readonly name: string
+  readonly host: string
   readonly address: string
   readonly apiPort: number
   readonly #api: string
@@ -180,6 +182,7 @@ class Member implements PatroniMember {
   ) {
     if (PATRONI === undefined || BINARIES === undefined) throw new Error(`there is ${findMissing()}`)
     this.name = `member${host.at(-1)}`
+    this.host = host
     this.address = `${host}:${port}`
     this.apiPort = apiPort
     this.#api = `http://${host}:${apiPort}`
