@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 
 const USAGE = `Runs services on real clusters whose servers are killed, stopped and frozen under load, one cluster after the other.
 
-npm run test:clusters -- [--full]      (each event many times: two to three hours)
+npm run test:clusters -- [--full]      (each event many times: about an hour)
 `
 
 /** How long a file may take in the short form, in milliseconds. */

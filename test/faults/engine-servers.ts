@@ -60,11 +60,16 @@ export function onEachServer(
   })
 }
 
-/** Starts the service on a database until the end of the test. */
-export async function serve(t: TestContext, DB_URL: string, settings: object = {}): Promise<Service> {
+/** Starts the service on a database until the end of the test. @param wrapper as for spawnService. */
+export async function serve(
+  t: TestContext,
+  DB_URL: string,
+  settings: object = {},
+  wrapper: readonly string[] = [],
+): Promise<Service> {
   const directory = temporaryDirectory()
   t.after(directory.remove)
-  const service = await startService(directory.path, { DB_URL, ...settings })
+  const service = await startService(directory.path, { DB_URL, ...settings }, [], wrapper)
   t.after(() => service.stop('SIGKILL'))
   return service
 }
