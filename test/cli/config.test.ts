@@ -28,6 +28,8 @@ describe('settings that are absent', () => {
     assert.deepEqual(others, {
       dbUrl: { engine: 'sqlite', path: 'data/books.db' },
       dbConnections: 10,
+      dbConnectionMaxAge: 30 * 60_000,
+      storeTimeout: 4000,
       username: 'admin',
       port: 8080,
       host: undefined,
@@ -62,6 +64,8 @@ describe('settings that are given', () => {
     const config = readConfig({
       DB_URL: 'sqlite:/tmp/x.db',
       DB_CONNECTIONS: '1000',
+      DB_CONNECTION_MAX_AGE: '10000',
+      STORE_TIMEOUT: '60',
       SECRET_TOKEN: text,
       USERNAME: text,
       PASSWORD: text,
@@ -78,6 +82,8 @@ describe('settings that are given', () => {
     assert.deepEqual(config, {
       dbUrl: { engine: 'sqlite', path: '/tmp/x.db' },
       dbConnections: 1000,
+      dbConnectionMaxAge: 10_000 * 60_000,
+      storeTimeout: 60_000,
       secretToken: text,
       username: text,
       password: text,
@@ -96,6 +102,15 @@ describe('settings that are given', () => {
   it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
 
   it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
+
+  it('may be one second, but not none', () => {
+    assert.equal(readConfig({ STORE_TIMEOUT: '1' }).storeTimeout, 1000)
+    assert.deepEqual(refused({ STORE_TIMEOUT: '0', DB_CONNECTION_MAX_AGE: '0' }), [
+      'DB_CONNECTION_MAX_AGE',
+      'STORE_TIMEOUT',
+    ])
+    assert.deepEqual(refused({ STORE_TIMEOUT: '61' }), ['STORE_TIMEOUT'])
+  })
 
   it('may be 10,000 failed log-ins', () =>
     assert.equal(readConfig({ LOGIN_FAILURE_LIMIT: '10000' }).loginFailureLimit, 10_000))
