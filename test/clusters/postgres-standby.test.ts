@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { CONNECT_TIME } from '../../src/store/client-server/driver.ts'
 import { PostgresDriver } from '../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../src/store/postgres/url.ts'
 import { Caller } from '../faults/caller.ts'
@@ -62,7 +63,9 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
     primary.freeze()
     try {
       const any = on(primary.url, [primary, standby], 'target_session_attrs=any')
+      const begin = Date.now()
       assert.equal(await portOf(any), standby.port)
+      assert.ok(Date.now() - begin < CONNECT_TIME, 'the primary had all of the time')
     } finally {
       primary.thaw()
     }

@@ -169,6 +169,7 @@ for (const engine of SERVER_ENGINES) {
       await cut(url.href)
       await caller.unavailable('GET /readyz')
       assert.match(service.output(), /a file for TLS cannot be read/)
+      await caller.unavailable('GET /book/1')
       copyFileSync(certificates.caFile, authority)
       await caller.recovers('GET /readyz')
     })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RowDataPacket } from 'mysql2/promise'
+import { CONNECT_TIME } from '../../../src/store/client-server/driver.ts'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
 import { Caller } from '../../faults/caller.ts'
@@ -54,7 +55,9 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     writable.freeze()
     try {
       const any = url([writable, readOnly], 'target_session_attrs=any')
+      const begin = Date.now()
       assert.equal(await portOf(any), readOnly.port)
+      assert.ok(Date.now() - begin < CONNECT_TIME, 'the first server had all of the time')
     } finally {
       writable.thaw()
     }
