@@ -173,8 +173,19 @@ export class ServerStore<Connection> implements Store {
 
   /** Tries a second connection, because the server of the first may have changed its role. */
   async ready(): Promise<void> {
-    const isReady = await this.#pool.run((connection) => this.#engine.ready(connection), { kind: 'read' })
-    if (!isReady) throw new StoreUnavailable('the database server is read-only', { nothingWritten: true })
+    const ask = () =>
+      this.#pool.run(
+        async (connection) => {
+          if (!(await this.#engine.ready(connection)))
+            throw new StoreUnavailable('the database server is read-only', { reason: 'read_only' })
+        },
+        { kind: 'read' },
+      )
+    await ask().catch((error) => {
+      if (!(error instanceof StoreUnavailable && error.reason === 'read_only')) throw error
+      // That connection is gone. A new one may lead to the server that has taken over.
+      return ask()
+    })
   }
 
   load() {
