@@ -194,7 +194,7 @@ export class ConnectionPool<Connection> {
     if (!isRepeatable) return false
     if (errors.isRolledBack(error)) return attempt < attempts
     if (this.#prepare === undefined) return false
-    if (errors.isMissingTable(error)) return attempt < ATTEMPTS && (await this.#prepareAgain(end))
+    if (errors.isMissingTable(error)) return await this.#prepareAgain(end)
     if (errors.isRoleChange(error)) {
       this.#renew()
       return true

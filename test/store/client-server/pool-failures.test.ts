@@ -148,6 +148,38 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
+  it('that became read-only renews all once for all that find it at the same time', async () => {
+    driver.errors.isRoleChange = (error) => error === READ_ONLY
+    const pool = newPool(4)
+    const [first, second] = [begin(pool), begin(pool)]
+    await settle()
+    first.reject(READ_ONLY)
+    await settle()
+    const fresh = await pool.run(self, { kind: 'read' })
+    await pass(1)
+    second.reject(READ_ONLY)
+    await settle()
+    // It is idle since the work of the second began, but it was made after the first had failed.
+    assert.equal(fresh.state, 'open')
+  })
+
+  it('that is made after all tells nobody any more why others were not', async () => {
+    driver.connecting = async () => {
+      throw new Error('refused')
+    }
+    const pool = newPool(1)
+    const first = watch(pool.run(forever, { kind: 'read' }))
+    await passSlowly(PAUSE)
+    driver.connecting = async () => {}
+    await passSlowly(PAUSE)
+    const waiting = watch(pool.run(self, { time: 100 }))
+    await passSlowly(200)
+    assert.ok(waiting.error instanceof StoreUnavailable)
+    assert.equal(waiting.error.cause, undefined)
+    await passSlowly(DEADLINE)
+    assert.equal(first.state, 'rejected')
+  })
+
   it('that stays read-only is tried again until the deadline, and nothing was written then', async () => {
     driver.errors.isRoleChange =
       driver.errors.isUnavailable =
@@ -308,15 +340,17 @@ describe('work that fails', () => {
     let made = 0
     pool.opened(async () => {
       made++
-      await settle()
+      await new Promise((resolve) => setTimeout(resolve, 3000))
       isThere = true
     })
     const work = async () => {
       if (!isThere) throw missing
     }
     const uses = [watch(pool.run(work)), watch(pool.run(work, { kind: 'read' }))]
-    await passSlowly(2 * PAUSE)
-    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 1])
+    await passSlowly(2000)
+    uses.push(watch(pool.run(work)))
+    await passSlowly(1000 + PAUSE)
+    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 'fulfilled', 1])
     pool.opened(async () => assert.fail('it cannot be made'))
     isThere = false
     await assert.rejects(pool.run(work), missing)
@@ -334,6 +368,39 @@ describe('work that fails', () => {
     await passSlowly(4 * PAUSE)
     assert.equal(use.error, error)
     assert.deepEqual([count(), tries], [1, 3])
+  })
+
+  it('is done again after pauses that double, and not after the pool is closed', async (t) => {
+    t.mock.method(Math, 'random', () => 1)
+    driver.errors.isRolledBack = driver.errors.isUnavailable = () => true
+    const pool = newPool(1)
+    const { count, work } = countTries(9, new Error('conflict'))
+    const use = watch(pool.run(work))
+    await settle()
+    for (const [pause, tries] of [
+      [50, 2],
+      [100, 3],
+    ] as const) {
+      await passSlowly(pause - 1)
+      assert.equal(count(), tries - 1)
+      await passSlowly(1)
+      assert.equal(count(), tries)
+    }
+    const closing = pool.close()
+    await passSlowly(PAUSE)
+    await closing
+    assert.ok(use.error instanceof StoreUnavailable)
+    assert.equal(count(), 3)
+  })
+
+  it('has certainly done nothing if the server refused it, or if the pool says so', () => {
+    const refused = new Error('refused')
+    driver.errors.isRefused = (error) => error === refused
+    const pool = newPool(1)
+    assert.ok(pool.hasDoneNothing(refused))
+    assert.ok(pool.hasDoneNothing(new StoreUnavailable('too late', { nothingWritten: true })))
+    assert.ok(!pool.hasDoneNothing(new StoreUnavailable('too late')))
+    assert.ok(!pool.hasDoneNothing(new Error('lost')))
   })
 
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {

@@ -103,6 +103,43 @@ describe('a pool of connections', () => {
     })
   }
 
+  it('counts the writes that get a connection that was used for a read', async () => {
+    const pool = newPool(4)
+    const read4 = () => [begin(pool), begin(pool), begin(pool), begin(pool)]
+    const writing = (uses: readonly ReturnType<typeof begin>[]) =>
+      uses.filter(({ got }) => got.connection !== undefined).length
+    const reads = read4()
+    const waiting = Array.from({ length: 5 }, () => begin(pool, 'write'))
+    await settle()
+    for (const { resolve } of reads) resolve('')
+    await settle()
+    assert.equal(writing(waiting), 3)
+    for (const { resolve } of waiting) resolve('')
+    await settle()
+    for (const { resolve } of waiting) resolve('')
+    await settle()
+    const idle = read4()
+    await settle()
+    for (const { resolve } of idle) resolve('')
+    await settle()
+    const next = Array.from({ length: 5 }, () => begin(pool, 'write'))
+    await settle()
+    assert.equal(writing(next), 3)
+  })
+
+  it('ends connections at different ages, so that not all are made anew at the same time', async (t) => {
+    t.mock.method(Math, 'random', () => 1)
+    const pool = newPool(1)
+    const old = await pool.run(self)
+    mock.timers.tick(30_000)
+    for (let age = 60_000; age <= 0.8 * MAX_AGE; age += 30_000) {
+      await pool.run(self)
+      mock.timers.tick(30_000)
+    }
+    await pool.run(self)
+    assert.equal(old.state, 'ended')
+  })
+
   it('ends a connection that has become too old when its work is done, and makes another', async (t) => {
     t.mock.method(Math, 'random', () => 0)
     const pool = newPool(1)
