@@ -25,21 +25,23 @@ describe('PgBouncer under load', { skip: engineMissing('postgres') || pgbouncerM
     await server?.remove()
   })
 
-  const row = (name: string, mayBeRefused: number, run: ChaosEvent['run']) =>
+  const row = (name: string, run: ChaosEvent['run'], mayBeRefused?: number) =>
     it(name, options, (t) =>
       surviveChaos(t, {
         databases: pooler,
         way: direct,
         events: Array.from({ length: TIMES }, () => ({ name, run })),
-        mayBeRefused,
+        ...(mayBeRefused !== undefined && { mayBeRefused }),
       }),
     )
 
-  row('planned restart of PostgreSQL, between PAUSE and RESUME', 0, async () => {
+  const planned = async () => {
     await pooler.command('PAUSE')
     await server.stop('clean')
     await server.start()
     await pooler.command('RESUME')
-  })
-  row('restart of PgBouncer', 1, () => pooler.restart())
+  }
+  row('planned restart of PostgreSQL, between PAUSE and RESUME', planned, 0)
+  // Writes on a connection that it cuts may have been done, so they are refused.
+  row('restart of PgBouncer', () => pooler.restart())
 })

@@ -47,6 +47,12 @@ export interface ServerTarget<Target> {
 /** The least time for a host, in milliseconds. */
 const LEAST_SHARE = 500
 
+/** How long a host that did not answer is left out, while there are others; milliseconds. */
+const LEFT_OUT = 2000
+
+/** The hosts that did not answer, and when each is tried again, with less time than before. */
+export type SilentHosts = Map<string, number>
+
 /** A new connection, and whether its server refuses writes. */
 type Opened<Connection> = readonly [connection: Connection, isReadOnly: boolean]
 
@@ -63,25 +69,33 @@ export const nameOf = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost'
 /**
  * Connects to the first host that can be reached and suits.
  * @param time for all hosts, in milliseconds. A host that does not answer leaves most of it to those after it.
+ * @param silent is kept from one connection to the next.
  * @param open connects to a host until an end, as `Date.now()`.
  * @throws what `open` throws for a single host. For several, an AggregateError that names each with its reason.
  */
 export async function connectToHost<Connection>(
   choice: HostChoice,
   time: number,
+  silent: SilentHosts,
   open: (address: Address, end: number) => Promise<Opened<Connection>>,
   destroy: (connection: Connection) => void,
 ): Promise<Connection> {
-  const hosts = choice.loadBalanceHosts === 'random' ? shuffled(choice.hosts) : choice.hosts
+  const ordered = choice.loadBalanceHosts === 'random' ? shuffled(choice.hosts) : choice.hosts
+  const answering = ordered.filter((address) => (silent.get(keyOf(address)) ?? 0) <= Date.now())
+  const hosts = answering.length > 0 ? answering : ordered
   const attrs = wanted(choice)
   const end = Date.now() + time
   const errors: unknown[] = []
   let spare: Connection | undefined
   for (const [i, address] of hosts.entries()) {
     const left = end - Date.now()
-    const share = i === hosts.length - 1 ? left : Math.min(left, Math.max(left / 3, LEAST_SHARE))
+    const key = keyOf(address)
+    const fair = silent.has(key) ? LEAST_SHARE : Math.max(left / 3, LEAST_SHARE)
+    const share = i === hosts.length - 1 ? left : Math.min(left, fair)
+    const begin = Date.now()
     try {
-      const [connection, isReadOnly] = await open(address, Date.now() + share)
+      const [connection, isReadOnly] = await open(address, begin + share)
+      silent.delete(key)
       if (suits(attrs, isReadOnly)) {
         if (spare !== undefined) destroy(spare)
         return connection
@@ -92,16 +106,17 @@ export async function connectToHost<Connection>(
         throw unsuitable(`the server is ${isReadOnly ? 'read-only' : 'writable'}, and ${attrs} is wanted`)
       }
     } catch (error) {
+      if (Date.now() >= begin + share) silent.set(key, Date.now() + LEFT_OUT)
       errors.push(error)
     }
   }
   if (spare !== undefined) return spare
-  if (hosts.length === 1) throw errors[0]
-  const reasons = hosts.map(
-    ({ host, port }, i) => `${host}${port ? `:${port}` : ''}: ${describeError(errors[i])}`,
-  )
+  if (choice.hosts.length === 1) throw errors[0]
+  const reasons = hosts.map((address, i) => `${keyOf(address)}: ${describeError(errors[i])}`)
   throw new AggregateError(errors, `no host can be used: ${reasons.join('; ')}`)
 }
+
+const keyOf = ({ host, port }: Address) => `${host}${port ? `:${port}` : ''}`
 
 function wanted({ hosts, sessionAttrs }: HostChoice): SessionAttrs {
   return sessionAttrs ?? (hosts.length > 1 ? 'read-write' : 'any')

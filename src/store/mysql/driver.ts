@@ -3,7 +3,14 @@ import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
-import { type Address, connectToHost, cutAt, isChoosy, unsuitable } from '../client-server/hosts.ts'
+import {
+  type Address,
+  connectToHost,
+  cutAt,
+  isChoosy,
+  type SilentHosts,
+  unsuitable,
+} from '../client-server/hosts.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import { DEFAULT_TIMEOUT } from '../timeout.ts'
@@ -37,6 +44,7 @@ export class MysqlDriver implements Driver<Connection> {
   readonly #latest: () => MysqlTarget
   readonly #session: string
   #target: MysqlTarget
+  readonly #silent: SilentHosts = new Map()
   #encrypted: TlsOptions
   readonly #sockets = new WeakMap<Connection, Socket>()
   readonly #addresses = new WeakMap<Connection, Address>()
@@ -57,7 +65,9 @@ export class MysqlDriver implements Driver<Connection> {
     this.#target = this.#latest()
     this.#encrypted = currentTlsOptions(this.#target.tls)
     const open = (address: Address, end: number) => this.#connectTo(address, end)
-    return connectToHost(this.#target, CONNECT_TIME, open, (connection) => this.destroy(connection))
+    return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (connection) =>
+      this.destroy(connection),
+    )
   }
 
   onLost(connection: Connection, callback: () => void): void {

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
-import { type Address, connectToHost, cutAt } from '../client-server/hosts.ts'
+import { type Address, connectToHost, cutAt, type SilentHosts } from '../client-server/hosts.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
 import type { PostgresTarget } from './url.ts'
@@ -48,6 +48,7 @@ export class PostgresDriver implements Driver<pg.Client> {
   readonly errors = errors
   readonly #latest: () => PostgresTarget
   #target: PostgresTarget
+  readonly #silent: SilentHosts = new Map()
   #encrypted: ConnectionOptions
 
   /**
@@ -65,7 +66,7 @@ export class PostgresDriver implements Driver<pg.Client> {
     this.#encrypted = currentTlsOptions(this.#target.tls)
     const open = (address: Address, end: number) =>
       this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), end))
-    return connectToHost(this.#target, CONNECT_TIME, open, (client) => this.destroy(client))
+    return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (client) => this.destroy(client))
   }
 
   onLost(client: pg.Client, callback: () => void): void {

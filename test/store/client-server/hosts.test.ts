@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { describeError } from '../../../src/errors.ts'
-import { connectToHost, type HostChoice } from '../../../src/store/client-server/hosts.ts'
+import { connectToHost, type HostChoice, type SilentHosts } from '../../../src/store/client-server/hosts.ts'
 import { isAway } from '../../../src/store/client-server/network-errors.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
@@ -20,6 +20,7 @@ async function connect(
   behaviours: readonly Behaviour[],
   choice: Partial<HostChoice> = {},
   time = TIME,
+  silent: SilentHosts = new Map(),
 ): Promise<{
   readonly to: string
   readonly tried: string
@@ -33,6 +34,7 @@ async function connect(
   const to = await connectToHost<string>(
     { hosts, sessionAttrs: undefined, loadBalanceHosts: 'disable', ...choice },
     time,
+    silent,
     async ({ host = '', port }, end) => {
       tried += host
       shares.push(Math.round((end - Date.now()) / 100) * 100)
@@ -144,5 +146,24 @@ describe('the choice of a host', () => {
     const time = Date.now() - begin
     assert.ok(time >= 1190 && time < 1600, `it took ${time} ms`)
     assert.deepEqual((await connect(['silent', 'silent', 'writable'], {}, 1200)).shares, [500, 500, 200])
+  })
+
+  it('leaves out a host that was silent for a while, and then gives it little time', async () => {
+    const silent: SilentHosts = new Map()
+    const hosts: Behaviour[] = ['silent', 'writable']
+    assert.equal((await connect(hosts, {}, TIME, silent)).tried, 'ab')
+    assert.equal((await connect(hosts, {}, TIME, silent)).tried, 'b')
+    // It is tried all the same if there is no other.
+    hosts[1] = 'silent'
+    await assert.rejects(connect(hosts, {}, 600, silent), /b:2: took too long/)
+    await assert.rejects(connect(hosts, {}, 600, silent), /a:1: took too long; b:2: took too long/)
+    hosts[1] = 'writable'
+    await setTimeout(2000)
+    const again = await connect(hosts, {}, TIME, silent)
+    assert.deepEqual([again.tried, again.shares[0]], ['ab', 500])
+    await setTimeout(2000)
+    hosts[0] = 'writable'
+    assert.equal((await connect(hosts, {}, TIME, silent)).to, 'a')
+    assert.equal((await connect(hosts, {}, TIME, silent)).shares[0], 1000)
   })
 })
