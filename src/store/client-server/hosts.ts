@@ -47,10 +47,10 @@ export interface ServerTarget<Target> {
 /** The least time for a host, in milliseconds. */
 const LEAST_SHARE = 500
 
-/** How long a host that did not answer is left out, while there are others; milliseconds. */
-const LEFT_OUT = 2000
+/** How long a host that did not answer is tried after the others, in milliseconds. */
+const LAST_TIME = 10_000
 
-/** The hosts that did not answer, and when each is tried again, with less time than before. */
+/** The hosts that did not answer, and until when each is tried last. Until they answer, they have less time. */
 export type SilentHosts = Map<string, number>
 
 /** A new connection, and whether its server refuses writes. */
@@ -81,8 +81,8 @@ export async function connectToHost<Connection>(
   destroy: (connection: Connection) => void,
 ): Promise<Connection> {
   const ordered = choice.loadBalanceHosts === 'random' ? shuffled(choice.hosts) : choice.hosts
-  const answering = ordered.filter((address) => (silent.get(keyOf(address)) ?? 0) <= Date.now())
-  const hosts = answering.length > 0 ? answering : ordered
+  const isSilent = (address: Address) => Number((silent.get(keyOf(address)) ?? 0) > Date.now())
+  const hosts = ordered.toSorted((a, b) => isSilent(a) - isSilent(b))
   const attrs = wanted(choice)
   const end = Date.now() + time
   const errors: unknown[] = []
@@ -90,8 +90,8 @@ export async function connectToHost<Connection>(
   for (const [i, address] of hosts.entries()) {
     const left = end - Date.now()
     const key = keyOf(address)
-    const fair = silent.has(key) ? LEAST_SHARE : Math.max(left / 3, LEAST_SHARE)
-    const share = i === hosts.length - 1 ? left : Math.min(left, fair)
+    const fair = i === hosts.length - 1 ? left : Math.max(left / 3, LEAST_SHARE)
+    const share = Math.min(left, silent.has(key) && hosts.length > 1 ? LEAST_SHARE : fair)
     const begin = Date.now()
     try {
       const [connection, isReadOnly] = await open(address, begin + share)
@@ -106,7 +106,7 @@ export async function connectToHost<Connection>(
         throw unsuitable(`the server is ${isReadOnly ? 'read-only' : 'writable'}, and ${attrs} is wanted`)
       }
     } catch (error) {
-      if (Date.now() >= begin + share) silent.set(key, Date.now() + LEFT_OUT)
+      if (Date.now() >= begin + share) silent.set(key, Date.now() + LAST_TIME)
       errors.push(error)
     }
   }
