@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
+import type { Config } from '../config.ts'
 import { describeError, OperatorError } from '../errors.ts'
 import type { DbUrl } from '../store/db-url.ts'
 import { openStore } from '../store/open.ts'
 
 /** Connections of a command to a database server. It does one thing after the other. */
 const CONNECTIONS = 2
+
+type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'>
 
 /**
  * Opens the store for a command, uses it, and closes it.
@@ -14,12 +17,12 @@ const CONNECTIONS = 2
  */
 export async function withStore<Result>(
   setting: string,
-  dbUrl: DbUrl,
+  { dbUrl, storeTimeout }: StoreSettings,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
   try {
-    const store = await openStore(dbUrl, { connections: CONNECTIONS, report })
+    const store = await openStore(dbUrl, { connections: CONNECTIONS, timeout: storeTimeout, report })
     try {
       return await use(store)
     } finally {

@@ -20,7 +20,7 @@ async function check(config: Config): Promise<void> {
     process.stdout.write(`The settings are good. ${dbUrl.path} is made at the first start.\n`)
     return
   }
-  const books = await withStore('DB_URL', dbUrl, async (store) => {
+  const books = await withStore('DB_URL', config, async (store) => {
     await store.find(1)
     return store.count({})
   })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Book, bookOf } from '../../catalogue/book.ts'
 import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
+import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
@@ -23,16 +24,16 @@ only you can read, and give @FILE instead.`,
   },
   run: ({ values: { from, to } }) => {
     if (typeof from !== 'string' || typeof to !== 'string') throw new UsageError('copy needs --from and --to')
-    return withSettings('copy', () => copy(read('--from', from), read('--to', to)))
+    return withSettings('copy', (config) => copy(read('--from', from), read('--to', to), config))
   },
 }
 
-async function copy(from: DbUrl, to: DbUrl): Promise<void> {
+async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<void> {
   requireDatabase('--from', from)
   let outcome = 'the books were not copied'
   const signal = interruption(() => outcome)
-  const books = await withStore('--from', from, (source) =>
-    withStore('--to', to, async (target) => {
+  const books = await withStore('--from', { dbUrl: from, storeTimeout }, (source) =>
+    withStore('--to', { dbUrl: to, storeTimeout }, async (target) => {
       const total = await source.count({})
       await copyBooks(source, target, total, signal)
       outcome = 'the books were copied, but the stores were not compared'

@@ -24,11 +24,11 @@ keep running. The file appears once it is complete.`,
   },
 }
 
-async function exportBooks({ dbUrl }: Config, path: string, format: Format): Promise<void> {
-  requireDatabase('DB_URL', dbUrl)
+async function exportBooks(config: Config, path: string, format: Format): Promise<void> {
+  requireDatabase('DB_URL', config.dbUrl)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
-  const books = await withStore('DB_URL', dbUrl, async (store) => {
+  const books = await withStore('DB_URL', config, async (store) => {
     const written = { books: 0 }
     const total = await store.count({})
     const text = textOf(store, format, signal, (books) => {

@@ -44,14 +44,14 @@ interface ImportArguments {
   readonly dryRun: boolean
 }
 
-async function importFile({ dbUrl }: Config, { path, format, ...options }: ImportArguments): Promise<void> {
+async function importFile(config: Config, { path, format, ...options }: ImportArguments): Promise<void> {
   const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
   const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
   const books = readBooks(bytes, format, report)
   try {
-    const { added, skipped } = await withStore('DB_URL', dbUrl, (store) =>
+    const { added, skipped } = await withStore('DB_URL', config, (store) =>
       store.import(books, { ...options, signal }),
     ).finally(() => progress.end())
     const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year get the year 0`
