@@ -24,7 +24,8 @@ export function startDeadline(time: number, late: () => StoreUnavailable, signal
     isPassed = true
     reject(reason)
   }
-  const timer = setTimeout(() => pass(late()), time)
+  // Node warns of a negative time.
+  const timer = setTimeout(() => pass(late()), Math.max(0, time))
   const abandon = () => pass(signal?.reason)
   signal?.addEventListener('abort', abandon)
   promise.catch(() => {})
@@ -66,7 +67,7 @@ export async function isTrueWithin(
 ): Promise<boolean> {
   signal?.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<false>()
-  const timer = setTimeout(() => resolve(false), milliseconds)
+  const timer = setTimeout(() => resolve(false), Math.max(0, milliseconds))
   const abandon = () => reject(signal?.reason)
   signal?.addEventListener('abort', abandon)
   return await Promise.race([work, promise]).finally(() => {

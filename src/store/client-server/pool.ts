@@ -236,11 +236,9 @@ export class ConnectionPool<Connection> {
     const late = () => {
       if (isConnected) return notAnswered(time, isWrite, cause)
       const message = `no connection to the database server was available within ${seconds(time)}`
-      return new StoreUnavailable(message, {
-        cause: cause ?? this.#connectError,
-        reason: 'timeout',
-        nothingWritten: true,
-      })
+      const why = cause ?? this.#connectError
+      const reason = why === undefined ? 'timeout' : this.#driver.errors.reasonOf(why)
+      return new StoreUnavailable(message, { cause: why, reason, nothingWritten: true })
     }
     const deadline = startDeadline(end - begin, late, signal)
     try {
