@@ -27,7 +27,7 @@ export interface Outage {
   end(): Promise<void> | void
   /** How long after that something may still be refused, in milliseconds. */
   readonly recovery?: number
-  /** Whether some requests succeed meanwhile, or even all. */
+  /** Whether some requests succeed meanwhile, or even all: as those do that wait for the end of a short one. */
   readonly isPartial?: boolean
 }
 

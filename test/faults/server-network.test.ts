@@ -66,7 +66,8 @@ onEachServer(
       assert.equal((await readRows(server(), url)).filter(({ title }) => title === 'once').length, 1)
       await caller.ok(`DELETE /book/${await caller.create()}`)
       await loses(`DELETE /book/${id}`)
-      assert.equal((await caller.call(`GET /book/${id}`)).status, 404)
+      // On MySQL it is the answer to the beginning of the transaction.
+      assert.equal((await caller.call(`GET /book/${id}`)).status, engine === 'postgres' ? 404 : 200)
     })
 
     it('and do not come back: the service ends all the same', async (t) => {

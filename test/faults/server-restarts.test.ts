@@ -8,6 +8,7 @@ onEachServer('a database server that is restarted under load', (server) => {
       surviveOutage(t, server(), {
         begin: () => server().stop(how),
         duration: 500,
+        isPartial: true,
         end: () => server().start(),
       }))
   }

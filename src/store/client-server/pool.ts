@@ -29,6 +29,9 @@ const PAUSE = 50
 /** The longest time before work is tried again, in milliseconds. */
 const LONGEST_PAUSE = 400
 
+/** The least time in which work is tried again, in milliseconds. */
+const LEAST_TIME = 100
+
 /** After a connection could not be made, none is for so long: all wait for those that there are; milliseconds. */
 const CONNECT_PAUSE = 100
 
@@ -149,7 +152,8 @@ export class ConnectionPool<Connection> {
         cause = error instanceof NotConnected ? error.cause : error
         const pause = Math.min(PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE) * Math.random()
         const isRepeated = await this.#isToRepeat(error, attempt, end, options)
-        if (!isRepeated || Date.now() + pause >= end) throw this.#failure(error, options)
+        // With too little time, it would not be known of the next attempt what became of it.
+        if (!isRepeated || Date.now() + pause + LEAST_TIME >= end) throw this.#failure(error, options)
         await timers.setTimeout(pause)
         if (this.#closed !== undefined) throw this.#failure(error, options)
       }

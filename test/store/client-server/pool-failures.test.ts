@@ -193,12 +193,12 @@ describe('what goes wrong with a connection', () => {
         throw READ_ONLY
       }),
     )
-    await passSlowly(DEADLINE - PAUSE)
+    await passSlowly(DEADLINE - 2 * PAUSE)
     assert.equal(use.state, 'pending')
-    await passSlowly(PAUSE)
+    await passSlowly(2 * PAUSE)
     assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
     assert.equal(use.error.cause, READ_ONLY)
-    assert.ok(tries >= DEADLINE / PAUSE, `${tries}`)
+    assert.ok(tries >= (DEADLINE - 2 * PAUSE) / PAUSE, `${tries}`)
   })
 
   it('that cannot be made is made again until the deadline; others wait, and all are told why', async () => {
