@@ -20,7 +20,7 @@ const MANY = 70
 
 onEachServer(
   'a network on which connections fall silent',
-  (server) => {
+  (server, engine) => {
     it('under load: as if the server stood still, and all works again with new connections', async (t) => {
       await using network = await Network.open(server())
       const outage = {

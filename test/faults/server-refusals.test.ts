@@ -36,7 +36,8 @@ onEachServer('a database that became read-only', (server) => {
       assert.deepEqual(await caller.ok(`GET /book/${id}`), { id, ...BOOK })
       assert.deepEqual(await caller.ok('GET /books'), [{ id, ...BOOK }])
     }
-    assert.equal((await failuresOnce(service, 15, /read.only/)).length, 15)
+    // On a busy machine, the last attempt may be cut off.
+    assert.equal((await failuresOnce(service, 15, /read.only|did not answer within/)).length, 15)
     const reasons = failuresIn(service).map(({ err }) => err?.reason)
     assert.ok(reasons.includes('read_only'), String(reasons))
 
