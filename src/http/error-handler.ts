@@ -36,7 +36,8 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
     if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
     if (answer === failure.unavailable) {
       reply.header('retry-after', RETRY_AFTER)
-      if (!SAFE_METHODS.includes(request.method)) reply.header('x-stored', isStored(error))
+      if (SAFE_METHODS.includes(request.method)) reply.removeHeader('x-stored')
+      else if (!reply.hasHeader('x-stored')) reply.header('x-stored', isStored(error))
     }
     if (CLOSING.has(answer)) {
       reply.header('connection', 'close')

@@ -43,6 +43,8 @@ export function limitUnsentAnswers(app: FastifyInstance): UnsentAnswers {
     if (payload instanceof ReadStream) payload.destroy()
     // These header fields belonged to the answer that is not sent.
     reply.headers(COMMON_HEADERS).removeHeader('etag')
+    // A write was done before.
+    reply.header('x-stored', 'unknown')
     done(failure.unavailable)
   })
   return unsent

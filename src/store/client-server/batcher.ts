@@ -22,12 +22,28 @@ const OVERDUE = 100
 /** How many overdue batches others need not wait for. */
 const MAX_OVERDUE = 1
 
+/** How much longer than its time a request under way waits for its result, in milliseconds. */
+const MORE_TIME = 50
+
 /** What a batch has done for one of its requests; undefined if the request still has to be done. */
 export type Outcome<Result> = { readonly result: Result } | undefined
 
+/** The requests of a batch whose time is not over yet. */
+interface Batch<Request> {
+  readonly requests: readonly Request[]
+  /** When the time of the first of them is over, as `Date.now()`. */
+  readonly end: number
+}
+
 interface Operation<Request, Result> {
-  /** Does the requests together. @param time in milliseconds. */
-  together(requests: readonly Request[], time: number): Promise<readonly Outcome<Result>[]>
+  /**
+   * Does requests together.
+   * @param take returns them. To be called before each attempt: in the meantime, some may have been told that they
+   * failed, and must not be done any more.
+   * @param time in milliseconds.
+   * @returns the outcomes of the requests that were taken last.
+   */
+  together(take: () => Batch<Request>, time: number): Promise<readonly Outcome<Result>[]>
   /** Does one request. @param time in milliseconds. */
   alone(request: Request, time: number): Promise<Result>
   /** Whether the requests of a batch that failed with this error may be done again. */
@@ -179,19 +195,26 @@ export class Batcher<Request, Result> {
   /** Does not wait for what the batch leaves undone. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
     const { together, isRepeatable } = this.#operation
-    const requests = batch.map(({ request }) => request)
+    let taken = batch
+    const take = () => {
+      taken = batch.filter(({ end }) => Date.now() < end)
+      return {
+        requests: taken.map(({ request }) => request),
+        end: Math.min(...taken.map(({ end }) => end)),
+      }
+    }
     const end = Math.max(...batch.map(({ end }) => end))
     let outcomes: readonly Outcome<Result>[] = []
     try {
-      outcomes = await together(requests, end - Date.now())
+      outcomes = await together(take, end - Date.now())
     } catch (error) {
       if (!isRepeatable(error)) {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return
       }
     }
-    for (const [i, pending] of batch.entries()) {
-      const outcome = outcomes[i]
+    for (const pending of batch) {
+      const outcome = outcomes[taken.indexOf(pending)]
       if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
       else if (Date.now() < pending.end) void this.#doAlone(pending).then(() => this.#send())
       else this.#settle(pending, () => pending.reject(this.#notDone()))
@@ -213,11 +236,15 @@ export class Batcher<Request, Result> {
     settle()
   }
 
-  /** A request that waits is never done. One that is under way goes on, but nobody waits for its result. */
+  /** A request that waits is never done. Of one under way the connection knows more, so it has a little more time. */
   #expire(pending: Pending<Request, Result>): void {
-    const isWaiting = this.#waiting.has(pending)
-    if (isWaiting) this.#removeWaiting(pending)
-    pending.reject(isWaiting ? this.#notDone() : notAnswered(this.#timeout, this.#operation.isWrite))
+    if (!this.#waiting.has(pending)) {
+      const late = () => pending.reject(notAnswered(this.#timeout, this.#operation.isWrite))
+      pending.timer = setTimeout(late, MORE_TIME)
+      return
+    }
+    this.#removeWaiting(pending)
+    pending.reject(this.#notDone())
   }
 
   /** The error for a request that was not done in time, and never will be. */

@@ -60,6 +60,7 @@ export class Batches<Connection> {
   }
 
   async find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]> {
+    if (ids.length === 0) return []
     const rows = await this.#statements.find(connection, ids)
     const found = byId(rows)
     return ids.map((id) => {

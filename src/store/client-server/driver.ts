@@ -1,6 +1,6 @@
 import type { UnavailableReason } from '../../catalogue/store.ts'
 
-/** How long connecting may take, in milliseconds: less than DEADLINE, so that an error names the cause. */
+/** How long connecting may take, in milliseconds: by default less than an operation, so that an error names the cause. */
 export const CONNECT_TIME = 3000
 
 /** What an engine knows about its errors. */

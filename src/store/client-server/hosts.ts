@@ -126,7 +126,7 @@ function suits(attrs: SessionAttrs, isReadOnly: boolean): boolean {
   return attrs === 'any' || isReadOnly === !['read-write', 'primary'].includes(attrs)
 }
 
-/** Cuts a connection at an end, as `Date.now()`. @returns the timer to clear if it is there in time. */
+/** Cuts a connection when its time is over. @param end as `Date.now()`. @returns the timer to clear if it is there in time. */
 export function cutAt(end: number, stream: () => Duplex): NodeJS.Timeout {
   const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
   return setTimeout(() => stream().destroy(late), Math.max(0, end - Date.now()))

@@ -32,13 +32,22 @@ const LONGEST_PAUSE = 400
 /** The least time in which work is tried again, in milliseconds. */
 const LEAST_TIME = 100
 
-/** After a connection could not be made, none is for so long: all wait for those that there are; milliseconds. */
+/**
+ * After a failed attempt to connect, how long to wait before the next, in milliseconds. Meanwhile requests share the
+ * existing connections.
+ */
 const CONNECT_PAUSE = 100
+
+/** The time between two replacements of all connections, in milliseconds. */
+const RENEW_PAUSE = 1000
+
+/** How often a read is repeated whose connection was lost: it may be the cause. */
+const LOST_ATTEMPTS = 3
 
 /** The time between two attempts to prepare the database again, in milliseconds. */
 const PREPARE_PAUSE = 1000
 
-/** The share of the connections that writes leave to reads. */
+/** The share of the connections that writes leave to reads, if there are three or more. */
 const KEPT_FOR_READS = 1 / 4
 
 /** By how much the ages of connections differ when they end, so that not all are made anew at the same time. */
@@ -119,7 +128,7 @@ export class ConnectionPool<Connection> {
     this.timeout = timeout
     this.#driver = driver
     this.#size = size
-    this.#maxWrites = Math.max(1, size - Math.ceil(size * KEPT_FOR_READS))
+    this.#maxWrites = size < 3 ? size : size - Math.ceil(size * KEPT_FOR_READS)
     this.#maxAge = maxAge
   }
 
@@ -143,6 +152,7 @@ export class ConnectionPool<Connection> {
   ): Promise<Result> {
     const end = Date.now() + time
     let cause: unknown
+    let losses = 0
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(work, end, time, cause, options)
@@ -150,8 +160,9 @@ export class ConnectionPool<Connection> {
         options.signal?.throwIfAborted()
         if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
         cause = error instanceof NotConnected ? error.cause : error
+        if (cause === error && this.#driver.errors.isLost(error)) losses++
         const pause = Math.min(PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE) * Math.random()
-        const isRepeated = await this.#isToRepeat(error, attempt, end, options)
+        const isRepeated = await this.#isToRepeat(error, { attempt, losses }, end, options)
         // With too little time, it would not be known of the next attempt what became of it.
         if (!isRepeated || Date.now() + pause + LEAST_TIME >= end) throw this.#failure(error, options)
         await timers.setTimeout(pause)
@@ -168,6 +179,16 @@ export class ConnectionPool<Connection> {
   /** Whether the server does not know the statement that failed with this error. */
   isUnknownSyntax(error: unknown): boolean {
     return this.#driver.errors.isUnknownSyntax(error)
+  }
+
+  /** Work that begins from now on gets new connections, unless all were replaced a moment ago. */
+  renew(): void {
+    // Others find the same fault, some of them on new connections: these need not be made again for each.
+    if (Date.now() < this.#renewedAt + RENEW_PAUSE) return
+    this.#renewedAt = Date.now()
+    // Those in use are destroyed when their work is done, as if they were lost.
+    this.#alive.clear()
+    for (const { connection } of this.#idle.splice(0)) this.#discard(connection)
   }
 
   load() {
@@ -188,7 +209,7 @@ export class ConnectionPool<Connection> {
   /** @returns whether to repeat the work that failed with this error. Does first what it needs to succeed. */
   async #isToRepeat(
     error: unknown,
-    attempt: number,
+    { attempt, losses }: { readonly attempt: number; readonly losses: number },
     end: number,
     { kind, isRepeatable = true, attempts = ATTEMPTS }: RunOptions,
   ): Promise<boolean> {
@@ -200,10 +221,10 @@ export class ConnectionPool<Connection> {
     if (this.#prepare === undefined) return false
     if (errors.isMissingTable(error)) return await this.#prepareAgain(end)
     if (errors.isRoleChange(error)) {
-      this.#renew()
+      this.renew()
       return true
     }
-    return kind === 'read' && errors.isLost(error)
+    return kind === 'read' && errors.isLost(error) && losses <= LOST_ATTEMPTS
   }
 
   #failure(error: unknown, { kind }: RunOptions): unknown {
@@ -262,16 +283,6 @@ export class ConnectionPool<Connection> {
     } finally {
       deadline.clear()
     }
-  }
-
-  /** Work that begins from now on gets new connections. */
-  #renew(): void {
-    // Others find the same fault, some of them on new connections: these need not be made again for each.
-    if (Date.now() < this.#renewedAt + PAUSE) return
-    this.#renewedAt = Date.now()
-    // Those in use are destroyed when their work is done, as if they were lost.
-    this.#alive.clear()
-    for (const { connection } of this.#idle.splice(0)) this.#discard(connection)
   }
 
   /** @returns whether the database has its tables now, which all wait for who miss one. */

@@ -26,6 +26,9 @@ import { type SearchIndex, SearchIndexer } from './search-indexer.ts'
 const groupCommits = channel('book-catalogue.group-commit')
 const batchedReads = channel('book-catalogue.batched-reads')
 
+/** How long the question may take whether the service is ready, in milliseconds: supervisors do not wait for long. */
+const READY_TIME = 2000
+
 /** Batches of reads under way at the same time: while the server answers one, the next is made. */
 const READ_BATCHES = 2
 
@@ -86,8 +89,8 @@ export class ServerStore<Connection> implements Store {
     const batches = new Batches(engine.batches, (error) => pool.isUnknownSyntax(error))
     this.#reads = new Batcher(
       {
-        together: (ids, time) =>
-          pool.run((connection) => batches.find(connection, ids), { time, kind: 'read' }),
+        together: (take, time) =>
+          pool.run((connection) => batches.find(connection, take().requests), { time, kind: 'read' }),
         alone: (id, time) => pool.run((connection) => engine.find(connection, id), { time, kind: 'read' }),
         isRepeatable: () => true,
         isWrite: false,
@@ -173,19 +176,13 @@ export class ServerStore<Connection> implements Store {
 
   /** Tries a second connection, because the server of the first may have changed its role. */
   async ready(): Promise<void> {
-    const ask = () =>
-      this.#pool.run(
-        async (connection) => {
-          if (!(await this.#engine.ready(connection)))
-            throw new StoreUnavailable('the database server is read-only', { reason: 'read_only' })
-        },
-        { kind: 'read' },
-      )
-    await ask().catch((error) => {
-      if (!(error instanceof StoreUnavailable && error.reason === 'read_only')) throw error
-      // That connection is gone. A new one may lead to the server that has taken over.
-      return ask()
-    })
+    const time = Math.min(this.#pool.timeout, READY_TIME)
+    const ask = () => this.#pool.run((connection) => this.#engine.ready(connection), { kind: 'read', time })
+    if (await ask()) return
+    // A new connection may lead to the server that has taken over.
+    this.#pool.renew()
+    if (!(await ask()))
+      throw new StoreUnavailable('the database server is read-only', { reason: 'read_only' })
   }
 
   load() {
@@ -196,8 +193,8 @@ export class ServerStore<Connection> implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#indexer?.close()
-    await this.#pool.close()
+    // At the same time, because a step of the index may wait for a server that is away.
+    await Promise.all([this.#indexer?.close(), this.#pool.close()])
   }
 
   async #listPage(
@@ -217,8 +214,13 @@ export class ServerStore<Connection> implements Store {
     return new Batcher<Request, Result>(
       {
         ...rest,
-        together: (requests, time) =>
-          pool.run((connection, end) => together(connection, requests, end), { time, attempts: 1 }),
+        together: (take, time) => {
+          const doTogether = (connection: Connection) => {
+            const { requests, end } = take()
+            return requests.length === 0 ? Promise.resolve([]) : together(connection, requests, end)
+          }
+          return pool.run(doTogether, { time, attempts: 1 })
+        },
         alone: (request, time) => pool.run((connection, end) => alone(connection, request, end), { time }),
         isRepeatable: (error) => pool.hasDoneNothing(error),
         isWrite: true,

@@ -10,7 +10,7 @@ const READ_ONLY = [1290, 1792, 1836]
  */
 const REASONS = new Map<UnavailableReason, readonly number[]>([
   // Too many; starting or stopping; killed; blocked, until an administrator or a time limit unblocks it.
-  ['connection', [1040, 1203, 1226, 1047, 1053, 1077, 1079, 1080, 1927, 1129]],
+  ['connection', [1040, 1203, 1226, 1047, 1053, 1077, 1079, 1080, 1927, 4031, 1129]],
   ['timeout', [1317, 1969, 3024]],
   ['conflict', [1180, 1205, 1213]],
   ['read_only', [...READ_ONLY, 1036]],
@@ -29,13 +29,13 @@ const DEADLOCK = 1213
 const UNKNOWN = 1105
 
 /**
- * Numbers of UNAVAILABLE after which the statement has certainly not been done: also those of too many connections, a
- * full table, a lock, and a table that may not be written.
+ * Numbers of UNAVAILABLE after which the statement has certainly not been done: including too many connections, a full
+ * table, a lock wait, and a table that may not be written.
  */
 const REFUSED = [DEADLOCK, ...ROLE_CHANGE, 1036, 1040, 1114, 1203, 1205, 1226]
 
 /** Numbers with which the server ends a connection: it stops, or an administrator has ended it. */
-const LOST = [1053, 1927]
+const LOST = [1053, 1927, 4031]
 
 /** Too many connections; a host that is blocked or unknown; a server that stops, starts, or waits for other nodes. */
 const NOT_READY = [1040, 1047, 1053, UNKNOWN, 1129, 1130, 1203]

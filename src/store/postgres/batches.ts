@@ -10,6 +10,7 @@ import {
 } from '../client-server/batches.ts'
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
+import { commit } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
@@ -100,7 +101,7 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
     return (await client.query<Pick<Book, 'id'>>(DELETE, [ids])).rows.map(({ id }) => id)
   },
 
-  commit: (client) => client.query('COMMIT'),
+  commit,
 })
 
 const listsOf = (books: readonly NewBook[]) => FIELD_NAMES.map((name) => books.map((book) => book[name]))

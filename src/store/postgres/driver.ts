@@ -19,7 +19,7 @@ const clockOffsets = new WeakMap<pg.Client, number>()
 
 /**
  * What to add to `Date.now()` for the time of the server, in milliseconds. The sum may be too early, by the time that
- * an answer of the server takes, but not too late.
+ * an answer of the server takes, but not too late unless a clock is set.
  */
 export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
 

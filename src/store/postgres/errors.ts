@@ -30,6 +30,7 @@ const REASONS: readonly [string, UnavailableReason][] = [
   ['25006', 'read_only'],
   [LATE, 'timeout'],
   [IDLE_TRANSACTION, 'timeout'],
+  ['25P04', 'timeout'],
   ['40', 'conflict'], // deadlock, serialisation
   ['53100', 'disk'],
   ['53300', 'connection'], // too many
@@ -48,13 +49,13 @@ const INTERNAL = 'XX'
 const REFUSED = [...ROLLED_BACK, ...ROLE_CHANGE, IDLE_TRANSACTION, '53', '55P03', '57014']
 
 /** Codes with which the server ends a connection at any moment. */
-const LOST = ['08', '57P02']
+const LOST = ['08', '57P02', '57P05', '25P04']
 
 /** Codes with which a server that is not ready refuses a connection. */
 const NOT_READY = ['08', '53', '57', INTERNAL]
 
-/** A table, a column or a schema does not exist. */
-const MISSING_TABLE = ['42P01', '42703', '3F000']
+/** A table or a column does not exist. */
+const MISSING_TABLE = ['42P01', '42703']
 
 /** Syntax error; feature not supported. */
 const UNKNOWN_SYNTAX = ['42601', '0A000']
@@ -100,6 +101,23 @@ export const isMissingTable = (error: unknown) => hasCode(error, MISSING_TABLE)
 
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasCode(error, UNKNOWN_SYNTAX)
+
+/** Errors of a commit after which nothing is stored: a conflict, a constraint, an ended transaction. */
+const NOT_COMMITTED = [...ROLLED_BACK, IDLE_TRANSACTION, '23']
+
+/**
+ * Commits. The server may report that it was told to stop, or to cancel the statement, after it has committed: when
+ * it logs the duration.
+ * @throws an error after which it is not known what was stored, except where it is certain.
+ */
+export async function commit(client: pg.Client): Promise<void> {
+  try {
+    await client.query('COMMIT')
+  } catch (error) {
+    if (hasCode(error, NOT_COMMITTED)) throw error
+    throw new Error(`the commit failed: ${describeError(error)}`)
+  }
+}
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {
   return error instanceof pg.DatabaseError && codes.some((code) => error.code?.startsWith(code))

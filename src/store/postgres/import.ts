@@ -3,6 +3,7 @@ import { COLUMNS, FIELD_NAMES, isTextField } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { exactly, TITLE_KEY } from './dialect.ts'
+import { commit } from './errors.ts'
 
 /** The books as one value, in their order. A placeholder for each field would take twice the time. */
 const BOOKS = `
@@ -54,7 +55,7 @@ export function postgresImport(client: pg.Client): ImportTransaction {
     insertWithIds: (books) => insert(INSERT_WITH_IDS, books),
     count: () => number('SELECT count(*) AS value FROM books'),
     continueIds: () => client.query(CONTINUE_IDS),
-    commit: () => client.query('COMMIT'),
+    commit: () => commit(client),
     rollback: () => client.query('ROLLBACK'),
   }
 }

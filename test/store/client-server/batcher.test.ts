@@ -44,7 +44,8 @@ class FakeOperation {
   constructor(batches: number) {
     this.#batcher = new Batcher<Request, string>(
       {
-        together: (requests, time) => {
+        together: (take, time) => {
+          const { requests } = take()
           const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<string>[]>()
           const names = requests.map(({ name }) => name)
           const outcomes = (undone: readonly string[]) =>
@@ -130,6 +131,9 @@ const many = (count: number, request: Omit<Request, 'name'> = {}, first = 1): Re
 /** What became of each request. */
 const outcomesOf = (requests: readonly Watched<string>[]) =>
   requests.map(({ value, error }) => value ?? error)
+
+/** How much longer a request under way waits, in milliseconds. */
+const MORE_TIME = 50
 
 const WAITED = /before this one/
 const LATE = /^the database server did not answer within 4 seconds, and it is not known/
@@ -375,7 +379,8 @@ describe('what a batch leaves undone', () => {
     const sent: number[][] = []
     const batcher = new Batcher<number, number | undefined>(
       {
-        together: async (requests) => {
+        together: async (take) => {
+          const { requests } = take()
           sent.push([...requests])
           return requests.map((request) => (request === 1 ? { result: undefined } : undefined))
         },
@@ -392,16 +397,53 @@ describe('what a batch leaves undone', () => {
     assert.deepEqual(sent, [[1, 2, 1, 3]])
   })
 
+  it('is repeated without the requests whose time is over, and has that of the first of the others', async () => {
+    const attempts: [readonly string[], number][] = []
+    const repeat = Promise.withResolvers<void>()
+    const batcher = new Batcher<string, string>(
+      {
+        together: async (take) => {
+          const first = take()
+          attempts.push([first.requests, first.end])
+          await repeat.promise
+          const second = take()
+          attempts.push([second.requests, second.end])
+          return second.requests.map((request) => ({ result: `${request} done` }))
+        },
+        alone: () => new Promise(() => {}),
+        isRepeatable: () => true,
+        isWrite: true,
+        onBatch: () => {},
+      },
+      1,
+      DEADLINE,
+    )
+    const blocking = [watch(batcher.do('x'))]
+    await settle()
+    const early = watch(batcher.do('early'))
+    await pass(50)
+    const late = watch(batcher.do('late'))
+    await pass(100)
+    assert.deepEqual(attempts, [[['early', 'late'], DEADLINE]])
+    await pass(DEADLINE - 150 + 10)
+    repeat.resolve()
+    await settle()
+    assert.deepEqual(attempts[1], [['late'], DEADLINE + 50])
+    assert.equal(late.value, 'late done')
+    assertRefused(early, WAITED)
+    assert.equal(blocking[0]?.state, 'pending')
+  })
+
   it('is not begun when its time is over', async () => {
     const operation = new FakeOperation(1)
     const [early] = await operation.send('early', 'other')
     await pass(DEADLINE)
     await operation.finish('early', ['early'])
-    assertRefused(early, LATE)
+    assertRefused(early, WAITED)
     const requests = await operation.send('a', 'b')
     await pass(DEADLINE)
     await operation.fail('a', REPEATABLE)
-    for (const request of requests) assertRefused(request, LATE)
+    for (const request of requests) assertRefused(request, WAITED)
     assert.equal(operation.sent.length, 2)
   })
 })
@@ -490,6 +532,7 @@ describe('requests with the same key', () => {
     await pass(3000)
     const [second] = await operation.send(...keyed('1b'))
     await pass(1000)
+    await pass(MORE_TIME)
     assertRefused(first, LATE)
     await operation.send(...keyed('3a'))
     assert.deepEqual(operation.sent, [['1a', '2a'], ['3a']])
@@ -542,6 +585,7 @@ describe('the deadline of a request', () => {
     await operation.finish('overdue 1')
     const underWay = [...(await operation.send('a', 'b')), ...(await operation.send('c'))]
     await pass(DEADLINE)
+    await pass(MORE_TIME)
     for (const request of underWay) assertRefused(request, LATE)
     await operation.finish('a')
     await operation.finish('c')
@@ -560,6 +604,7 @@ describe('the deadline of a request', () => {
     await pass(DEADLINE - 1001)
     assert.equal(request?.state, 'pending')
     await pass(1)
+    await pass(MORE_TIME)
     assertRefused(request, LATE)
     await operation.finish('a')
     assert.equal(request?.state, 'rejected')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
+import type { ErrorClassifier } from '../../../src/store/client-server/driver.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
 
@@ -48,7 +49,7 @@ it('the reason of an error of MySQL', () => {
 /** What follows from an error: whether the server did nothing, and whether another connection may do better. */
 type Class = 'refused' | 'role change' | 'lost' | 'unknown'
 
-function classOf(error: Error, { isRefused, isRoleChange, isLost }: typeof postgres): Class {
+function classOf(error: Error, { isRefused, isRoleChange, isLost }: ErrorClassifier): Class {
   if (isRoleChange(error)) {
     assert.ok(isRefused(error), 'it is repeated, so it must be certain that nothing was done')
     return 'role change'
@@ -64,7 +65,7 @@ const CLASSES: Readonly<Record<Class, { postgres: readonly string[]; mysql: read
     mysql: [1062, 1213, 1205, 1036, 1040, 1114, 1146],
   },
   'role change': { postgres: ['25006', '57P01', '57P03', '2201F'], mysql: [1047, 1290, 1792, 1836] },
-  lost: { postgres: ['08006', '08P01', '57P02'], mysql: [1053, 1927] },
+  lost: { postgres: ['08006', '08P01', '57P02', '57P05', '25P04'], mysql: [1053, 1927, 4031] },
   // What a write did is not known; a read may go wrong in the same way again.
   unknown: { postgres: ['40003', 'XX000', '58030'], mysql: [1105, 1180, 1317, 1030, 9005] },
 }
@@ -86,4 +87,17 @@ it('an error tells whether a start waits for the server', () => {
   for (const number of [1040, 1047, 1053, 1105, 1129, 1130, 1203])
     assert.ok(mysql.isNotReady(mysqlError(number)))
   for (const number of [1045, 1049, 1142]) assert.ok(!mysql.isNotReady(mysqlError(number)))
+})
+
+it('an error of a commit of PostgreSQL leaves it unknown what was stored, except where it is certain', async () => {
+  const committing = (error: Error) =>
+    postgres.commit({ query: () => Promise.reject(error) } as unknown as pg.Client)
+  for (const code of ['57P01', '57014', '53100', 'XX000', '08006']) {
+    await assert.rejects(committing(postgresError(code)), (error) => {
+      assert.ok(error instanceof Error && postgres.isUnavailable(error))
+      return classOf(error, postgres) === 'lost'
+    })
+  }
+  for (const code of ['40001', '40P01', '25P03', '23505'])
+    await assert.rejects(committing(postgresError(code)), (error) => postgres.isRefused(error))
 })
