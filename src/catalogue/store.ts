@@ -61,7 +61,7 @@ export interface Store {
    */
   import(groups: AsyncIterable<readonly ImportedBook[]>, options?: ImportOptions): Promise<Imported>
 
-  /** Rejects unless the store answers, and can be written, unless it is opened for reads. */
+  /** Rejects unless the store can be read, and also written if it is not meant for reads alone. */
   ready(): Promise<void>
 
   /** Numbers of used and waiting resources, for the metrics. Each engine chooses the names. */

@@ -50,7 +50,7 @@ const PREPARE_PAUSE = 1000
 /** The share of the connections that writes leave to reads, if there are three or more. */
 const KEPT_FOR_READS = 1 / 4
 
-/** By how much the ages of connections differ when they end, so that not all are made anew at the same time. */
+/** By how much the ages of connections differ when they end, so that not all are replaced at the same time. */
 const AGE_SPREAD = 0.2
 
 export interface PoolOptions {
@@ -65,7 +65,7 @@ export interface PoolOptions {
 export interface RunOptions {
   /** The time for everything: waiting, connecting, working and trying again; milliseconds. */
   readonly time?: number
-  /** What the work does with the data. Reads may be repeated after any failure, and have connections of their own. */
+  /** What the work does with the data. Reads may be repeated after a lost connection, and have connections of their own. */
   readonly kind?: 'read' | 'write'
   /** Whether the work may be done again if the server has certainly not done it. */
   readonly isRepeatable?: boolean
@@ -229,20 +229,19 @@ export class ConnectionPool<Connection> {
 
   #failure(error: unknown, { kind }: RunOptions): unknown {
     const { errors } = this.#driver
-    const nothingWritten = kind === 'read' || error instanceof NotConnected || errors.isRefused(error)
     if (error instanceof NotConnected) {
       if (this.#prepare === undefined && !errors.isUnavailable(error.cause)) return error.cause
       return new StoreUnavailable('no connection to the database server could be made', {
         cause: error.cause,
         reason: 'connection',
-        nothingWritten,
+        nothingWritten: true,
       })
     }
     if (!errors.isUnavailable(error)) return error
     return new StoreUnavailable('the database server failed', {
       cause: error,
       reason: errors.reasonOf(error),
-      nothingWritten,
+      nothingWritten: kind === 'read' || errors.isRefused(error),
     })
   }
 

@@ -174,7 +174,6 @@ export class ServerStore<Connection> implements Store {
     return imported
   }
 
-  /** Tries a second connection, because the server of the first may have changed its role. */
   async ready(): Promise<void> {
     const time = Math.min(this.#pool.timeout, READY_TIME)
     const ask = () => this.#pool.run((connection) => this.#engine.ready(connection), { kind: 'read', time })

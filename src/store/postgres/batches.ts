@@ -10,7 +10,7 @@ import {
 } from '../client-server/batches.ts'
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
-import { commit } from './errors.ts'
+import { commit } from './commit.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, vectorOf } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'

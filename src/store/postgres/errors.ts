@@ -48,6 +48,9 @@ const INTERNAL = 'XX'
 /** Codes of UNAVAILABLE after which the statement has certainly not been done: also those of a lock, a limit of time. */
 const REFUSED = [...ROLLED_BACK, ...ROLE_CHANGE, IDLE_TRANSACTION, '53', '55P03', '57014']
 
+/** Codes of a commit after which nothing is stored: also those of a constraint. */
+const NOT_COMMITTED = [...ROLLED_BACK, IDLE_TRANSACTION, '23']
+
 /** Codes with which the server ends a connection at any moment. */
 const LOST = ['08', '57P02', '57P05', '25P04']
 
@@ -96,28 +99,14 @@ export function isRefused(error: unknown): boolean {
   return !isUnavailable(error) || hasCode(error, REFUSED)
 }
 
+/** Whether a commit that failed with this error has certainly stored nothing. */
+export const isNotCommitted = (error: unknown) => hasCode(error, NOT_COMMITTED)
+
 /** As ErrorClassifier.isMissingTable. */
 export const isMissingTable = (error: unknown) => hasCode(error, MISSING_TABLE)
 
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasCode(error, UNKNOWN_SYNTAX)
-
-/** Errors of a commit after which nothing is stored: a conflict, a constraint, an ended transaction. */
-const NOT_COMMITTED = [...ROLLED_BACK, IDLE_TRANSACTION, '23']
-
-/**
- * Commits. The server may report that it was told to stop, or to cancel the statement, after it has committed: when
- * it logs the duration.
- * @throws an error after which it is not known what was stored, except where it is certain.
- */
-export async function commit(client: pg.Client): Promise<void> {
-  try {
-    await client.query('COMMIT')
-  } catch (error) {
-    if (hasCode(error, NOT_COMMITTED)) throw error
-    throw new Error(`the commit failed: ${describeError(error)}`)
-  }
-}
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {
   return error instanceof pg.DatabaseError && codes.some((code) => error.code?.startsWith(code))

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { COLUMNS, FIELD_NAMES, isTextField } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
+import { commit } from './commit.ts'
 import { exactly, TITLE_KEY } from './dialect.ts'
-import { commit } from './errors.ts'
 
 /** The books as one value, in their order. A placeholder for each field would take twice the time. */
 const BOOKS = `

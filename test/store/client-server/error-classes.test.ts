@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import pg from 'pg'
 import type { ErrorClassifier } from '../../../src/store/client-server/driver.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
+import { commit } from '../../../src/store/postgres/commit.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
 
 /** Codes of errors after which a database cannot be used now, by the reason. */
@@ -90,8 +91,7 @@ it('an error tells whether a start waits for the server', () => {
 })
 
 it('an error of a commit of PostgreSQL leaves it unknown what was stored, except where it is certain', async () => {
-  const committing = (error: Error) =>
-    postgres.commit({ query: () => Promise.reject(error) } as unknown as pg.Client)
+  const committing = (error: Error) => commit({ query: () => Promise.reject(error) } as unknown as pg.Client)
   for (const code of ['57P01', '57014', '53100', 'XX000', '08006']) {
     await assert.rejects(committing(postgresError(code)), (error) => {
       assert.ok(error instanceof Error && postgres.isUnavailable(error))
