@@ -22,6 +22,8 @@ export interface ErrorClassifier {
   isLost(error: unknown): boolean
   /** The server reported that it refused the work, and certainly did nothing. */
   isRefused(error: unknown): boolean
+  /** The write reached the server after its deadline, and the server did nothing. */
+  isExpired(error: unknown): boolean
   /** A table or a column is not there, perhaps because the database was replaced by a new one. */
   isMissingTable(error: unknown): boolean
   /** The server does not know the statement: it is too old, or another product. */

@@ -237,6 +237,10 @@ export class ConnectionPool<Connection> {
         nothingWritten: true,
       })
     }
+    if (errors.isExpired(error)) {
+      const message = 'the write reached the database server after its deadline, and was not stored'
+      return new StoreUnavailable(message, { reason: 'timeout', nothingWritten: true })
+    }
     if (!errors.isUnavailable(error)) return error
     return new StoreUnavailable('the database server failed', {
       cause: error,

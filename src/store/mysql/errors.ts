@@ -77,6 +77,9 @@ export const isRolledBack = (error: unknown) => hasNumber(error, [DEADLOCK])
 /** As ErrorClassifier.isRoleChange. */
 export const isRoleChange = (error: unknown) => hasNumber(error, ROLE_CHANGE)
 
+/** As ErrorClassifier.isExpired. No statement of this engine has a deadline. */
+export const isExpired = () => false
+
 /** As ErrorClassifier.isLost. */
 export function isLost(error: unknown): boolean {
   return errorNumber(error) === undefined ? !isDefect(error) : hasNumber(error, LOST)

@@ -88,6 +88,9 @@ export const isRolledBack = (error: unknown) => hasCode(error, ROLLED_BACK)
 /** As ErrorClassifier.isRoleChange. */
 export const isRoleChange = (error: unknown) => hasCode(error, ROLE_CHANGE)
 
+/** As ErrorClassifier.isExpired. */
+export const isExpired = (error: unknown) => hasCode(error, [LATE])
+
 /** As ErrorClassifier.isLost. */
 export function isLost(error: unknown): boolean {
   return error instanceof pg.DatabaseError ? hasCode(error, LOST) : !isDefect(error)

@@ -76,6 +76,8 @@ it('an error tells whether the server has certainly done nothing', () => {
     for (const code of codes) assert.equal(classOf(postgresError(code), postgres), expected, code)
     for (const number of numbers) assert.equal(classOf(mysqlError(number), mysql), expected, String(number))
   }
+  assert.ok(postgres.isExpired(postgresError('2201F')))
+  assert.ok(!postgres.isExpired(postgresError('57014')))
   for (const errors of [postgres, mysql]) {
     assert.equal(classOf(new Error('Connection terminated'), errors), 'lost')
     assert.equal(classOf(new TypeError('x is not a function'), errors), 'unknown')

@@ -20,6 +20,7 @@ export class FakeDriver implements Driver<FakeConnection> {
     isNotReady: () => false,
     isRolledBack: () => false,
     isRoleChange: () => false,
+    isExpired: () => false,
     isLost: () => false,
     isRefused: () => false,
     isMissingTable: () => false,

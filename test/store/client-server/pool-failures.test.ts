@@ -419,6 +419,18 @@ describe('work that fails', () => {
     })
   })
 
+  it('says that a write came too late, and not how the server put it', async () => {
+    const cause = new Error('cannot take square root of a negative number')
+    driver.errors.isUnavailable = driver.errors.isExpired = (error) => error === cause
+    await assert.rejects(newPool(1).run(countTries(1, cause).work), (error) => {
+      assert.ok(error instanceof StoreUnavailable)
+      assert.equal(error.reason, 'timeout')
+      assert.ok(error.nothingWritten)
+      assert.match(describeError(error), /^the write reached the database server after its deadline[^:]*$/)
+      return true
+    })
+  })
+
   it('throws its own error otherwise, or the reason of the signal', async () => {
     const own = new Error('own')
     await assert.rejects(newPool(1).run(countTries(1, own).work), own)
