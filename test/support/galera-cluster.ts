@@ -135,7 +135,8 @@ function makeNode(
   const provider = {
     'gmcast.listen_addr': `tcp://${address}`,
     'ist.recv_addr': `127.0.0.1:${transferPort}`,
-    'gcache.size': '16M',
+    // What a node misses while it is frozen for 40 seconds under load.
+    'gcache.size': '128M',
     ...options.provider,
   }
   const settings = {
