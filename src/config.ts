@@ -23,6 +23,8 @@ export interface Config {
   readonly port: number
   /** Address to listen on; undefined means every address, IPv6 and IPv4. */
   readonly host: string | undefined
+  /** Threads that answer requests. */
+  readonly threads: number
   readonly logLevel: LogLevel
   /** Failed logins from one address within 15 minutes before it is refused; 0 means no limit. */
   readonly loginFailureLimit: number
@@ -48,6 +50,9 @@ export const LOGIN_BODY_LIMIT = 4096
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Each takes memory. More of them than processors make nothing faster. */
+const MAX_THREADS = 64
 
 /** Names of networks that stand for their addresses. */
 const NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
@@ -128,6 +133,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     password: read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
     port: read('PORT', 'a whole number from 0 to 65535', () => 8080, wholeNumber(0, 65535)),
     host: read('HOST', 'an address or a name of this machine', () => undefined, String),
+    threads: read('THREADS', `a whole number from 1 to ${MAX_THREADS}`, () => 1, wholeNumber(1, MAX_THREADS)),
     logLevel: read('LOG_LEVEL', LOG_LEVELS.join(', '), () => 'info', parseLogLevel),
     loginFailureLimit: read(
       'LOGIN_FAILURE_LIMIT',
@@ -171,6 +177,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (config.metricsPort !== undefined && config.metricsPort !== 0 && config.metricsPort === config.port) {
     faults.push('METRICS_PORT is the same as PORT; accepted: another port')
+  }
+  if (config.dbUrl.engine !== 'sqlite' && config.threads > config.dbConnections) {
+    faults.push('THREADS is larger than DB_CONNECTIONS; accepted: at most as many, because each needs one')
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return config

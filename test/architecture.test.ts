@@ -8,8 +8,10 @@ const SRC = join(import.meta.dirname, '../src')
 /** What each folder may import from, besides itself and `errors.ts`. A file directly in src stands for itself. */
 const MAY_IMPORT: Record<string, string> = {
   'main.ts': 'cli',
+  threads: 'http auth files observability catalogue store store/sqlite config.ts',
   cli: 'cli/commands http auth files observability catalogue store config.ts stop-signal.ts',
-  'cli/commands': 'cli http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
+  'cli/commands':
+    'cli threads http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
   http: 'http/protocol http/routes http/web-page auth observability catalogue config.ts stop-signal.ts',
   'http/protocol': 'http',
   'http/routes': 'http http/protocol auth files catalogue config.ts',
@@ -27,7 +29,7 @@ const MAY_IMPORT: Record<string, string> = {
 }
 
 /** Who may know the web framework. */
-const KNOWS_FASTIFY = /^(http\/|observability\/metrics\.ts$|cli\/commands\/serve\.ts$)/
+const KNOWS_FASTIFY = /^(http\/|threads\/|observability\/metrics\.ts$|cli\/commands\/serve\.ts$)/
 
 const files = globSync('**/*.ts', { cwd: SRC }).map((path) => path.replaceAll('\\', '/'))
 const importsOf = new Map(files.map((file) => [file, importsIn(readFileSync(join(SRC, file), 'utf8'))]))

@@ -18,7 +18,10 @@ const started = new AsyncDisposableStack()
 export async function globalSetup(): Promise<void> {
   const engines = ENGINES.filter((engine) => engineMissing(engine) === false)
   // All of them are waited for, because one that starts later than another fails has to be ended too.
-  const results = await Promise.allSettled(engines.map(startTarget))
+  const results = await Promise.allSettled([
+    ...engines.map((engine) => startTarget(engine)),
+    ...(engines.includes('sqlite') ? [startTarget('sqlite', '4')] : []),
+  ])
   const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   if (failures.length > 0) {
     await globalTeardown()
@@ -32,11 +35,12 @@ export async function globalTeardown(): Promise<void> {
   await started.disposeAsync()
 }
 
-async function startTarget(name: Engine) {
+async function startTarget(engine: Engine, threads = '1') {
   const directory = temporaryDirectory()
   started.defer(directory.remove)
-  const DB_URL = name === 'sqlite' ? 'sqlite:books.db' : await newDatabase(name)
-  const service = await startService(directory.path, { DB_URL })
+  const DB_URL = engine === 'sqlite' ? 'sqlite:books.db' : await newDatabase(engine)
+  const service = await startService(directory.path, { DB_URL, THREADS: threads })
+  const name = threads === '1' ? engine : `${engine} with ${threads} threads`
   started.defer(async () => {
     await service.stop()
   })

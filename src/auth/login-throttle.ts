@@ -11,8 +11,24 @@ const SIZE_OF_ADDRESS = 9
 /** An IPv6 /48 may fail this many times as often as one address. It can be a site, or a provider's customers. */
 const SITE_FACTOR = 4
 
+/** What has become of an attempt to log in. */
+export interface LoginAttempt {
+  /** Seconds after which the address may try again. If it is not 0, the attempt does not count. */
+  readonly wait: number
+  /** Whether the attempt failed, and the address has to wait from now on. */
+  readonly isLast: boolean
+}
+
+/** The limit of failed logins, which may be kept by another thread. */
+export interface LoginLimit {
+  /** @returns seconds after which the address may try again, or 0 if it may now. */
+  wait(address: string): number | Promise<number>
+  /** Counts an attempt if it is wrong, and if the address may try now. */
+  attempt(address: string, isRight: boolean): LoginAttempt | Promise<LoginAttempt>
+}
+
 /** Counts failed logins by address and says when one has had too many (NIST SP 800-63B §5.2.2). */
-export class LoginThrottle {
+export class LoginThrottle implements LoginLimit {
   readonly #limit: number
   /** When each address failed, the oldest first; milliseconds. */
   readonly #failures = new LRUCache<string, number[]>({
@@ -25,7 +41,7 @@ export class LoginThrottle {
     this.#limit = limit
   }
 
-  /** @returns seconds after which the address may try again, or 0 if it may now. */
+  /** As LoginLimit.wait. */
   wait(address: string, now = Date.now()): number {
     if (this.#limit === 0) return 0
     const waits = this.#limits(address).map(([network, limit]) => {
@@ -33,6 +49,12 @@ export class LoginThrottle {
       return decisive === undefined ? 0 : Math.ceil((decisive + WINDOW - now) / 1000)
     })
     return Math.max(0, ...waits)
+  }
+
+  /** As LoginLimit.attempt. */
+  attempt(address: string, isRight: boolean): LoginAttempt {
+    const wait = this.wait(address)
+    return { wait, isLast: wait === 0 && !isRight && this.failed(address) }
   }
 
   /** Counts a failure. @returns whether the address has to wait after it. */

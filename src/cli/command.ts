@@ -51,14 +51,18 @@ export function interruption(outcome: () => string): AbortSignal {
   return controller.signal
 }
 
-/** Settings of the environment come before those of a `.env` file in the working directory. */
 function loadConfig(): Config {
   try {
-    return readConfig({ ...readEnvFile(), ...process.env })
+    return readConfig(readEnvironment())
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new OperatorError(error.faults.join('\n  '))
   }
+}
+
+/** Settings of the environment come before those of a `.env` file in the working directory. */
+export function readEnvironment(): NodeJS.Dict<string> {
+  return { ...readEnvFile(), ...process.env }
 }
 
 function readEnvFile(): NodeJS.Dict<string> {

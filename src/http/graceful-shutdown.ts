@@ -3,7 +3,7 @@ import type { Server as HttpServer } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger } from 'fastify'
 import { onStopSignal } from '../stop-signal.ts'
 
 /** How long requests in flight may take after a signal to stop, in milliseconds. */
@@ -22,33 +22,40 @@ const ACCEPT_TIME = 500
 const IDLE_CHECK_INTERVAL = 50
 
 /**
- * Makes SIGTERM and SIGINT stop the service: it accepts no more connections, finishes the requests in flight, releases
- * its resources, and the process ends with code 0. Another signal after a second ends it at once. Must be called before
- * the server listens.
- * @param release releases what requests need until their end.
+ * Makes SIGTERM and SIGINT stop the service, after which the process ends with code 0. Another signal after a second
+ * ends it at once. Must be called before a server listens.
+ * @param stop finishes the requests in flight, and then releases what they need.
  */
-export function stopOnSignal(app: FastifyInstance, release: () => Promise<void>): void {
+export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop: () => Promise<void>): void {
   const threads = new Set<Worker>()
   process.on('worker', (thread) => {
     threads.add(thread)
     thread.once('exit', () => threads.delete(thread))
   })
+  onStopSignal(async (signal) => {
+    log.info({ signal }, 'stopping')
+    setTimeout(() => {
+      log.warn('stopped without waiting any longer')
+      exitAtOnce(threads)
+    }, LIMIT).unref()
+    await stop()
+    log.info('stopped')
+  })
+}
+
+/**
+ * Must be called before the server listens.
+ * @returns a function that stops accepting connections, and waits until the requests in flight are answered.
+ */
+export function drainable(server: HttpServer): () => Promise<void> {
   const connections = new Set<Socket>()
-  app.server.on('connection', (socket) => {
+  server.on('connection', (socket) => {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  onStopSignal(async (signal) => {
-    app.log.info({ signal }, 'stopping')
-    setTimeout(() => {
-      app.log.warn('stopped without waiting any longer')
-      exitAtOnce(threads)
-    }, LIMIT).unref()
-    if (app.server.listening) await drain(app.server, connections)
-    await app.close()
-    await release()
-    app.log.info('stopped')
-  })
+  return async () => {
+    if (server.listening) await drain(server, connections)
+  }
 }
 
 /**

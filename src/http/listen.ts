@@ -1,5 +1,5 @@
-import type { Server } from 'node:http'
-import { type AddressInfo, isIPv6 } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net'
 import { OperatorError } from '../errors.ts'
 
 /** Where to listen. */
@@ -10,6 +10,8 @@ export interface Address {
   readonly port: number
   /** The name of the setting that the port is from, for messages. */
   readonly setting: string
+  /** Whether other threads of the process listen on the same port. */
+  readonly isShared?: boolean
 }
 
 /**
@@ -19,17 +21,26 @@ export interface Address {
  * @throws OperatorError if the server cannot listen on the address.
  */
 export async function listen(server: Server, address: Address): Promise<string> {
-  const { host, port } = address
+  const { host, port, isShared = false } = address
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(error, address))
     server.once('error', refuse)
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, reusePort: isShared }, () => {
       server.off('error', refuse)
       resolve()
     })
   })
   const name = host === undefined || host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${isIPv6(name) ? `[${name}]` : name}:${(server.address() as AddressInfo).port}`
+}
+
+/** @throws OperatorError if another process listens on the address. */
+export async function requireFreePort(address: Address): Promise<void> {
+  const server = createServer()
+  await listen(server, address)
+  const closed = once(server, 'close')
+  server.close()
+  await closed
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Address): Error {

@@ -1,7 +1,7 @@
-import fastify, { type FastifyInstance, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import type { Config, TrustProxy } from '../config.ts'
-import { logStream, requestId, serializeError } from '../observability/logging.ts'
+import { requestId } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { allowOrigins } from './cors.ts'
 import { COMMON_HEADERS } from './envelope.ts'
@@ -11,7 +11,7 @@ import { refuseOverload } from './load-shedding.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
 import { announceClose } from './protocol/connection-close.ts'
-import { limitConnections } from './protocol/connection-limit.ts'
+import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
 import {
   refuseConnection,
   refuseNonconforming,
@@ -43,20 +43,17 @@ const LIMITS = {
 }
 
 /** The settings that the server itself obeys. */
-export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins'>
+export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins' | 'threads'>
 
 /** Makes the HTTP service, which does not listen yet. */
 export async function createServer(
   services: Services,
   settings: ServerSettings,
+  log: FastifyBaseLogger,
   metrics?: Metrics,
 ): Promise<FastifyInstance> {
   const app = fastify({
-    logger: {
-      level: settings.logLevel,
-      stream: await logStream(),
-      serializers: { err: serializeError },
-    },
+    loggerInstance: log,
     genReqId: requestId,
     trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),
@@ -86,9 +83,9 @@ export async function createServer(
   // A request passes these steps in this order. CONTRIBUTING.md explains them: "How a request flows".
   // 1. Connection: `clientErrorHandler` above answers what Node's parser refuses.
   refuseUnroutable(app.server, app.routing)
-  limitConnections(app.server, app.log)
+  limitConnections(app.server, app.log, connectionLimit(settings.threads))
   // 2. Turn
-  serveThrough(app.server, oneAtATime)
+  serveThrough(app.server, oneAtATime(settings.threads))
   // 3. Hooks before the body; those of the route come last, such as `requireToken`.
   addCommonHeaders(app)
   refuseNonconforming(app, LIMITS.headers)
@@ -103,7 +100,7 @@ export async function createServer(
   answerErrors(app, failures)
   // 7. Answer
   announceClose(app)
-  const unsent = limitUnsentAnswers(app)
+  const unsent = limitUnsentAnswers(app, settings.threads)
   // 8. After the answer
   metrics?.countAnswers(app)
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
+import { type Logger, pino } from 'pino'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { describeError } from '../errors.ts'
 
@@ -27,8 +28,18 @@ export const output = {
   },
 }
 
+/** Takes whole log lines. */
+export interface LogStream {
+  write(line: string): void
+}
+
+/** @param level the least important one that is logged. */
+export function createLogger(level: string, stream: LogStream): Logger {
+  return pino({ level, serializers: { err: serializeError } }, stream)
+}
+
 /** The stream for log lines. Each is a JSON object, or in a terminal a line that a person can read. */
-export async function logStream(): Promise<{ write(text: string): void }> {
+export async function logStream(): Promise<LogStream> {
   if (!process.stdout.isTTY) return { write: (text) => output.write(escapeControls(text)) }
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { createServer, type Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Store, StoreUnavailable, UNAVAILABLE_REASONS } from '../catalogue/store.ts'
 import { type Around, decorateStore } from '../catalogue/store-decorator.ts'
@@ -11,14 +11,18 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Bounds of the buckets of batches, in requests. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
+/** Metrics that have the same value on every thread. */
+const OF_PROCESS = /^(?:process_|build_info$)/
+
 /** All other methods share a label, because a client may choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** The metrics of the service, for Prometheus. */
+/** The values of all metrics of a thread. */
+export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/** The metrics of a thread, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry()
-  /** Answers GET /metrics. It does not listen yet. */
-  readonly server: Server
   readonly #requests: Counter
   readonly #durations: Histogram
   readonly #storeDurations: Histogram
@@ -68,13 +72,16 @@ export class Metrics {
       labelNames: ['version', 'node', 'engine'],
       registers,
     }).set({ version: packageJson.version, node: process.version, engine }, 1)
-    this.server = createServer(async (request, response) => {
-      const isAsked = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
-      response.writeHead(isAsked ? 200 : 404, {
-        'content-type': isAsked ? this.#registry.contentType : 'text/plain',
-      })
-      response.end(isAsked ? await this.#registry.metrics() : 'See /metrics\n')
-    })
+  }
+
+  /** @returns the metrics as text. */
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  /** @returns the metrics, to be summed up with those of other threads. */
+  values(): Promise<MetricValues> {
+    return this.#registry.getMetricsAsJSON()
   }
 
   /** Counts the answers by the patterns of their routes, never by the requested paths. */
@@ -88,8 +95,8 @@ export class Metrics {
     })
   }
 
-  /** @returns the same store, whose operations are timed, whose failures are counted and whose load is reported. */
-  measure(store: Store): Store {
+  /** Reports what a store has in use. */
+  reportLoad(store: Pick<Store, 'load'>): void {
     new Gauge({
       name: 'store_load',
       help: 'What the store has in use and what waits for it',
@@ -99,6 +106,11 @@ export class Metrics {
         for (const [part, value] of Object.entries(store.load())) this.set({ part }, value)
       },
     })
+  }
+
+  /** @returns the same store, whose operations are timed, whose failures are counted and whose load is reported. */
+  measure(store: Store): Store {
+    this.reportLoad(store)
     const measured: Around = async (operation, call) => {
       // A list has no duration of its own: it goes on at the pace of the client.
       const end = operation === 'list' ? undefined : this.#storeDurations.startTimer({ operation })
@@ -120,9 +132,38 @@ export class Metrics {
     const sizes = new Histogram({ name: metric, help, buckets: BATCH_SIZES, registers: [this.#registry] })
     subscribe(`book-catalogue.${name}`, (size) => sizes.observe(size as number))
   }
+}
 
-  close(): void {
-    this.server.close()
-    this.server.closeAllConnections()
-  }
+/** @returns a server that answers GET /metrics, and does not listen yet. */
+export function metricsServer(text: () => Promise<string>): Server {
+  return createServer(async (request, response) => {
+    const isAsked = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
+    if (!isAsked) return response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')
+    try {
+      const body = await text()
+      return response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body)
+    } catch {
+      // A thread has died meanwhile.
+      return response.writeHead(503).end()
+    }
+  })
+}
+
+/**
+ * Sums up the metrics of threads.
+ * @param main those of the main thread, which alone are taken for the process.
+ * @returns them as text.
+ */
+export function sumOfMetrics(main: MetricValues, threads: readonly MetricValues[]): Promise<string> {
+  const all = [main, ...threads.map((values) => values.filter(({ name }) => !OF_PROCESS.test(name)))]
+  const summed = all.map((values) =>
+    values.map((metric) => ({ ...metric, aggregator: aggregatorOf(metric) })),
+  )
+  return AggregatorRegistry.aggregate(summed).metrics()
+}
+
+/** prom-client leaves out the start of the process, and takes the average of delays: one late thread would not show. */
+function aggregatorOf({ aggregator }: { readonly aggregator: string }): string {
+  if (aggregator === 'omit') return 'first'
+  return aggregator === 'average' ? 'max' : aggregator
 }

@@ -2,6 +2,7 @@ import type { Store } from '../catalogue/store.ts'
 import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import type { DbUrl } from './db-url.ts'
+import type { AnswerCount } from './sqlite/shared-read.ts'
 import { openSqlite } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
 
@@ -14,14 +15,17 @@ const DEFAULTS: OpenOptions = {
 
 /**
  * Opens the store and brings its schema up to date. Loads only the driver it needs, so the service starts quickly.
- * @param options for an engine that is a server.
+ * @param given options for an engine that is a server, and the answers of threads that read the same SQLite file.
  * @throws StoreNotOpened
  */
-export async function openStore(dbUrl: DbUrl, given: Partial<OpenOptions> = {}): Promise<Store> {
+export async function openStore(
+  dbUrl: DbUrl,
+  { answers, ...given }: Partial<OpenOptions> & { readonly answers?: AnswerCount } = {},
+): Promise<Store> {
   const options = { ...DEFAULTS, ...given }
   switch (dbUrl.engine) {
     case 'sqlite':
-      return openSqlite(dbUrl.path)
+      return openSqlite(dbUrl.path, answers)
     case 'postgres':
       return (await import('./postgres/engine.ts')).openPostgres(dbUrl, options)
     case 'mysql':

@@ -224,7 +224,10 @@ function areLinearizable(settings: () => Promise<Record<string, string>>): void 
   })
 }
 
-describe('books that many clients read and write at once, on sqlite', () => areLinearizable(async () => ({})))
+for (const THREADS of ['1', '4']) {
+  describe(`books that many clients read and write at once, on sqlite with ${THREADS} threads`, () =>
+    areLinearizable(async () => ({ THREADS })))
+}
 
 for (const engine of ['postgres', 'mysql'] as const) {
   describe(`books that many clients read and write at once, on ${engine}`, {
@@ -234,7 +237,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     let url = ''
     areLinearizable(async () => {
       url = await (await databases()).createDatabase()
-      return { DB_URL: url }
+      return { DB_URL: url, THREADS: '2' }
     })
     after(async () => (await databases()).dropDatabase(url))
   })

@@ -6,14 +6,11 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginThrottle } from '../../src/auth/login-throttle.ts'
-import { Cursors } from '../../src/http/page-cursor.ts'
-import { createServer } from '../../src/http/server.ts'
 import { ask } from '../faults/measure.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
-import { SETTINGS } from '../support/server-settings.ts'
 import { ACCOUNT, SECRET, startService, temporaryDirectory } from '../support/service.ts'
+import { createTestServer } from '../support/test-server.ts'
 
 /** How long the event loop is kept busy at a time, in milliseconds. */
 const BLOCK = 1200
@@ -33,10 +30,7 @@ describe('a service whose event loop is late', () => {
     const store = await openFile(file.path)
     const auth = new Auth(ACCOUNT, SECRET)
     authorization = await auth.issue()
-    app = await createServer(
-      { store, auth, loginLimit: new LoginThrottle(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
-      SETTINGS,
-    )
+    app = await createTestServer(store, auth)
     app.addHook('onClose', () => store.close())
     await app.ready()
     await new Promise<void>((listening) => app.server.listen(0, '127.0.0.1', listening))

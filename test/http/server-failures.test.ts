@@ -5,14 +5,11 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginThrottle } from '../../src/auth/login-throttle.ts'
-import { Cursors } from '../../src/http/page-cursor.ts'
-import { createServer } from '../../src/http/server.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { BOOKS, damageMiddle, fill } from '../support/damage.ts'
-import { SETTINGS } from '../support/server-settings.ts'
 import { ACCOUNT, SECRET, type Service, startService } from '../support/service.ts'
+import { createTestServer } from '../support/test-server.ts'
 
 const BOOK = '{"title":"T","author":"A","year":1}'
 
@@ -196,16 +193,7 @@ describe('when a token cannot be signed', () => {
   it('POST /token is 500 Could not generate token (§4, §7)', async () => {
     using other = newFile()
     const store = await openFile(other.path)
-    const app = await createServer(
-      {
-        store,
-        auth: new RsaAuth(ACCOUNT, SECRET),
-        loginLimit: new LoginThrottle(0),
-        cursors: new Cursors(SECRET),
-        importLimit: 1e6,
-      },
-      SETTINGS,
-    )
+    const app = await createTestServer(store, new RsaAuth(ACCOUNT, SECRET))
     const answer = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT })
     assert.equal(answer.payload, failure(500, 'Could not generate token'))
     assert.equal(answer.statusCode, 500)

@@ -211,13 +211,9 @@ describe('the metrics', () => {
 
   it('say how many requests the batches of a server have', async () => {
     const metrics = new Metrics('postgres')
-    metrics.server.listen(0, '127.0.0.1')
-    await once(metrics.server, 'listening')
-    const { port } = metrics.server.address() as AddressInfo
     for (const size of [1, 64]) channel('book-catalogue.batched-reads').publish(size)
     channel('book-catalogue.group-commit').publish(5)
-    const found = parseExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
-    metrics.close()
+    const found = parseExposition(await metrics.text())
     assert.equal(total(found, 'store_batch_reads_sum'), 65)
     assert.equal(total(found, 'store_batch_reads_count'), 2)
     assert.equal(total(found, 'store_group_commit_writes_sum'), 5)
@@ -255,21 +251,26 @@ describe('METRICS_PORT', () => {
 
   it('not set: the service listens on one port only', { skip: !existsSync('/proc/net/tcp') }, async () => {
     const plain = await startService(directory.path, { DB_URL: 'sqlite:plain.db' })
-    assert.equal(listeningSockets(plain), 1)
-    assert.equal(listeningSockets(service), 2)
+    assert.equal(listeningPorts(plain), 1)
+    assert.equal(listeningPorts(service), 2)
     await plain.stop()
   })
 })
 
-/** How many sockets of the process listen. */
-function listeningSockets({ process }: Service): number {
+/** On how many ports the process listens. */
+function listeningPorts({ process }: Service): number {
   const LISTEN = '0A'
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-  const listening = new Set(
-    lines.map((line) => line.trim().split(/\s+/)).flatMap((words) => (words[3] === LISTEN ? [words[9]] : [])),
+  const ports = new Map(
+    lines
+      .map((line) => line.trim().split(/\s+/))
+      .flatMap(([, local = '', , state, , , , , , inode]) =>
+        state === LISTEN ? [[inode, local.split(':')[1]]] : [],
+      ),
   )
   const descriptors = `/proc/${process.pid}/fd`
-  return readdirSync(descriptors).filter((name) =>
-    listening.has(/^socket:\[(\d+)\]$/.exec(readlinkSync(`${descriptors}/${name}`))?.[1]),
-  ).length
+  const found = readdirSync(descriptors).map((name) =>
+    ports.get(/^socket:\[(\d+)\]$/.exec(readlinkSync(`${descriptors}/${name}`))?.[1]),
+  )
+  return new Set(found.filter((port) => port !== undefined)).size
 }

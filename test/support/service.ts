@@ -7,6 +7,9 @@ import { join, resolve } from 'node:path'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
+/** Threads of the services that do not say how many they have: `THREADS=4 npm test`. */
+const { THREADS } = process.env
+
 /** How long a service may take to say that it listens, in milliseconds: far more than it needs on a busy machine. */
 export const START_TIME = 60_000
 
@@ -39,7 +42,7 @@ export function assertNoSecrets(output: string): void {
 }
 
 /**
- * Starts the service in the directory with exactly these settings, none inherited, and gives up its output. The
+ * Starts the service in the directory with exactly these settings, none but THREADS inherited, and gives up its output. The
  * process may end before it listens.
  * @param wrapper a command that becomes the one that is put behind it.
  */
@@ -52,7 +55,7 @@ export function spawnService(
   const [file = '', ...args] = [...wrapper, process.execPath, ...nodeOptions, MAIN]
   const child = spawn(file, args, {
     cwd,
-    env: { PATH: process.env.PATH, ...settings },
+    env: { PATH: process.env.PATH, ...(THREADS && { THREADS }), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

@@ -14,7 +14,7 @@ const CODE = `
 const app = fastify()
 await app.ready()
 const ended = Promise.withResolvers<void>()
-stopOnSignal(app, () => ended.promise)
+stopOnSignal(app.log, () => ended.promise)
 const thread = new Worker(CODE, { eval: true })
 thread.once('exit', () => ended.resolve())
 thread.once('message', () => process.stdout.write('begun\n'))

@@ -1,19 +1,15 @@
-import type { FastifyInstance } from 'fastify'
-import { Auth } from '../../auth/auth.ts'
+import type { FastifyBaseLogger } from 'fastify'
 import { LoginThrottle } from '../../auth/login-throttle.ts'
-import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { StoreNotOpened } from '../../catalogue/store.ts'
 import { type Config, configWarnings } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
-import { collectGarbageWhenIdle } from '../../files/collect-garbage.ts'
+import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen } from '../../http/listen.ts'
-import { Cursors } from '../../http/page-cursor.ts'
-import { createServer } from '../../http/server.ts'
-import { output } from '../../observability/logging.ts'
-import type { Metrics } from '../../observability/metrics.ts'
-import { onStopSignal } from '../../stop-signal.ts'
-import { deferStore, openStore } from '../../store/open.ts'
-import { type Command, withSettings } from '../command.ts'
+import { createLogger, type LogStream, logStream, output } from '../../observability/logging.ts'
+import { HttpService, type Service } from '../../threads/http-service.ts'
+import { openConfiguredStore } from '../../threads/open-store.ts'
+import { type Command, readEnvironment, withSettings } from '../command.ts'
 import { firstSteps } from '../welcome.ts'
 
 /** The service, until a signal stops it. */
@@ -27,84 +23,69 @@ export const command: Command = {
 }
 
 async function start(config: Config): Promise<void> {
-  const opening = Promise.withResolvers<Store>()
-  let opened: Store | undefined
-  const auth = new Auth(config, config.secretToken)
-  const cursors = new Cursors(config.secretToken)
-  const loginLimit = new LoginThrottle(config.loginFailureLimit)
-  const metrics = await makeMetrics(config)
-  const app = await createServer(
-    {
-      store: deferStore(opening.promise, config.storeTimeout),
-      auth,
-      loginLimit,
-      cursors,
-      importLimit: config.importLimit,
-    },
-    config,
-    metrics,
-  )
+  const lines = await logStream()
+  const log = createLogger(config.logLevel, lines)
+  const service = await makeService(config, log, lines)
+  const stopMetrics = new AbortController()
+  let isStarted = false
+  let isStopping = false
+  // Before anything says that the service is there: whoever reads that may stop it at once.
+  stopOnSignal(log, async () => {
+    isStopping = true
+    stopMetrics.abort()
+    await service.stop()
+    // Nothing was stored yet if the store is still being opened, and waiting for it could take long.
+    if (!isStarted) process.exit()
+  })
   try {
-    // Requests that wait for the store must not delay the end.
-    onStopSignal(() =>
-      opening.reject(new StoreUnavailable('the service is stopping', { nothingWritten: true })),
-    )
-    // Before anything says that the service is there: whoever reads that may stop it at once.
-    stopOnSignal(app, async () => {
-      metrics?.close()
-      // Nothing was stored yet if it is still being opened, and waiting for it could take long.
-      if (opened === undefined) process.exit()
-      await opened.close()
-    })
     // Listens before the store is open, so that whoever supervises the service can ask how it is.
-    const url = await listenForAll(app, config, metrics)
-    opened = await open(config)
-    collectGarbageWhenIdle()
-    opening.resolve(metrics?.measure(opened) ?? opened)
-    for (const warning of configWarnings(config)) app.log.warn(warning)
+    const url = await service.listen()
+    if (config.metricsPort !== undefined)
+      await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
+    await service.open()
+    isStarted = true
+    for (const warning of configWarnings(config)) log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
-    app.log.info({ url, username: config.username }, 'listening')
+    log.info({ url, username: config.username }, 'listening')
   } catch (error) {
-    opening.reject(new StoreUnavailable('the store cannot be opened', { cause: error, nothingWritten: true }))
-    metrics?.close()
-    await app.close()
-    throw error
-  }
-}
-
-/** The metrics are loaded only where they are wanted. */
-async function makeMetrics(config: Config): Promise<Metrics | undefined> {
-  if (config.metricsPort === undefined) return undefined
-  const { Metrics } = await import('../../observability/metrics.ts')
-  return new Metrics(config.dbUrl.engine)
-}
-
-async function open(config: Config): Promise<Store> {
-  try {
-    return await openStore(config.dbUrl, {
-      connections: config.dbConnections,
-      connectionMaxAge: config.dbConnectionMaxAge,
-      timeout: config.storeTimeout,
-      report: (message) => process.stderr.write(`DB_URL: ${message}\n`),
-    })
-  } catch (error) {
+    if (isStopping) return
+    stopMetrics.abort()
+    await service.stop()
     throw error instanceof StoreNotOpened ? new OperatorError(`DB_URL: ${error.message}`) : error
   }
 }
 
-/** @returns the URL of the service. */
-async function listenForAll(
-  app: FastifyInstance,
-  { host, port, metricsPort }: Config,
-  metrics: Metrics | undefined,
-): Promise<string> {
-  await app.ready()
-  const url = await listen(app.server, { host, port, setting: 'PORT' })
-  app.server.on('error', (err) => app.log.error({ err }, 'the server failed'))
-  if (metrics !== undefined && metricsPort !== undefined) {
-    const metricsUrl = await listen(metrics.server, { host, port: metricsPort, setting: 'METRICS_PORT' })
-    metrics.server.on('error', (err) => app.log.error({ err }, 'the server of the metrics failed'))
-    app.log.info({ url: `${metricsUrl}/metrics` }, 'metrics')
+async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStream): Promise<Service> {
+  const loginLimit = new LoginThrottle(config.loginFailureLimit)
+  if (config.threads > 1) {
+    const { canSpreadConnections, ThreadPool } = await import('../../threads/thread-pool.ts')
+    if (canSpreadConnections) {
+      const { secretToken, password } = config
+      const environment = { ...readEnvironment(), SECRET_TOKEN: secretToken, PASSWORD: password }
+      return ThreadPool.create(config, environment, { loginLimit, log, lines })
+    }
+    log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
-  return url
+  const single: Config = { ...config, threads: 1 }
+  const limits = { loginLimit, importTurns: new ImportTurn() }
+  return HttpService.create(single, limits, log, () => openConfiguredStore(single))
+}
+
+/** Answers GET /metrics on a port of its own. */
+async function serveMetrics(
+  service: Service,
+  port: number,
+  { host }: Config,
+  log: FastifyBaseLogger,
+  signal: AbortSignal,
+): Promise<void> {
+  const { metricsServer } = await import('../../observability/metrics.ts')
+  const server = metricsServer(() => service.metrics())
+  signal.addEventListener('abort', () => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const url = await listen(server, { host, port, setting: 'METRICS_PORT' })
+  server.on('error', (err) => log.error({ err }, 'the server of the metrics failed'))
+  log.info({ url: `${url}/metrics` }, 'metrics')
 }

@@ -22,7 +22,7 @@ const REPORT_INTERVAL = 60_000
  * silently, and the store could not open files. When there are too many, the connection that has been idle longest is
  * closed. If no idle one is found, the new one is closed.
  */
-export function limitConnections(server: Server, log: FastifyBaseLogger, limit = connectionLimit()): void {
+export function limitConnections(server: Server, log: FastifyBaseLogger, limit: number): void {
   /** The connection whose newest request is oldest comes first. */
   const connections = new Set<Socket>()
   let closed = 0
@@ -75,10 +75,13 @@ export function limitConnections(server: Server, log: FastifyBaseLogger, limit =
   }
 }
 
-/** Node has already raised the limit of the process as far as the system allows. */
-function connectionLimit(): number {
+/**
+ * @param threads that serve connections.
+ * @returns how many each may have. Node has already raised the limit of the process as far as the system allows.
+ */
+export function connectionLimit(threads: number): number {
   const files = Number(/^Max open files\s+(\d+)/m.exec(readLimits())?.[1] ?? Number.POSITIVE_INFINITY)
-  return Math.min(MAX_CONNECTIONS, Math.floor(SHARE * files))
+  return Math.floor(Math.min(MAX_CONNECTIONS, SHARE * files) / threads)
 }
 
 /** @returns an empty text if there is no such file: only Linux has it. */

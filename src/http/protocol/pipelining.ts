@@ -23,9 +23,11 @@ let allWaiting = 0
  * Serves the requests of a connection one after the other. Node would begin to serve all requests at once that a client
  * sends without waiting for answers, and keep every answer in memory until its turn. It would also serve requests that
  * follow one after whose answer the connection is closed.
+ * @param threads that serve requests. Each has a share of the requests that may wait.
  */
-export function oneAtATime(serve: RequestListener): RequestListener {
-  return (request, response) => {
+export function oneAtATime(threads: number): (serve: RequestListener) => RequestListener {
+  const limit = MAX_WAITING / threads
+  return (serve) => (request, response) => {
     const { socket } = request
     // After the last answer of a connection, nothing that has come is taken for a request.
     if (!socket.writable) return
@@ -34,7 +36,7 @@ export function oneAtATime(serve: RequestListener): RequestListener {
       response.once('close', () => next(turns, socket))
       serve(request, response)
     }
-    if (turns.busy) wait(turns, socket, turn)
+    if (turns.busy) wait(turns, socket, turn, limit)
     else {
       turns.busy = true
       turn()
@@ -61,8 +63,8 @@ function watch(socket: Socket): Turns {
   return turns
 }
 
-function wait(turns: Turns, socket: Socket, turn: () => void): void {
-  if (allWaiting >= MAX_WAITING) {
+function wait(turns: Turns, socket: Socket, turn: () => void, limit: number): void {
+  if (allWaiting >= limit) {
     // A client that pipelines has to be ready for this (RFC 9112 §9.3.2).
     socket.destroy()
     return

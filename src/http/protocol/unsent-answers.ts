@@ -33,10 +33,11 @@ const FILE_SIZE = 512 * 1024
 
 /**
  * Answers 503 while clients that do not read keep too much memory.
+ * @param threads that serve requests. Each has a share of the budget.
  * @returns where lists are counted. They grow while they are sent.
  */
-export function limitUnsentAnswers(app: FastifyInstance): UnsentAnswers {
-  const unsent = new UnsentAnswers()
+export function limitUnsentAnswers(app: FastifyInstance, threads: number): UnsentAnswers {
+  const unsent = new UnsentAnswers({ ...LIMITS, budget: LIMITS.budget / threads })
   app.addHook('onSend', (_request, reply, payload, done) => {
     const size = memoryOf(payload)
     if (size <= UNCOUNTED || unsent.hold(reply, size)) return done()
@@ -77,7 +78,7 @@ export class UnsentAnswers {
   #total = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(limits = LIMITS) {
+  constructor(limits: UnsentLimits) {
     this.#limits = limits
   }
 

@@ -5,6 +5,7 @@ import type { Imported, Store } from '../../catalogue/store.ts'
 import { collectGarbage } from '../../files/collect-garbage.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
+import type { ImportTurns } from '../../files/import-turn.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
 import { atLeast } from '../protocol/least-rate.ts'
 import { awaitBody, dropRest } from '../protocol/malformed-requests.ts'
@@ -76,9 +77,12 @@ const NONE: Imported = { added: 0, skipped: 0 }
  * long as its client takes.
  * @param limit the size of the largest file, in bytes.
  */
-export function importBooks(store: Store, limit: number, authenticated: onRequestHookHandler): Endpoint {
-  let isBusy = false
-
+export function importBooks(
+  store: Store,
+  turns: ImportTurns,
+  limit: number,
+  authenticated: onRequestHookHandler,
+): Endpoint {
   return {
     schema: describeEndpoint({
       id: 'importBooks',
@@ -107,8 +111,7 @@ export function importBooks(store: Store, limit: number, authenticated: onReques
         if (format === undefined) throw failure.unsupportedMediaType
         const options = readOptions(request)
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
-        if (isBusy) throw failure.unavailable
-        isBusy = true
+        if (!(await turns.begin())) throw failure.unavailable
         const gone = new AbortController()
         const leave = () => gone.abort(failure.badRequest)
         reply.raw.once('close', leave)
@@ -120,7 +123,7 @@ export function importBooks(store: Store, limit: number, authenticated: onReques
           })
           return envelope(success.booksImported, data)
         } finally {
-          isBusy = false
+          turns.end()
           reply.raw.off('close', leave)
         }
       } catch (error) {

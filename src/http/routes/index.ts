@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { type Auth, Login, TokenData } from '../../auth/auth.ts'
-import type { LoginThrottle } from '../../auth/login-throttle.ts'
+import type { LoginLimit } from '../../auth/login-throttle.ts'
 import { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
+import type { ImportTurns } from '../../files/import-turn.ts'
 import type { FailureLog } from '../failure-log.ts'
 import type { Cursors } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
@@ -16,8 +17,9 @@ import { BookStatistics, countBooks } from './statistics.ts'
 export interface Services {
   readonly store: Store
   readonly auth: Auth
-  readonly loginLimit: LoginThrottle
+  readonly loginLimit: LoginLimit
   readonly cursors: Cursors
+  readonly importTurns: ImportTurns
   /** The largest file of books that can be imported, in bytes. */
   readonly importLimit: number
 }
@@ -28,7 +30,7 @@ const NAMED_SCHEMAS = [Book, NewBook, BookChanges, Login, TokenData, ImportResul
 /** The endpoints, in the order of the contract's table (§4). */
 export function registerApi(
   app: FastifyInstance,
-  { store, auth, loginLimit, cursors, importLimit }: Services,
+  { store, auth, loginLimit, cursors, importTurns, importLimit }: Services,
   settings: LoginSettings,
   unsent: UnsentAnswers,
   failures: FailureLog,
@@ -40,7 +42,7 @@ export function registerApi(
   app.post('/book', createBook(store, authenticated))
   app.get('/books', listBooks(store, cursors, unsent, failures, authenticated))
   app.get('/books/statistics', countBooks(store, authenticated))
-  app.post('/books/import', importBooks(store, importLimit, authenticated))
+  app.post('/books/import', importBooks(store, importTurns, importLimit, authenticated))
   app.get('/book/:id', readBook(store, authenticated))
   app.put('/book/:id', updateBook(store, authenticated))
   app.delete('/book/:id', deleteBook(store, authenticated))

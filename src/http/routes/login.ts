@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Auth, Login, TokenData } from '../../auth/auth.ts'
-import type { LoginThrottle } from '../../auth/login-throttle.ts'
+import type { LoginLimit } from '../../auth/login-throttle.ts'
 import { type Config, LOGIN_BODY_LIMIT } from '../../config.ts'
 import { isFromForeignPage } from '../cors.ts'
 import { envelope, failure, success } from '../envelope.ts'
@@ -12,7 +12,7 @@ export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 /** POST /token */
 export function logIn(
   auth: Auth,
-  loginLimit: LoginThrottle,
+  loginLimit: LoginLimit,
   settings: LoginSettings,
 ): Endpoint<{ Body: Login }> {
   const warnOfProxy = proxyWarning(settings)
@@ -39,16 +39,15 @@ export function logIn(
       warnOfProxy(request)
       // Otherwise any page could use up the attempts of its visitors' addresses.
       if (isFromForeignPage(request, settings.corsOrigins)) throw failure.crossOrigin
-      refuseTooMany(loginLimit, request, reply)
+      refuseIfTooMany(await loginLimit.wait(request.ip), reply)
     },
     handler: async (request, reply) => {
+      const isRight = auth.matches(request.body)
       // Other logins from the same address may have failed while this body was arriving.
-      refuseTooMany(loginLimit, request, reply)
-      if (!auth.matches(request.body)) {
-        const isNowRefused = loginLimit.failed(request.ip)
-        if (isNowRefused) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
-        throw failure.invalidCredentials
-      }
+      const { wait, isLast } = await loginLimit.attempt(request.ip, isRight)
+      refuseIfTooMany(wait, reply)
+      if (isLast) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
+      if (!isRight) throw failure.invalidCredentials
       const token = await auth.issue().catch((error: unknown) => {
         request.log.error({ err: error }, 'a token could not be signed')
         throw failure.tokenNotGenerated
@@ -72,9 +71,8 @@ function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) 
 }
 
 /** Refuses every login, right or wrong, from an address that has failed too often. */
-function refuseTooMany(limit: LoginThrottle, { ip }: FastifyRequest, reply: FastifyReply): void {
-  const seconds = limit.wait(ip)
-  if (seconds === 0) return
-  reply.header('retry-after', seconds)
+function refuseIfTooMany(wait: number, reply: FastifyReply): void {
+  if (wait === 0) return
+  reply.header('retry-after', wait)
   throw failure.tooManyRequests
 }

@@ -4,6 +4,7 @@ import { csvLine } from '../../catalogue/csv-line.ts'
 import { STREAM_PAGE } from '../../catalogue/paginate.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './failure.ts'
+import type { SharedReadTransaction } from './shared-read.ts'
 
 /** The first page of the list is smaller than the others. */
 const FIRST_PAGE_BOOKS = 128
@@ -29,11 +30,14 @@ interface Progress {
 
 /** Reads the list of all books, in pages of text that are not too long. */
 export class SqliteList {
+  readonly #snapshot: SharedReadTransaction
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
   readonly #selectRows: StatementSync
 
-  constructor(database: DatabaseSync) {
+  /** @param snapshot of all reads on the same connection. */
+  constructor(database: DatabaseSync, snapshot: SharedReadTransaction) {
+    this.#snapshot = snapshot
     const next = (columns: string) => `FROM (SELECT ${columns} FROM books WHERE id > ? ORDER BY id LIMIT ?)`
     // The sizes are taken inside. With `*` there, SQLite would read all texts, of which a page may hold only a few.
     this.#measure = database.prepare(`SELECT total(size) AS text ${next(`${TEXT_SIZE} AS size`)}`)
@@ -82,6 +86,7 @@ export class SqliteList {
     limit: number,
   ): (Part & { text: number; isLast: boolean }) | undefined {
     return attempt(() => {
+      this.#snapshot.begin()
       let books = limit
       let text = this.#textOfNext(after, books)
       while (text > STREAM_PAGE.text && books > 1) {

@@ -1,31 +1,58 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
+/** Counts answers that later reads of any thread must be at least as new as. The count is in shared memory. */
+export class AnswerCount {
+  /** To make the same count in another thread. */
+  readonly memory: SharedArrayBuffer
+  readonly #count: Int32Array
+
+  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory
+    this.#count = new Int32Array(memory)
+  }
+
+  get(): number {
+    return Atomics.load(this.#count, 0)
+  }
+
+  /** Call it before a write is answered, so that every later read sees the write. */
+  add(): void {
+    Atomics.add(this.#count, 0, 1)
+  }
+}
+
 /**
  * A read transaction for all reads of one turn of the event loop. Taking and releasing locks for each read would be two
  * thirds of the cost of reading a book.
  */
 export class SharedReadTransaction {
   readonly #database: DatabaseSync
+  readonly #answers: AnswerCount
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
   #isOpen = false
+  /** The count when the transaction began. */
+  #begunAt = 0
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, answers: AnswerCount) {
     this.#database = database
+    this.#answers = answers
     this.#begin = database.prepare('BEGIN')
     this.#rollback = database.prepare('ROLLBACK')
   }
 
-  /** All reads until the end of this turn, or until `end`, see the same state of the database. */
+  /** All reads until the end of this turn, or until the count changes, see the same state of the database. */
   begin(): void {
-    if (this.#isOpen) return
+    const answers = this.#answers.get()
+    if (this.#isOpen && answers === this.#begunAt) return
+    this.#end()
     this.#begin.run()
+    this.#begunAt = answers
     this.#isOpen = true
-    setImmediate(() => this.end())
+    setImmediate(() => this.#end())
   }
 
-  /** Call it before a write is answered, so every later read sees the write. */
-  end(): void {
+  #end(): void {
     if (!this.#isOpen) return
     this.#isOpen = false
     // Nothing was written, and unlike a commit, a rollback does not fail after a failed read. Some read errors end the

@@ -1,10 +1,9 @@
 import { dirname } from 'node:path'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   type Book,
   type BookChanges,
   bookOf,
-  COLUMNS,
   FIELD_NAMES,
   fieldValues,
   type NewBook,
@@ -23,16 +22,15 @@ import {
 } from '../../catalogue/store.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { isTrueWithin } from '../timeout.ts'
+import { SqliteBookReader } from './book-reader.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { attempt } from './failure.ts'
 import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
-import { SqliteList } from './list.ts'
 import { needsIndex } from './query.ts'
 import type { Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
 import { ensureSchema, schemaVersion } from './schema.ts'
-import { SharedReadTransaction } from './shared-read.ts'
+import { AnswerCount } from './shared-read.ts'
 import { SqliteWriter } from './writer.ts'
 
 /** How long a query waits for its turn and for the index, in milliseconds. */
@@ -51,9 +49,10 @@ const RUN_TIME = 10_000
 /**
  * Opens or creates the database file, its directory included.
  * @param path relative to the working directory, or absolute.
+ * @param answers for other threads that read the file.
  * @throws StoreNotOpened
  */
-export function openSqlite(path: string): Store {
+export function openSqlite(path: string, answers = new AnswerCount()): Store {
   try {
     makeDirectory(dirname(path))
   } catch (error) {
@@ -66,8 +65,7 @@ export function openSqlite(path: string): Store {
     schemaVersion(database)
     makeDurable(database)
     ensureSchema(database)
-    database.exec('PRAGMA query_only = ON')
-    return new SqliteStore(database, path)
+    return new SqliteStore(database, path, answers)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
@@ -75,9 +73,9 @@ export function openSqlite(path: string): Store {
   }
 }
 
-/** Reads with its own connection, which never waits for the writer in WAL mode. The writer does all writes. */
+/** Reads books with its own connection. The writer does all writes. */
 class SqliteStore implements Store {
-  readonly #database: DatabaseSync
+  readonly #books: SqliteBookReader
   readonly #writer: SqliteWriter
   /** Answers pages without words: an index gives them at once. */
   readonly #pages: SqliteReader
@@ -86,19 +84,15 @@ class SqliteStore implements Store {
   /** Answers queries that took the others too long. */
   readonly #longQueries: SqliteReader
   readonly #path: string
-  readonly #snapshot: SharedReadTransaction
+  readonly #answers: AnswerCount
   #indexing: Promise<void> | undefined
   readonly #imports = new Set<Promise<unknown>>()
-  readonly #select: StatementSync
-  readonly #list: SqliteList
 
   /** @param path of the database file, for the writer. It starts last, when nothing can fail any more. */
-  constructor(database: DatabaseSync, path: string) {
-    this.#database = database
+  constructor(database: DatabaseSync, path: string, answers: AnswerCount) {
     this.#path = path
-    this.#snapshot = new SharedReadTransaction(database)
-    this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
-    this.#list = new SqliteList(database)
+    this.#answers = answers
+    this.#books = new SqliteBookReader(database, answers)
     this.#writer = new SqliteWriter(path)
     this.#pages = new SqliteReader(path, SHORT.time, SHORT.rows)
     this.#searches = new SqliteReader(path, SHORT.time, SHORT.rows)
@@ -111,19 +105,16 @@ class SqliteStore implements Store {
     return bookOf({ ...book, id: written.id })
   }
 
-  async find(id: number): Promise<Book | undefined> {
-    return attempt(() => {
-      this.#snapshot.begin()
-      return this.#select.get(id) as Book | undefined
-    })
+  find(id: number): Promise<Book | undefined> {
+    return this.#books.find(id)
   }
 
-  async ready(): Promise<void> {
-    await this.find(1)
+  ready(): Promise<void> {
+    return this.#books.ready()
   }
 
-  list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
-    return this.#list.pages(format)
+  list(format?: 'json' | 'csv'): AsyncIterable<string> {
+    return this.#books.list(format)
   }
 
   async page(
@@ -165,7 +156,7 @@ class SqliteStore implements Store {
       return await importing
     } finally {
       this.#imports.delete(importing)
-      this.#snapshot.end()
+      this.#answers.add()
     }
   }
 
@@ -178,7 +169,7 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
     await Promise.all([this.#writer, ...this.#readers].map((each) => each.close()))
-    this.#database.close()
+    await this.#books.close()
   }
 
   /** Later reads must be at least as new as the answer, even if it says that there is no such book. */
@@ -186,7 +177,7 @@ class SqliteStore implements Store {
     try {
       return await this.#writer.write(write)
     } finally {
-      this.#snapshot.end()
+      this.#answers.add()
     }
   }
 
@@ -236,7 +227,7 @@ class SqliteStore implements Store {
       }
       return answer.result
     } finally {
-      this.#snapshot.end()
+      this.#answers.add()
     }
   }
 

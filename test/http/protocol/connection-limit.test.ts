@@ -21,7 +21,7 @@ async function serve(t: TestContext, limit = LIMIT) {
   })
   const log = { warn: (figures: object) => warnings.push(figures) } as unknown as FastifyBaseLogger
   limitConnections(server, log, limit)
-  serveThrough(server, oneAtATime)
+  serveThrough(server, oneAtATime(1))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     server.closeAllConnections()

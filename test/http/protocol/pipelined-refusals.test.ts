@@ -4,13 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../../src/auth/auth.ts'
-import { LoginThrottle } from '../../../src/auth/login-throttle.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
-import { Cursors } from '../../../src/http/page-cursor.ts'
-import { createServer } from '../../../src/http/server.ts'
 import { assertFailure, head, RawConnection } from '../../support/raw-socket.ts'
-import { SETTINGS } from '../../support/server-settings.ts'
 import { ACCOUNT, SECRET } from '../../support/service.ts'
+import { createTestServer } from '../../support/test-server.ts'
 
 /** Until the service has read what was sent, in milliseconds. */
 const A_MOMENT = 200
@@ -90,10 +87,7 @@ let token: string
 before(async () => {
   const auth = new Auth(ACCOUNT, SECRET)
   token = await auth.issue()
-  app = await createServer(
-    { store, auth, loginLimit: new LoginThrottle(0), cursors: new Cursors(SECRET), importLimit: 1e6 },
-    SETTINGS,
-  )
+  app = await createTestServer(store, auth)
   await app.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 })

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
-import { SharedReadTransaction } from '../../../src/store/sqlite/shared-read.ts'
+import { AnswerCount, SharedReadTransaction } from '../../../src/store/sqlite/shared-read.ts'
 import { newFile } from './file.ts'
 
 describe('a snapshot of a database', () => {
@@ -26,18 +26,23 @@ describe('a snapshot of a database', () => {
 
   const read = () => reading?.prepare('SELECT x FROM t').get()?.x
   const begin = () => {
-    const snapshot = new SharedReadTransaction(reading as DatabaseSync)
+    const answers = new AnswerCount()
+    const snapshot = new SharedReadTransaction(reading as DatabaseSync, answers)
     snapshot.begin()
-    return snapshot
+    return { snapshot, answers }
   }
 
-  it('shows the same until it is ended', () => {
-    const snapshot = begin()
+  it('shows the same until an answer of any thread is counted', () => {
+    const { snapshot, answers } = begin()
     assert.equal(read(), 1)
     writing?.exec('UPDATE t SET x = 2')
     snapshot.begin()
     assert.equal(read(), 1)
-    snapshot.end()
+    new AnswerCount(answers.memory).add()
+    snapshot.begin()
+    assert.equal(read(), 2)
+    writing?.exec('UPDATE t SET x = 3')
+    snapshot.begin()
     assert.equal(read(), 2)
   })
 
@@ -51,13 +56,12 @@ describe('a snapshot of a database', () => {
   })
 
   it('may have been ended by an error', async () => {
-    const snapshot = begin()
+    const { snapshot, answers } = begin()
     read()
     reading?.exec('ROLLBACK')
-    snapshot.end()
+    answers.add()
     snapshot.begin()
     assert.equal(reading?.isTransaction, true)
-    snapshot.end()
   })
 
   it('may outlive its connection', async () => {

@@ -1,0 +1,134 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { Auth } from '../auth/auth.ts'
+import type { LoginLimit } from '../auth/login-throttle.ts'
+import { type Store, StoreUnavailable } from '../catalogue/store.ts'
+import type { Config } from '../config.ts'
+import { collectGarbageWhenIdle } from '../files/collect-garbage.ts'
+import type { ImportTurns } from '../files/import-turn.ts'
+import { drainable } from '../http/graceful-shutdown.ts'
+import { listen } from '../http/listen.ts'
+import { Cursors } from '../http/page-cursor.ts'
+import { createServer } from '../http/server.ts'
+import type { Metrics, MetricValues } from '../observability/metrics.ts'
+import { deferStore } from '../store/open.ts'
+
+/** What is limited for all threads together. */
+export interface SharedLimits {
+  readonly loginLimit: LoginLimit
+  readonly importTurns: ImportTurns
+}
+
+/** Answers requests, on one thread or on several. */
+export interface Service {
+  /**
+   * Requests that come before the store is open wait for it.
+   * @returns the URL of the service.
+   * @throws OperatorError
+   */
+  listen(): Promise<string>
+  /** @throws StoreNotOpened */
+  open(): Promise<void>
+  /** Accepts no more connections, answers the requests in flight, and closes the store. */
+  stop(): Promise<void>
+  /** @returns the metrics, as text. */
+  metrics(): Promise<string>
+}
+
+/** Answers requests on one thread. */
+export class HttpService implements Service {
+  readonly #app: FastifyInstance
+  readonly #config: Config
+  readonly #metrics: Metrics | undefined
+  readonly #opening: PromiseWithResolvers<Store>
+  readonly #openStore: () => Promise<Store>
+  readonly #drain: () => Promise<void>
+  #store: Store | undefined
+
+  private constructor(
+    app: FastifyInstance,
+    config: Config,
+    metrics: Metrics | undefined,
+    opening: PromiseWithResolvers<Store>,
+    openStore: () => Promise<Store>,
+  ) {
+    this.#app = app
+    this.#config = config
+    this.#metrics = metrics
+    this.#opening = opening
+    this.#openStore = openStore
+    this.#drain = drainable(app.server)
+  }
+
+  /** @param openStore is called once. */
+  static async create(
+    config: Config,
+    limits: SharedLimits,
+    log: FastifyBaseLogger,
+    openStore: () => Promise<Store>,
+  ): Promise<HttpService> {
+    const metrics = await makeMetrics(config)
+    const opening = Promise.withResolvers<Store>()
+    const { secretToken, storeTimeout, importLimit } = config
+    const app = await createServer(
+      {
+        store: deferStore(opening.promise, storeTimeout),
+        auth: new Auth(config, secretToken),
+        cursors: new Cursors(secretToken),
+        importLimit,
+        ...limits,
+      },
+      config,
+      log,
+      metrics,
+    )
+    await app.ready()
+    return new HttpService(app, config, metrics, opening, openStore)
+  }
+
+  async listen(port = this.#config.port): Promise<string> {
+    const { host, threads } = this.#config
+    const { server, log } = this.#app
+    const url = await listen(server, { host, port, setting: 'PORT', isShared: threads > 1 })
+    server.on('error', (err) => log.error({ err }, 'the server failed'))
+    return url
+  }
+
+  async open(): Promise<void> {
+    try {
+      this.#store = await this.#openStore()
+    } catch (cause) {
+      this.#refuseWaiting('the store cannot be opened', cause)
+      throw cause
+    }
+    collectGarbageWhenIdle()
+    this.#opening.resolve(this.#metrics?.measure(this.#store) ?? this.#store)
+  }
+
+  async stop(): Promise<void> {
+    // Requests that wait for the store must not delay the end.
+    this.#refuseWaiting('the service is stopping')
+    await this.#drain()
+    await this.#app.close()
+    await this.#store?.close()
+  }
+
+  async metrics(): Promise<string> {
+    return (await this.#metrics?.text()) ?? ''
+  }
+
+  /** The metrics, to be summed up with those of other threads. */
+  async metricValues(): Promise<MetricValues> {
+    return (await this.#metrics?.values()) ?? []
+  }
+
+  #refuseWaiting(message: string, cause?: unknown): void {
+    this.#opening.reject(new StoreUnavailable(message, { cause, nothingWritten: true }))
+  }
+}
+
+/** The metrics are loaded only where they are wanted. */
+export async function makeMetrics({ metricsPort, dbUrl }: Config): Promise<Metrics | undefined> {
+  if (metricsPort === undefined) return undefined
+  const { Metrics } = await import('../observability/metrics.ts')
+  return new Metrics(dbUrl.engine)
+}

@@ -1,0 +1,189 @@
+import type { BirpcReturn } from 'birpc'
+import type { Book, BookChanges, NewBook } from '../catalogue/book.ts'
+import type { BookFilter, BookQuery, Position } from '../catalogue/query.ts'
+import {
+  type Imported,
+  type ImportedBook,
+  type ImportOptions,
+  type Page,
+  type PageBounds,
+  type QueryOptions,
+  type Statistics,
+  type Store,
+  StoreUnavailable,
+} from '../catalogue/store.ts'
+
+/** A group of books to import; undefined after the last one. */
+export type Group = readonly ImportedBook[] | undefined
+
+/** The result of a query, and whether it is incomplete (`QueryOptions.onIncomplete`). */
+interface Answer<Result> {
+  readonly result: Result
+  readonly isIncomplete: boolean
+}
+
+type CancellableCall<Args extends unknown[], Result> = (
+  call: number,
+  ...args: Args
+) => Promise<Answer<Result>>
+
+/** What one thread does with its store for another one. Calls that can be cancelled have numbers. */
+export interface StoreCalls {
+  create: Store['create']
+  update: Store['update']
+  delete: Store['delete']
+  page: CancellableCall<[BookQuery, Position | undefined, PageBounds], Page>
+  count: CancellableCall<[BookFilter], number>
+  statistics: CancellableCall<[BookFilter], Statistics>
+  /** Asks for the groups one after the other. */
+  import: CancellableCall<[ImportOptions], Imported>
+  cancel(call: number): void
+}
+
+/** The calls as functions of the other thread. */
+type RemoteCalls = Pick<BirpcReturn<StoreCalls>, keyof StoreCalls>
+
+/**
+ * Serves the calls of another thread.
+ * @param opened returns the store once it is open.
+ * @param nextGroup asks that thread for the next group of an import.
+ */
+export function serveStore(
+  opened: () => Store | undefined,
+  nextGroup: (call: number) => Promise<Group>,
+): StoreCalls {
+  const running = new Map<number, AbortController>()
+  const store = () => {
+    const store = opened()
+    if (store === undefined) throw new StoreUnavailable('the store is being opened', { nothingWritten: true })
+    return store
+  }
+
+  async function run<Result>(
+    call: number,
+    work: (options: { signal: AbortSignal; onIncomplete: () => void }) => Promise<Result>,
+  ): Promise<Answer<Result>> {
+    const controller = new AbortController()
+    running.set(call, controller)
+    let isIncomplete = false
+    const onIncomplete = () => {
+      isIncomplete = true
+    }
+    try {
+      return { result: await work({ signal: controller.signal, onIncomplete }), isIncomplete }
+    } finally {
+      running.delete(call)
+    }
+  }
+
+  async function* groups(call: number): AsyncGenerator<readonly ImportedBook[], void> {
+    for (let group = await nextGroup(call); group !== undefined; group = await nextGroup(call)) yield group
+  }
+
+  return {
+    create: (book) => store().create(book),
+    update: (...change) => store().update(...change),
+    delete: (...book) => store().delete(...book),
+    page: (call, ...query) => run(call, (options) => store().page(...query, options)),
+    count: (call, filter) => run(call, (options) => store().count(filter, options)),
+    statistics: (call, filter) => run(call, (options) => store().statistics(filter, options)),
+    import: (call, options) =>
+      run(call, ({ signal }) => store().import(groups(call), { ...options, signal })),
+    cancel: (call) => running.get(call)?.abort(),
+  }
+}
+
+/** The operations of a store that another thread does for this one. */
+export class RemoteStore implements Pick<Store, Exclude<keyof StoreCalls, 'cancel'>> {
+  readonly #remote: RemoteCalls
+  #lastCall = 0
+  /** Functions that read the next group of each import. */
+  readonly #sources = new Map<number, () => Promise<Group>>()
+
+  constructor(remote: RemoteCalls) {
+    this.#remote = remote
+  }
+
+  create(book: NewBook): Promise<Book> {
+    return this.#remote.create(book)
+  }
+
+  update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
+    return this.#remote.update(id, changes, expected)
+  }
+
+  delete(id: number, expected?: Book): Promise<boolean> {
+    return this.#remote.delete(id, expected)
+  }
+
+  page(
+    query: BookQuery,
+    after: Position | undefined,
+    bounds: PageBounds,
+    options?: QueryOptions,
+  ): Promise<Page> {
+    return this.#cancellable((call) => this.#remote.page(call, query, after, bounds), options)
+  }
+
+  count(filter: BookFilter, options?: QueryOptions): Promise<number> {
+    return this.#cancellable((call) => this.#remote.count(call, filter), options)
+  }
+
+  statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
+    return this.#cancellable((call) => this.#remote.statistics(call, filter), options)
+  }
+
+  async import(
+    groups: AsyncIterable<readonly ImportedBook[]>,
+    { signal, ...options }: ImportOptions = {},
+  ): Promise<Imported> {
+    const iterator = groups[Symbol.asyncIterator]()
+    let failure: { readonly error: unknown } | undefined
+    const read = async () => {
+      try {
+        const { done, value } = await iterator.next()
+        return done ? undefined : value
+      } catch (error) {
+        failure = { error }
+        throw error
+      }
+    }
+    const importing = (call: number) => {
+      this.#sources.set(call, read)
+      return this.#remote.import(call, options).finally(() => this.#sources.delete(call))
+    }
+    try {
+      return await this.#cancellable(importing, { signal })
+    } catch (error) {
+      // The error of the groups, which lost its class on its way to the other thread and back.
+      throw failure?.error ?? error
+    } finally {
+      await iterator.return?.()
+    }
+  }
+
+  /** The other thread asks for the next group of an import. */
+  async nextGroup(call: number): Promise<Group> {
+    return this.#sources.get(call)?.()
+  }
+
+  async #cancellable<Result>(
+    send: (call: number) => Promise<Answer<Result>>,
+    { signal, onIncomplete }: QueryOptions = {},
+  ): Promise<Result> {
+    signal?.throwIfAborted()
+    const call = ++this.#lastCall
+    const cancel = () => void this.#remote.cancel.asEvent(call)
+    signal?.addEventListener('abort', cancel)
+    try {
+      const { result, isIncomplete } = await send(call)
+      if (isIncomplete) onIncomplete?.()
+      return result
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', cancel)
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { BirpcReturn } from 'birpc'
+import type { FastifyBaseLogger } from 'fastify'
+import type { LoginLimit } from '../auth/login-throttle.ts'
+import type { Store } from '../catalogue/store.ts'
+import type { Config } from '../config.ts'
+import { requireFreePort } from '../http/listen.ts'
+import type { LogStream } from '../observability/logging.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { AnswerCount } from '../store/sqlite/shared-read.ts'
+import { connect } from './channel.ts'
+import { makeMetrics, type Service } from './http-service.ts'
+import type { HttpThreadCalls, HttpThreadData, MainCalls } from './http-thread.ts'
+import { openConfiguredStore } from './open-store.ts'
+import { serveStore } from './remote-store.ts'
+
+/** The time between the death of a thread and its replacement, in milliseconds. */
+const REPLACE_PAUSE = 100
+
+/** MiB of V8's young generation in each thread. */
+const YOUNG_GENERATION = 8
+
+/** The systems that spread the connections of one port over several threads (nodejs.org/api/net.html, reusePort). */
+const SPREADING = ['linux', 'freebsd', 'aix', 'sunos']
+
+export const canSpreadConnections = SPREADING.includes(process.platform)
+
+/** What the main thread keeps for all threads. */
+interface Shared {
+  readonly loginLimit: LoginLimit
+  readonly log: FastifyBaseLogger
+  /** Takes the log lines of the threads. */
+  readonly lines: LogStream
+}
+
+type HttpThread = BirpcReturn<HttpThreadCalls, MainCalls>
+
+/**
+ * Answers requests on several threads, which all listen on the same port. For an SQLite file, the main thread does what
+ * only one may do; on a database server, each thread has its own connections. A thread that dies is replaced.
+ */
+export class ThreadPool implements Service {
+  readonly #config: Config
+  readonly #environment: NodeJS.Dict<string>
+  readonly #shared: Shared
+  readonly #metrics: Metrics | undefined
+  readonly #answers = new AnswerCount()
+  readonly #threads = new Map<HttpThread, Worker>()
+  #store: Store | undefined
+  #port = 0
+  /** The thread whose import is running. */
+  #importing: HttpThread | undefined
+  #state: 'starting' | 'open' | 'stopping' = 'starting'
+
+  private constructor(
+    config: Config,
+    environment: NodeJS.Dict<string>,
+    shared: Shared,
+    metrics: Metrics | undefined,
+  ) {
+    this.#config = config
+    this.#environment = environment
+    this.#shared = shared
+    this.#metrics = metrics
+  }
+
+  /** @param environment has the settings, with those that were made up for this run. */
+  static async create(config: Config, environment: NodeJS.Dict<string>, shared: Shared): Promise<ThreadPool> {
+    return new ThreadPool(config, environment, shared, await makeMetrics(config))
+  }
+
+  async listen(): Promise<string> {
+    const { host, port } = this.#config
+    // Another service on the same port would otherwise get a part of the connections.
+    await requireFreePort({ host, port, setting: 'PORT' })
+    const first = await this.#start()
+    const url = await first.listen(port)
+    this.#port = Number(new URL(url).port)
+    return url
+  }
+
+  async open(): Promise<void> {
+    if (this.#config.dbUrl.engine === 'sqlite') {
+      this.#store = await openConfiguredStore(this.#config, this.#answers)
+      this.#metrics?.reportLoad(this.#store)
+    }
+    // The first thread prepares a database for the others.
+    for (const first of this.#threads.keys()) await first.open()
+    await Promise.all(Array.from({ length: this.#config.threads - 1 }, () => this.#add()))
+    this.#state = 'open'
+  }
+
+  async stop(): Promise<void> {
+    this.#state = 'stopping'
+    await Promise.all([...this.#threads.keys()].map((thread) => thread.stop()))
+    await Promise.all([...this.#threads.values()].map((worker) => worker.terminate()))
+    await this.#store?.close()
+  }
+
+  async metrics(): Promise<string> {
+    const { sumOfMetrics } = await import('../observability/metrics.ts')
+    const own = (await this.#metrics?.values()) ?? []
+    const threads = await Promise.all([...this.#threads.keys()].map((thread) => thread.metrics()))
+    return await sumOfMetrics(own, threads)
+  }
+
+  async #add(): Promise<void> {
+    const thread = await this.#start()
+    await thread.open()
+    await thread.listen(this.#port)
+  }
+
+  /** @returns a thread that can be called. */
+  async #start(): Promise<HttpThread> {
+    const worker = new Worker(new URL('./http-thread.ts', import.meta.url), {
+      env: this.#environment,
+      workerData: { answers: this.#answers.memory } satisfies HttpThreadData,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
+    })
+    const ready = Promise.withResolvers<void>()
+    const calls = this.#callsOf(() => thread, ready.resolve)
+    const thread = connect<HttpThreadCalls, MainCalls>(worker, calls)
+    this.#threads.set(thread, worker)
+    let cause: unknown
+    worker.on('error', (error) => {
+      cause = error
+    })
+    worker.on('exit', () => {
+      const error = new Error('a thread that answers requests died', { cause })
+      this.#threads.delete(thread)
+      calls.endImport()
+      thread.$close(error)
+      ready.reject(error)
+      if (this.#state !== 'open') return
+      this.#shared.log.error({ err: error }, 'a thread died with its connections; another one replaces it')
+      void this.#replace()
+    })
+    await ready.promise
+    return thread
+  }
+
+  /** A thread that dies before it serves requests is replaced by the caller of `#start`. */
+  async #replace(): Promise<void> {
+    await sleep(REPLACE_PAUSE)
+    if (this.#state !== 'open') return
+    await this.#add()
+  }
+
+  /** What a thread may call. */
+  #callsOf(thread: () => HttpThread, ready: () => void): MainCalls {
+    const { loginLimit, lines } = this.#shared
+    return {
+      ...serveStore(
+        () => this.#store,
+        (call) => thread().nextGroup(call),
+      ),
+      ready,
+      wait: (address) => loginLimit.wait(address),
+      attempt: (...login) => loginLimit.attempt(...login),
+      beginImport: () => {
+        if (this.#importing !== undefined) return false
+        this.#importing = thread()
+        return true
+      },
+      endImport: () => {
+        if (this.#importing === thread()) this.#importing = undefined
+      },
+      log: (line) => lines.write(line),
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { logIn } from '../support/client.ts'
+import { parseExposition, total } from '../support/exposition.ts'
+import { head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
+import {
+  ACCOUNT,
+  SECRET,
+  type Service,
+  spawnService,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts'
+
+/** Enough that the system very likely gives every thread some of them. */
+const CONNECTIONS = 32
+
+const BOOK = JSON.stringify({ title: 'T', author: 'A', year: 1 })
+
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => i)
+
+/** Sends a request on each of many connections, all at the same time. */
+function onEach(url: string, request: (i: number) => string): Promise<RawAnswer[]> {
+  return Promise.all(numbered(CONNECTIONS).map((i) => once(url, request(i))))
+}
+
+async function once(url: string, request: string): Promise<RawAnswer> {
+  using connection = await RawConnection.open(url)
+  await connection.send(request)
+  return await connection.answer()
+}
+
+function withBody(line: string, body: string, ...fields: string[]): string {
+  return head(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields) + body
+}
+
+/** How many answers have each status. */
+const statuses = (answers: readonly RawAnswer[]) =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [
+      status,
+      all?.length,
+    ]),
+  )
+
+describe('a service with four threads', () => {
+  const directory = temporaryDirectory()
+  let service: Service
+  let authorization: string
+
+  before(async () => {
+    const hook = resolve(import.meta.dirname, 'dying-thread.ts')
+    service = await startService(
+      directory.path,
+      { THREADS: '4', METRICS_PORT: '0', LOGIN_FAILURE_LIMIT: '5', TRUST_PROXY: '1', LOG_LEVEL: 'debug' },
+      ['--import', hook],
+    )
+    authorization = `Authorization: ${await logIn(service.url)}`
+  })
+  after(async () => {
+    await service.stop()
+    directory.remove()
+  })
+
+  const get = (path: string) => once(service.url, head(`GET ${path}`, authorization))
+  const importing = (file: string) =>
+    withBody('POST /books/import', file, authorization, 'Content-Type: text/csv')
+
+  it('counts failed log-ins over all threads', async () => {
+    const body = JSON.stringify({ ...ACCOUNT, password: 'wrong' })
+    const attempt = () => withBody('POST /token', body, 'X-Forwarded-For: 192.0.2.1')
+    assert.deepEqual(statuses(await onEach(service.url, attempt)), { 401: 5, 429: CONNECTIONS - 5 })
+    const right = withBody('POST /token', JSON.stringify(ACCOUNT), 'X-Forwarded-For: 192.0.2.1')
+    assert.equal((await once(service.url, right)).status, 429)
+  })
+
+  it('takes a token and a cursor on every thread, whichever gave it out', async () => {
+    for (const answer of await onEach(service.url, () => withBody('POST /book', BOOK, authorization)))
+      assert.equal(answer.status, 201)
+    const first = await get('/books?sort=title&limit=1')
+    const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1]
+    const second = await onEach(service.url, () => head(`GET ${next}`, authorization))
+    assert.deepEqual(statuses(second), { 200: CONNECTIONS })
+    assert.equal(new Set(second.map(({ body }) => body)).size, 1)
+  })
+
+  it('shows on every thread what was answered on any', async () => {
+    for (const year of numbered(30)) {
+      const put = await once(service.url, withBody('PUT /book/1', JSON.stringify({ year }), authorization))
+      assert.equal(put.status, 200)
+      for (const { body } of await onEach(service.url, () => head('GET /book/1', authorization)))
+        assert.equal(JSON.parse(body).data.year, year)
+    }
+  })
+
+  it('imports one file at a time', async () => {
+    const file = 'title,author,year\nx,y,1\n'
+    using slow = await RawConnection.open(service.url)
+    await slow.send(importing(file).slice(0, -3))
+    await setTimeout(300)
+    assert.deepEqual(statuses(await onEach(service.url, () => importing(file))), { 503: CONNECTIONS })
+    await slow.send(file.slice(-3))
+    assert.equal((await slow.answer()).status, 200)
+    const answers = await onEach(service.url, () => importing(file))
+    assert.ok((statuses(answers)[200] ?? 0) > 0)
+  })
+
+  it('refuses a file with the reason, and stores nothing of it', async () => {
+    const before = (await get('/books?count=true&limit=1')).headers.get('x-total-count')
+    const rows = 'x,y,1\n'.repeat(5000)
+    const answer = await once(service.url, importing(`title,author,year\n${rows}x,y,never\n`))
+    assert.equal(answer.status, 400)
+    assert.match(answer.body, /1 of 5001 rows.*line 5002/)
+    assert.equal((await get('/books?count=true&limit=1')).headers.get('x-total-count'), before)
+  })
+
+  it('lets others import when a client has gone in the middle of its file', async () => {
+    const file = 'title,author,year\nx,y,1\n'
+    {
+      using gone = await RawConnection.open(service.url)
+      await gone.send(importing(file).slice(0, -3))
+      await setTimeout(200)
+    }
+    await until(
+      'another import may begin',
+      async () => (await once(service.url, importing(file))).status === 200,
+    )
+  })
+
+  it('adds up the metrics of all threads, and has those of the process once', async () => {
+    const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
+    const found = async () => parseExposition(await (await fetch(url)).text())
+    const answered = { route: '/healthz', method: 'GET', status: '200' }
+    assert.deepEqual(statuses(await onEach(service.url, () => head('GET /healthz'))), { 200: CONNECTIONS })
+    const metrics = await found()
+    assert.equal(total(metrics, 'http_requests_total', answered), CONNECTIONS)
+    assert.equal(total(metrics, 'build_info'), 1)
+    assert.ok(total(metrics, 'store_group_commit_writes_count') > 0)
+    const started = total(metrics, 'process_start_time_seconds')
+    assert.ok(Math.abs(Date.now() / 1000 - started) < 600, String(started))
+  })
+
+  it('writes whole log lines', async () => {
+    await Promise.all(numbered(10).map(() => onEach(service.url, () => head('GET /healthz'))))
+    for (const line of service.output().trim().split('\n')) JSON.parse(line)
+  })
+
+  it('goes on when a thread dies, which costs only its own connections', async () => {
+    await using connections = new AsyncDisposableStack()
+    const others = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(service.url)))
+    for (const other of others)
+      connections.use({ [Symbol.asyncDispose]: async () => other[Symbol.dispose]() })
+    // This import is on any thread, perhaps on the one that dies.
+    using dying = await RawConnection.open(service.url)
+    await dying.send(head('GET /healthz', 'X-Die: now'))
+    await until('the death is in the log', async () =>
+      /"level":50.*the error of the test.*another one replaces it/.test(service.output()),
+    )
+    const answers = await Promise.allSettled(
+      others.map(async (other) => {
+        await other.send(head('GET /healthz'))
+        return other.answer()
+      }),
+    )
+    const survived = answers.filter(({ status }) => status === 'fulfilled').length
+    assert.ok(survived >= CONNECTIONS / 4, `${survived} connections survived`)
+    const served = await onEach(service.url, () => withBody('POST /book', BOOK, authorization))
+    assert.deepEqual(statuses(served), { 201: CONNECTIONS })
+  })
+
+  it('lets others import when a thread has died in the middle of a file', async () => {
+    const file = 'title,author,year\nx,y,1\n'
+    using lost = await RawConnection.open(service.url)
+    await lost.send(importing(file).slice(0, -3))
+    await setTimeout(300)
+    await until('another import may begin', async () => {
+      using dying = await RawConnection.open(service.url)
+      await dying.send(head('GET /healthz', 'X-Die: now'))
+      await setTimeout(300)
+      const answer = await once(service.url, importing(file)).catch(() => undefined)
+      return answer?.status === 200
+    })
+  })
+
+  it('answers what is in flight on every thread when it is stopped', async () => {
+    const other = await startService(directory.path, { THREADS: '4', DB_URL: 'sqlite:other.db' })
+    const token = `Authorization: ${await logIn(other.url)}`
+    const body = JSON.stringify({ title: 'T', author: 'A', year: 1 })
+    const request = withBody('POST /book', body, token)
+    const connections = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(other.url)))
+    await Promise.all(connections.map((connection) => connection.send(request.slice(0, -1))))
+    await setTimeout(200)
+    const ended = other.stop()
+    await setTimeout(200)
+    await Promise.all(connections.map((connection) => connection.send(request.slice(-1))))
+    const answers = await Promise.all(connections.map((connection) => connection.answer()))
+    assert.deepEqual(statuses(answers), { 201: CONNECTIONS })
+    assert.deepEqual(await ended, { code: 0, signal: null })
+  })
+
+  it('leaves a port to the service that has it already', async () => {
+    const settings = {
+      PORT: new URL(service.url).port,
+      HOST: '127.0.0.1',
+      THREADS: '2',
+      DB_URL: 'sqlite:x.db',
+    }
+    const { ended, output } = spawnService(directory.path, settings)
+    assert.deepEqual(await ended, { code: 1, signal: null })
+    assert.match(output(), /^Cannot start: PORT: \d+ is in use; [^\n]+\n$/)
+  })
+
+  it('says why it cannot start', async () => {
+    const settings = { PORT: '0', HOST: '127.0.0.1', THREADS: '2', SECRET_TOKEN: SECRET }
+    for (const [DB_URL, reason] of [
+      ['sqlite:.', /^Cannot start: DB_URL: the database file \. cannot be opened: [^\n]+\n$/m],
+      ['postgres://x:y@127.0.0.1:1/z', /^Cannot start: DB_URL: [^\n]+\n$/m],
+    ] as const) {
+      const { child, ended, output } = spawnService(directory.path, { ...settings, DB_URL })
+      if (DB_URL.startsWith('postgres')) {
+        await until('it waits for the server', async () => output().includes('DB_URL: '))
+        child.kill('SIGTERM')
+        assert.deepEqual(await ended, { code: 0, signal: null }, output())
+        continue
+      }
+      assert.deepEqual(await ended, { code: 1, signal: null })
+      assert.match(output(), reason)
+    }
+  })
+})
+
+async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!(await isTrue())) {
+    assert.ok(Date.now() < deadline, `not within 20 seconds: ${what}`)
+    await setTimeout(20)
+  }
+}
