@@ -9,15 +9,19 @@ import type { SharedReadTransaction } from './shared-read.ts'
 /** The first page of the list is smaller than the others. */
 const FIRST_PAGE_BOOKS = 128
 
-/** Books of a list as text. */
+/** Reads the books of a range of ids, the first excluded, as text; undefined if there are none. */
+type ReadRange = (after: number, last: number) => string | undefined
+
+/** Books of a list. */
 interface Part {
   readonly content: string
-  /** The id of the last book, and the number of books. */
-  readonly last: number
+  /** The id of the last book; undefined at the end of the list. */
+  readonly last: number | undefined
+  /** How many books were wanted. */
   readonly books: number
+  /** The length of their texts, in bytes. */
+  readonly text: number
 }
-
-type ReadPart = (after: number, books: number) => Part | undefined
 
 /** The progress of a list. */
 interface Progress {
@@ -31,6 +35,7 @@ interface Progress {
 /** Reads the list of all books, in pages of text that are not too long. */
 export class SqliteList {
   readonly #snapshot: SharedReadTransaction
+  readonly #idOf: StatementSync
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
   readonly #selectRows: StatementSync
@@ -38,24 +43,22 @@ export class SqliteList {
   /** @param snapshot of all reads on the same connection. */
   constructor(database: DatabaseSync, snapshot: SharedReadTransaction) {
     this.#snapshot = snapshot
-    const next = (columns: string) => `FROM (SELECT ${columns} FROM books WHERE id > ? ORDER BY id LIMIT ?)`
-    // The sizes are taken inside. With `*` there, SQLite would read all texts, of which a page may hold only a few.
-    this.#measure = database.prepare(`SELECT total(size) AS text ${next(`${TEXT_SIZE} AS size`)}`)
+    this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+    // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
+    const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
+    this.#measure = database.prepare(`SELECT total(${TEXT_SIZE}) AS text ${range}`)
     // SQLite writes the JSON of a whole page. This takes a third of the time and memory of an object per book.
-    this.#selectJson = database.prepare(`
-      SELECT count(*) AS books, max(id) AS last,
-        group_concat(json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})) AS json ${next('*')}`)
+    const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
+    this.#selectJson = database.prepare(`SELECT group_concat(${json}) AS json ${range}`)
     // This takes half the time of objects, and less than quoting in SQLite.
-    this.#selectRows = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id > ? ORDER BY id LIMIT ?`)
+    this.#selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
     this.#selectRows.setReturnArrays(true)
   }
 
   /** Implements Store.list. */
   pages(format: 'json' | 'csv'): AsyncIterable<string> {
-    const read: ReadPart =
-      format === 'csv'
-        ? (after, books) => this.#csv(after, books)
-        : (after, books) => this.#json(after, books)
+    const read: ReadRange =
+      format === 'csv' ? (...range) => this.#csv(...range) : (...range) => this.#json(...range)
     const progress: Progress = { after: 0, limit: FIRST_PAGE_BOOKS, isAtEnd: false }
     // Not a generator, which would keep the last page while it waits. V8 would move that page to its old generation,
     // where it stays until a full collection.
@@ -67,54 +70,41 @@ export class SqliteList {
   }
 
   /** Reads the next page of the list; undefined at its end. */
-  #advance(progress: Progress, read: ReadPart): string | undefined {
+  #advance(progress: Progress, read: ReadRange): string | undefined {
     if (progress.isAtEnd) return undefined
-    const page = this.#page(read, progress.after, progress.limit)
-    progress.isAtEnd = page === undefined || page.isLast
-    if (page === undefined) return undefined
-    progress.after = page.last
+    const part = this.#part(read, progress.after, progress.limit)
+    progress.isAtEnd = part?.last === undefined
+    if (part?.last === undefined) return part?.content
+    progress.after = part.last
     // Books are about as long as those before them.
     progress.limit =
-      page.text * 2 > STREAM_PAGE.text ? page.books : Math.min(2 * page.books, STREAM_PAGE.books)
-    return page.content
+      part.text * 2 > STREAM_PAGE.text ? part.books : Math.min(2 * part.books, STREAM_PAGE.books)
+    return part.content
   }
 
-  /** The next page, within the limits of books and text; undefined at the end of the list. */
-  #page(
-    read: ReadPart,
-    after: number,
-    limit: number,
-  ): (Part & { text: number; isLast: boolean }) | undefined {
+  /** The next part, within the limits of books and text; undefined if no books are left. */
+  #part(read: ReadRange, after: number, limit: number): Part | undefined {
     return attempt(() => {
       this.#snapshot.begin()
-      let books = limit
-      let text = this.#textOfNext(after, books)
-      while (text > STREAM_PAGE.text && books > 1) {
-        books = Math.ceil(books / 2)
-        text = this.#textOfNext(after, books)
+      for (let books = limit; ; books = Math.ceil(books / 2)) {
+        const last = this.#idOf.get(after, books - 1)?.id as number | undefined
+        const range = [after, last ?? Number.MAX_SAFE_INTEGER] as const
+        const text = Number(this.#measure.get(...range)?.text)
+        if (text > STREAM_PAGE.text && books > 1) continue
+        const content = read(...range)
+        return content === undefined ? undefined : { content, last, books, text }
       }
-      const part = read(after, books)
-      return part && { ...part, text, isLast: part.books < books }
     })
   }
 
-  #json(after: number, books: number): Part | undefined {
-    const row = this.#selectJson.get(after, books) as { books: number; last: number | null; json: string }
-    return row.last === null ? undefined : { content: row.json, last: row.last, books: row.books }
+  #json(after: number, last: number): string | undefined {
+    const row = this.#selectJson.get(after, last) as { json: string | null }
+    return row.json ?? undefined
   }
 
-  #csv(after: number, books: number): Part | undefined {
+  #csv(after: number, last: number): string | undefined {
     // The types do not cover setReturnArrays.
-    const rows = this.#selectRows.all(after, books) as unknown as [id: number, ...fields: FieldValue[]][]
-    let [content, last] = ['', 0]
-    for (const row of rows) {
-      content += csvLine(row)
-      last = row[0]
-    }
-    return rows.length === 0 ? undefined : { content, last, books: rows.length }
-  }
-
-  #textOfNext(after: number, books: number): number {
-    return Number(this.#measure.get(after, books)?.text)
+    const rows = this.#selectRows.all(after, last) as unknown as [id: number, ...fields: FieldValue[]][]
+    return rows.length === 0 ? undefined : rows.map(csvLine).join('')
   }
 }
