@@ -94,7 +94,7 @@ export async function createServer(
   refuseUnknownPaths(app)
   refuseOverload(app)
   // 4. Body
-  parseBodies(app)
+  parseBodies(app, settings.threads)
   // 5. Handler: the routes below
   // 6. Error handler
   answerErrors(app, failures)

@@ -23,8 +23,12 @@ const UNCOUNTED = 4096
 /** Bytes that all counted bodies take. */
 let taken = 0
 
-/** Reads every body as JSON, whatever its Content-Type, and up to the limit of its route. */
-export function parseBodies(app: FastifyInstance): void {
+/**
+ * Reads every body as JSON, whatever its Content-Type, and up to the limit of its route.
+ * @param threads that read bodies. Each has a share of the budget.
+ */
+export function parseBodies(app: FastifyInstance, threads: number): void {
+  const budget = BUDGET / threads
   app.removeAllContentTypeParsers()
   app.addHook('onRequest', ({ headers, routeOptions }, _reply, done) => {
     // Fastify parses a body only if it knows its type, or if there is none.
@@ -35,7 +39,7 @@ export function parseBodies(app: FastifyInstance): void {
     if (routeOptions.config.streamed) return done(null, stream)
     const limit = routeOptions.bodyLimit
     if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
-    readBody(stream, limit, answerTo(raw), (error, body) => {
+    readBody(stream, { limit, budget }, answerTo(raw), (error, body) => {
       if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
       const value = parseJson(body)
@@ -49,13 +53,14 @@ export function parseBodies(app: FastifyInstance): void {
  * Reads a body, and copies its chunks together as they come. A client may send a byte in each chunk, and a chunk that is
  * kept takes hundreds of bytes besides its own.
  * @param limit the size of the largest body, in bytes. Nothing is kept of a larger one.
+ * @param budget for all bodies together, in bytes.
  * @param answer the answer to the request. When it is closed, the body takes no memory any more.
  * @param done gets the body, or undefined if it is over the limit, or the error that ended it. The error is
  * failure.unavailable if all bodies together take too much.
  */
 function readBody(
   stream: Readable,
-  limit: number,
+  { limit, budget }: { readonly limit: number; readonly budget: number },
   answer: EventEmitter,
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
@@ -72,7 +77,7 @@ function readBody(
   /** Counts what the body takes. @returns false if there is no room for it. */
   function count(bytes: number): boolean {
     if (bytes <= UNCOUNTED) return true
-    if (taken + bytes - counted > BUDGET) return false
+    if (taken + bytes - counted > budget) return false
     if (counted === 0) {
       answer.once('close', () => {
         taken -= counted
