@@ -11,27 +11,12 @@ import { Cursors } from '../http/page-cursor.ts'
 import { createServer } from '../http/server.ts'
 import type { Metrics, MetricValues } from '../observability/metrics.ts'
 import { deferStore } from '../store/open.ts'
+import { makeMetrics, type Service } from './service.ts'
 
 /** What is limited for all threads together. */
 export interface SharedLimits {
   readonly loginLimit: LoginLimit
   readonly importTurns: ImportTurns
-}
-
-/** Answers requests, on one thread or on several. */
-export interface Service {
-  /**
-   * Requests that come before the store is open wait for it.
-   * @returns the URL of the service.
-   * @throws OperatorError
-   */
-  listen(): Promise<string>
-  /** @throws StoreNotOpened */
-  open(): Promise<void>
-  /** Accepts no more connections, answers the requests in flight, and closes the store. */
-  stop(): Promise<void>
-  /** @returns the metrics, as text. */
-  metrics(): Promise<string>
 }
 
 /** Answers requests on one thread. */
@@ -124,11 +109,4 @@ export class HttpService implements Service {
   #refuseWaiting(message: string, cause?: unknown): void {
     this.#opening.reject(new StoreUnavailable(message, { cause, nothingWritten: true }))
   }
-}
-
-/** The metrics are loaded only where they are wanted. */
-export async function makeMetrics({ metricsPort, dbUrl }: Config): Promise<Metrics | undefined> {
-  if (metricsPort === undefined) return undefined
-  const { Metrics } = await import('../observability/metrics.ts')
-  return new Metrics(dbUrl.engine)
 }

@@ -10,10 +10,10 @@ import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { AnswerCount } from '../store/sqlite/shared-read.ts'
 import { connect } from './channel.ts'
-import { makeMetrics, type Service } from './http-service.ts'
 import type { HttpThreadCalls, HttpThreadData, MainCalls } from './http-thread.ts'
 import { openConfiguredStore } from './open-store.ts'
 import { serveStore } from './remote-store.ts'
+import { makeMetrics, type Service } from './service.ts'
 
 /** The time between the death of a thread and its replacement, in milliseconds. */
 const REPLACE_PAUSE = 100

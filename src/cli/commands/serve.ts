@@ -7,8 +7,8 @@ import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen } from '../../http/listen.ts'
 import { createLogger, type LogStream, logStream, output } from '../../observability/logging.ts'
-import { HttpService, type Service } from '../../threads/http-service.ts'
 import { openConfiguredStore } from '../../threads/open-store.ts'
+import type { Service } from '../../threads/service.ts'
 import { type Command, readEnvironment, withSettings } from '../command.ts'
 import { firstSteps } from '../welcome.ts'
 
@@ -66,6 +66,8 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
     }
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
+  // Not loaded in the main thread of several: it is most of the code.
+  const { HttpService } = await import('../../threads/http-service.ts')
   const single: Config = { ...config, threads: 1 }
   const limits = { loginLimit, importTurns: new ImportTurn() }
   return HttpService.create(single, limits, log, () => openConfiguredStore(single))
