@@ -83,6 +83,11 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
       events: repeat(KILLS, (i) => kill(kills[i % kills.length] ?? 'member')),
     }))
     row('switchovers', () => ({ events: repeat(SWITCHOVERS, () => switchover), mayBeRefused: 1 }))
+    row('switchovers, with STORE_TIMEOUT=10', () => ({
+      events: repeat(SWITCHOVERS, () => switchover),
+      storeTimeout: 10,
+      mayBeRefused: 0,
+    }))
     row('freezes of the primary', () => ({ events: repeat(FREEZES, () => freeze('primary')) }))
     row('freezes of the synchronous standby, with more writers than connections', () => ({
       events: repeat(FREEZES, () => freeze('synchronous')),
