@@ -16,7 +16,7 @@ import { serveStore } from './remote-store.ts'
 import { makeMetrics, type Service } from './service.ts'
 
 /** The time between the death of a thread and its replacement, in milliseconds. */
-const REPLACE_PAUSE = 100
+const REPLACE_PAUSE = 500
 
 /** MiB of V8's young generation in each thread. */
 const YOUNG_GENERATION = 8
@@ -46,6 +46,8 @@ export class ThreadPool implements Service {
   readonly #shared: Shared
   readonly #metrics: Metrics | undefined
   readonly #answers = new AnswerCount()
+  readonly #workers = new Set<Worker>()
+  /** Those that can be called. The others are starting. */
   readonly #threads = new Map<HttpThread, Worker>()
   #store: Store | undefined
   #port = 0
@@ -93,25 +95,31 @@ export class ThreadPool implements Service {
 
   async stop(): Promise<void> {
     this.#state = 'stopping'
-    await Promise.all([...this.#threads.keys()].map((thread) => thread.stop()))
-    await Promise.all([...this.#threads.values()].map((worker) => worker.terminate()))
+    // A thread that dies meanwhile has no requests in flight any more.
+    await Promise.allSettled(Array.from(this.#threads.keys(), (thread) => thread.stop()))
+    await Promise.all(Array.from(this.#workers, (worker) => worker.terminate()))
     await this.#store?.close()
   }
 
   async metrics(): Promise<string> {
     const { sumOfMetrics } = await import('../observability/metrics.ts')
     const own = (await this.#metrics?.values()) ?? []
-    const threads = await Promise.all([...this.#threads.keys()].map((thread) => thread.metrics()))
+    const threads = await Promise.all(Array.from(this.#threads.keys(), (thread) => thread.metrics()))
     return await sumOfMetrics(own, threads)
   }
 
   async #add(): Promise<void> {
     const thread = await this.#start()
-    await thread.open()
-    await thread.listen(this.#port)
+    try {
+      await thread.open()
+      await thread.listen(this.#port)
+    } catch (error) {
+      await this.#threads.get(thread)?.terminate()
+      throw error
+    }
   }
 
-  /** @returns a thread that can be called. */
+  /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async #start(): Promise<HttpThread> {
     const worker = new Worker(new URL('./http-thread.ts', import.meta.url), {
       env: this.#environment,
@@ -120,31 +128,33 @@ export class ThreadPool implements Service {
     })
     const ready = Promise.withResolvers<void>()
     const calls = this.#callsOf(() => thread, ready.resolve)
-    const thread = connect<HttpThreadCalls, MainCalls>(worker, calls)
-    this.#threads.set(thread, worker)
+    const thread: HttpThread = connect<HttpThreadCalls, MainCalls>(worker, calls)
+    this.#workers.add(worker)
     let cause: unknown
     worker.on('error', (error) => {
       cause = error
     })
     worker.on('exit', () => {
       const error = new Error('a thread that answers requests died', { cause })
+      this.#workers.delete(worker)
       this.#threads.delete(thread)
       calls.endImport()
       thread.$close(error)
       ready.reject(error)
-      if (this.#state !== 'open') return
-      this.#shared.log.error({ err: error }, 'a thread died with its connections; another one replaces it')
-      void this.#replace()
+      if (this.#state === 'open') void this.#replace(error)
     })
     await ready.promise
+    this.#threads.set(thread, worker)
     return thread
   }
 
-  /** A thread that dies before it serves requests is replaced by the caller of `#start`. */
-  async #replace(): Promise<void> {
+  /** A replacement that dies as well is replaced in its turn. */
+  async #replace(death: Error): Promise<void> {
+    const { log } = this.#shared
+    log.error({ err: death }, 'a thread died with its connections, and is replaced')
     await sleep(REPLACE_PAUSE)
     if (this.#state !== 'open') return
-    await this.#add()
+    await this.#add().catch((err: unknown) => log.error({ err }, 'a new thread cannot answer requests'))
   }
 
   /** What a thread may call. */
