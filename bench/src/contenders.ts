@@ -37,14 +37,14 @@ export interface Contender {
 const node = (...args: string[]) => [process.execPath, ...args] as const
 const contender = (file: string) => node(join(CONTENDERS, file))
 
-const service = (engine: string, store: StoreKind): Contender => ({
-  id: `service-${store}`,
-  title: `this service, ${engine}`,
+const service = (engine: string, store: StoreKind, threads = 1): Contender => ({
+  id: threads === 1 ? `service-${store}` : `service-${store}-${threads}`,
+  title: threads === 1 ? `this service, ${engine}` : `this service, ${engine}, ${threads} threads`,
   store,
   durable: true,
   runtime: 'Node.js',
   command: () => node(join(ROOT, 'src/main.ts')),
-  environment: startedAsNpm(),
+  environment: { ...startedAsNpm(), THREADS: String(threads) },
   does: 'everything',
   packages: [],
 })
@@ -98,6 +98,7 @@ function servicesBefore(checkout: string | undefined): Contender[] {
 /** All of them, in the order of the tables. */
 export const CONTENDERS_TABLE: readonly Contender[] = [
   ...services,
+  service('SQLite', 'sqlite', 2),
   ...servicesBefore(process.env.SERVICE_BEFORE),
   fastify({ id: 'fastify', title: 'Fastify + better-sqlite3' }),
   fastify({

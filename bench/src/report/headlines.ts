@@ -40,9 +40,23 @@ export function headlines(results: Results): Headline[] {
       list(results, SERVICE, ON_NODE),
     ],
     ['… peak memory: the smallest other on Node.js ÷ this service', '≥ 1', listMemory(results)],
+    ...threads(results),
     ['Start to the first answer on an existing database of 10,000 books, ms', '≤ 500', startUp(results)],
   ]
   return all.flatMap(([what, aim, figure]) => (figure === undefined ? [] : [[what, aim, figure] as const]))
+}
+
+/** What a second thread brings. */
+function threads(results: Results): Line[] {
+  const rates = (workload: Workload) => {
+    const wanted = caseOf(results, workload)
+    return wanted && some(ratioOf(results, `${SERVICE}-2`, SERVICE, wanted, rateOf))
+  }
+  return [
+    ['GET one book on SQLite, requests per second: two threads ÷ one', '≥ 1.3', rates('get')],
+    ['List of 10,000 on SQLite, lists per second: two threads ÷ one', '≥ 1.7', rates('list')],
+    ['Durable POST on SQLite, requests per second: two threads ÷ one', '', rates('post')],
+  ]
 }
 
 /** Beside the contender that comes nearest. */
