@@ -74,3 +74,57 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     }
   })
 })
+
+describe('a client that asks for the end of the connection', () => {
+  const csv = 'Content-Type: text/csv'
+  const rows = 'T,A,1\n'.repeat(MIB)
+
+  for (const [what, status, fields, start] of [
+    ['a bad header', 400, () => [`Authorization: ${service.token}`, csv], 'name\n'],
+    [
+      'a bad second line',
+      400,
+      () => [`Authorization: ${service.token}`, csv],
+      `title,author,year\n"${'x'.repeat(3 * MIB)}`,
+    ],
+    ['no token', 401, () => [csv], ''],
+    [
+      'a Content-Length over the limit',
+      413,
+      () => [`Authorization: ${service.token}`, csv, `Content-Length: ${MIB ** 3}`],
+      '',
+    ],
+    ['a wrong type', 415, () => [`Authorization: ${service.token}`], ''],
+  ] as const) {
+    it(`and sends all of its file before it reads gets the answer, not a reset: ${what}`, async () => {
+      using connection = await RawConnection.open(service.url)
+      connection.stopReading()
+      const body = start + rows
+      const length = status === 413 ? [] : [`Content-Length: ${body.length}`]
+      await connection.send(head('POST /books/import', 'Connection: close', ...fields(), ...length))
+      // What is refused for its head has been answered by now.
+      await setTimeout(100)
+      await connection.send(body)
+      assert.equal(connection.wasCut, false)
+      const answer = await connection.answer()
+      assert.equal(answer.status, status)
+      assert.equal(answer.headers.get('connection'), 'close')
+      assert.equal(await connection.rest(), '')
+    })
+  }
+
+  it('but does not end its body is cut, however it sends', async () => {
+    for (const chunk of ['1\r\n \r\n', `10000\r\n${' '.repeat(0x10000)}\r\n`]) {
+      using connection = await RawConnection.open(service.url)
+      connection.stopReading()
+      const begin = performance.now()
+      await connection.send(head('POST /books/import', 'Connection: close', 'Transfer-Encoding: chunked'))
+      while (!connection.wasCut) {
+        await connection.send(chunk)
+        await setTimeout(10)
+      }
+      const time = performance.now() - begin
+      assert.ok(time > 1500 && time < 5000, `${time} ms`)
+    }
+  })
+})
