@@ -16,20 +16,22 @@ export const MAX_ROW = 2 * 1024 * 1024
 const MAX_CELLS = 1000
 
 const QUOTE = 0x22
+const LF = 0x0a
+const CR = 0x0d
 
 /** The parser's position in a field. */
 type State = 'start' | 'plain' | 'quoted' | 'closed'
 
 /**
  * Parses the rows of a CSV file (RFC 4180) that arrives in parts. It reads each part only once, so the time is linear
- * in the length of the file. A quote within an unquoted field is an ordinary character. White space after a closing
- * quote is ignored. Empty lines are skipped.
+ * in the length of the file. Each line ends with CR LF, LF or CR, because tools append lines that end in another way.
+ * Within quotes these characters are data. A quote within an unquoted field is an ordinary character. White space after
+ * a closing quote is ignored. Empty lines are skipped.
  */
 export class CsvParser {
   /** Programs that write tabs do not quote fields, and do not double quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
-  readonly #newline: string
   /** The end of the last part, if its meaning depends on what follows. */
   #rest = ''
   /** The line that the parser has reached, and the one on which the row begins. */
@@ -42,11 +44,10 @@ export class CsvParser {
   #state: State = 'start'
   #isMalformed = false
 
-  /** @param header the first line. The others end as it does. A tab in it means that tabs separate the fields. */
+  /** @param header the first line. A tab in it means that tabs separate the fields. */
   constructor(header: string) {
     this.#isTabular = header.includes('\t')
     this.#delimiter = this.#isTabular ? '\t' : ','
-    this.#newline = header.endsWith('\r') ? '\r\n' : '\n'
   }
 
   /**
@@ -57,41 +58,45 @@ export class CsvParser {
   push(part: string, isEnd: boolean): CsvRow[] {
     const all = this.#rest + part
     // It may be half of a line break.
-    const isCut = !isEnd && this.#newline === '\r\n' && all.endsWith('\r')
+    const isCut = !isEnd && all.endsWith('\r')
     const text = isCut ? all.slice(0, -1) : all
     const nextDelimiter = finder(text, this.#delimiter)
-    const nextNewline = finder(text, this.#newline)
+    const nextNewline = nearer(finder(text, '\n'), finder(text, '\r'))
     const nextQuote = this.#isTabular ? () => text.length : finder(text, '"')
     const rows: CsvRow[] = []
     let at = 0
     let start = 0
-    const endRow = (end: number) => {
-      this.#line += lineBreaks(text, start, end)
+    const endRow = (newline: number) => {
+      const isPair = text.charCodeAt(newline) === CR && text.charCodeAt(newline + 1) === LF
+      this.#line++
       const row = this.#takeRow()
       if (row !== undefined) rows.push(row)
-      start = at = end
+      start = at = newline + (isPair ? 2 : 1)
     }
     reading: while (at < text.length) {
       switch (this.#state) {
         case 'start': {
+          if (nextQuote(at) === at) {
+            this.#state = 'quoted'
+            at++
+            break
+          }
           const end = nextNewline(at)
           if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
             // Most rows are complete and have no quotes. An empty line is not a row.
             if (end > at) this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
             this.#field = this.#cells.pop() ?? ''
-            endRow(end + this.#newline.length)
-          } else if (nextQuote(at) === at) {
-            this.#state = 'quoted'
-            at++
+            endRow(end)
           } else this.#state = 'plain'
           break
         }
         case 'plain': {
-          const end = Math.min(nextDelimiter(at), nextNewline(at))
+          const newline = nextNewline(at)
+          const end = Math.min(nextDelimiter(at), newline)
           this.#field += text.slice(at, end)
           at = end
           if (end === text.length) break
-          if (end === nextNewline(at)) endRow(end + this.#newline.length)
+          if (end === newline) endRow(end)
           else {
             this.#endField()
             at++
@@ -104,6 +109,7 @@ export class CsvParser {
           while (text.charCodeAt(end + 1) === QUOTE) end = nextQuote(end + 2)
           const part = text.slice(at, end)
           this.#field += end === first ? part : halved(part)
+          if (nextNewline(at) < end) this.#line += lineBreaks(part)
           at = end
           if (end === text.length) break
           // It may be the first of two.
@@ -113,7 +119,7 @@ export class CsvParser {
           break
         }
         case 'closed':
-          if (nextNewline(at) === at) endRow(at + this.#newline.length)
+          if (nextNewline(at) === at) endRow(at)
           else if (nextDelimiter(at) === at) {
             this.#endField()
             at++
@@ -124,7 +130,6 @@ export class CsvParser {
           }
       }
     }
-    this.#line += lineBreaks(text, start, at)
     this.#length += at - start
     this.#rest = all.slice(at)
     if (isEnd && (this.#cells.length > 0 || this.#state !== 'start')) {
@@ -161,11 +166,13 @@ export class CsvParser {
   }
 }
 
+type Finder = (from: number) => number
+
 /**
  * @returns a function that finds the next occurrence at or after a position, or else returns the length of the text.
  * The positions must ascend, so the text is searched only once.
  */
-function finder(text: string, what: string): (from: number) => number {
+function finder(text: string, what: string): Finder {
   let found = -1
   return (from) => {
     if (found < from) {
@@ -176,11 +183,16 @@ function finder(text: string, what: string): (from: number) => number {
   }
 }
 
-function lineBreaks(text: string, start: number, end: number): number {
-  let count = 0
-  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
-  return count
+/** The same for the nearer one of two. */
+function nearer(one: Finder, other: Finder): Finder {
+  let found = -1
+  return (from) => {
+    if (found < from) found = Math.min(one(from), other(from))
+    return found
+  }
 }
+
+const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0
 
 /** Spreadsheets quote fields even with tabs. */
 function unquoted(cell: string): string {

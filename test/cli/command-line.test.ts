@@ -147,6 +147,19 @@ describe('commands beside the running service', () => {
     assert.equal((list as { data: unknown[] }).data.length, 2)
   })
 
+  it('import takes an export to which another tool has added lines that end in another way', async () => {
+    const author = 'appended'
+    const file = join(service.directory, 'appended.csv')
+    writeFileSync(file, `id,title,year,author\r\n1,T,1,${author}\r\n2,U,2,${author}\n3,V,3,${author}\r`)
+    assert.equal((await run('import', 'appended.csv')).stdout, 'added 3 books, skipped 0\n')
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=${author}`, { headers })).json()
+    assert.deepEqual(
+      (list as { data: { author: string }[] }).data.map((book) => book.author),
+      [author, author, author],
+    )
+  })
+
   it('token prints a token that the service accepts, if it knows the secret', async () => {
     const { stdout } = await run('token')
     const headers = { authorization: stdout.trimEnd() }
@@ -158,7 +171,10 @@ describe('commands beside the running service', () => {
 
   it('check tells that the store answers, and what is wrong with it, and makes no file', async () => {
     const { code, stdout } = await run('check')
-    assert.deepEqual([code, stdout], [0, 'The settings are good, and the store (sqlite) answers: 7 books.\n'])
+    assert.deepEqual(
+      [code, stdout],
+      [0, 'The settings are good, and the store (sqlite) answers: 10 books.\n'],
+    )
     const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
     assert.equal(none.code, 0)
     assert.ok(!existsSync(join(service.directory, 'none.db')))

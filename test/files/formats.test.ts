@@ -173,7 +173,7 @@ describe('our own CSV', () => {
 
   for (const [what, text, book] of [
     ['a quote within a field', '6" nails,"A ""B""",1', { title: '6" nails', author: 'A "B"', year: 1 }],
-    ['white space after a closing quote', '"T" ,"A"\r,"1"\t', { title: 'T', author: 'A', year: 1 }],
+    ['white space after a closing quote', '"T" ,"A"\v,"1"\t', { title: 'T', author: 'A', year: 1 }],
     ['a line of an empty field in quotes', '""\nT,A,1', { title: 'T', author: 'A', year: 1 }],
   ] as const) {
     it(`is read with ${what}`, async () => {
@@ -195,14 +195,39 @@ describe('our own CSV', () => {
     )
   })
 
+  it('may have lines that end in different ways; those within quotes stay', async () => {
+    const ends = fc.array(fc.constantFrom('\r\n', '\n', '\r'), { minLength: 1 })
+    const property = fc.asyncProperty(hostileBooks, ends, fc.nat(20), async (books, ends, length) => {
+      const row = ({ title, author, year }: NewBook) =>
+        [year, title, author].map((value) => `"${`${value}`.replaceAll('"', '""')}"`).join(',')
+      const lines = ['year,title,author', ...books.map(row)]
+      const text = lines.map((line, i) => line + ends[i % ends.length]).join('')
+      const { books: read, error } = await readFile(text, 'csv', 1 + length)
+      assert.deepEqual([error, read], [undefined, books])
+    })
+    await fc.assert(property, { numRuns: 300 })
+    for (const [text, author] of [
+      ['title,year,author\r\nT,1,A\n', 'A'],
+      ['title,year,author\nT,1,A\r\n', 'A'],
+      ['title,year,author\rT,1,A\r', 'A'],
+      ['title\tyear\tauthor\r\nT\t1\tA\n', 'A'],
+      ['title,year,author\rT,1,"\rA\n\r"\r', '\rA\n\r'],
+    ] as const) {
+      for (const length of [1, 2, 3, 1000]) {
+        const { books, error } = await readFile(text, 'csv', length)
+        assert.deepEqual([error, books], [undefined, [{ title: 'T', author, year: 1 }]])
+      }
+    }
+  })
+
   it('counts the lines of every row, also of a bad one', async () => {
-    const rows = ['"a\n\r\nb",A,x', 'lone\nbreak,A,x', '', '"c"d\r\n",A,x', 'T,A,x']
-    const text = `title,author,year\r\n${rows.join('\r\n')}\r\n`
+    const rows = ['"a\n\r\nb",A,x\r\n', 'T,A,x\r', '"a\rb",A,x\n', '\r\n', '\n', '"c"d\r\n",A,x\r', 'T,A,x']
+    const text = `title,author,year\r\n${rows.join('')}`
     for (const length of [1, 2, 3, 1000]) {
       const { report } = await readFile(text, 'csv', length)
       assert.deepEqual(
         report.faults.map(({ line }) => line),
-        [2, 5, 8, 10],
+        [2, 5, 6, 10, 12],
       )
     }
   })

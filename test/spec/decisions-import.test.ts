@@ -78,6 +78,20 @@ function testImports(target: Target): void {
       }
     })
 
+    it('decision: each line of a CSV file ends with CR LF, LF or CR', async () => {
+      await removeAll()
+      const text = `title,year,author\r\nT,1,${author}\nU,2,${author}\rV,3,"${author}"\r\n`
+      assert.equal((await send(text)).body.data.added, 3)
+      assert.deepEqual(
+        (await stored()).map((book) => [book.title, book.year, book.author]),
+        [
+          ['T', 1, author],
+          ['U', 2, author],
+          ['V', 3, author],
+        ],
+      )
+    })
+
     it('decision: with a bad row nothing is stored; the message has their number and the first', async () => {
       await removeAll()
       const csv = await send(`title,author,year\n"a\nb",${author},1\nT,${author},x\nT\n`)
