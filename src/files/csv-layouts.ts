@@ -1,9 +1,10 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
+import { quoted } from '../catalogue/quoted.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
-/** The fields of a book in a row, before validation. An unknown year is undefined. */
-export type Cells = { readonly [Name in keyof NewBook]: NewBook[Name] | undefined }
+/** The fields of a book in a row, before validation. An unknown year is undefined; a text is no year. */
+export type Cells = { readonly [Name in keyof NewBook]: NewBook[Name] | string | undefined }
 
 /** Reads the book from the cells of a row. */
 export interface CsvLayout {
@@ -30,7 +31,7 @@ const SOURCES: readonly KnownSource[] = [
     name: 'this service',
     columns: FIELD_NAMES,
     mayLackYear: false,
-    read: (get) => ({ title: get('title'), author: get('author'), year: parseYear(get('year')) }),
+    read: (get) => ({ title: get('title'), author: get('author'), year: ownYear(get('year')) }),
   },
   {
     name: 'Goodreads',
@@ -40,7 +41,7 @@ const SOURCES: readonly KnownSource[] = [
       title: plain(get('Title')),
       author: joined([get('Author'), ...names(get('Additional Authors'), ',')]),
       // The first edition, not the one on the reader's shelf.
-      year: yearIn(plain(get('Original Publication Year'))) ?? yearIn(plain(get('Year Published'))),
+      year: foreignYear(plain(get('Original Publication Year'))) ?? foreignYear(plain(get('Year Published'))),
     }),
   },
   {
@@ -50,7 +51,7 @@ const SOURCES: readonly KnownSource[] = [
     read: (get) => ({
       title: plain(get('Title')),
       author: joined([get('Primary Author'), ...names(get('Secondary Author'), '|')].map(firstNameFirst)),
-      year: yearIn(plain(get('Date'))),
+      year: foreignYear(plain(get('Date'))),
     }),
   },
   {
@@ -90,11 +91,8 @@ export function detectLayout(header: readonly string[]): CsvLayout {
 /** How many column names an error quotes. */
 const MAX_NAMES = 30
 
-/** UTF-16 code units of each name. */
-const MAX_NAME = 40
-
 function unknownHeader(header: readonly string[]): string {
-  const found = header.slice(0, MAX_NAMES).map((name) => JSON.stringify(name.slice(0, MAX_NAME)))
+  const found = header.slice(0, MAX_NAMES).map(quoted)
   const more = header.length > MAX_NAMES ? ` and ${header.length - MAX_NAMES} more` : ''
   const needed = SOURCES.map(
     ({ name, columns }) =>
@@ -131,7 +129,19 @@ function firstNameFirst(author: string): string {
   return first === undefined ? author : `${first} ${last}`
 }
 
+const UNKNOWN_TO_CALIBRE = /^0(?:0\d\d-|100-|101-01-01)\p{ASCII}*$/u
+
 /** Calibre treats a date up to 1 January 101 as unknown. It writes that day, or the day before in some time zones. */
-function calibreYear(date: string): number | undefined {
-  return /^0(?:0\d\d-|100-|101-01-01)/.test(date) ? undefined : yearIn(date)
+function calibreYear(date: string): number | string | undefined {
+  return UNKNOWN_TO_CALIBRE.test(date) ? undefined : foreignYear(date)
+}
+
+function ownYear(cell: string): number | string {
+  const year = parseYear(cell)
+  return Number.isSafeInteger(year) ? year : cell
+}
+
+/** @returns the text itself if it has bytes that are no character. */
+function foreignYear(text: string): number | string | undefined {
+  return text.isWellFormed() ? yearIn(text) : text
 }

@@ -1,51 +1,122 @@
+import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
-import { ImportRefused } from './import-report.ts'
+import { quoted } from '../catalogue/quoted.ts'
 
 /** Bytes that are decoded at once. With small parts, fewer objects survive a collection of the young generation. */
 const PART = 8 * 1024
 
+/** Bytes at the start of a file by which its encoding is told. */
+const START = 4
+
 /**
- * The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one, as some programs export it.
- * @throws ImportRefused for anything else.
+ * Stands for bytes that are no character, as in PEP 383. No text has lone surrogates, so a field with one is refused,
+ * and one in a column that is not used does no harm. There are two, because an escape of JSON before them may make a
+ * pair with the first.
  */
+const STRAY = '\udcff\udcff'
+
+const REPLACEMENT = '\ufffd'
+
+/** UTF-16 code units of a text that a message quotes before bytes that are no character. */
+const BEFORE_STRAY = 20
+
+/** The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it. */
 export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  let decoder: TextDecoder | undefined
-  let start: Uint8Array = new Uint8Array()
-  for await (const chunk of parts(bytes)) {
-    if (decoder === undefined) {
-      // A byte order mark may come in parts.
-      start = Buffer.concat([start, chunk])
-      if (start.length < 2) continue
-      decoder = decoderFor(start)
-      yield textOf(decoder, start)
-    } else yield textOf(decoder, chunk)
+  const decoder = new Decoder()
+  for await (const part of parts(bytes)) {
+    yield decoder.decode(part, false)
     // Without this, data that is already there would block the event loop.
     await setImmediate()
   }
-  if (decoder === undefined) {
-    decoder = decoderFor(start)
-    yield textOf(decoder, start)
-  }
-  yield textOf(decoder)
+  yield decoder.decode(Buffer.alloc(0), true)
 }
 
-async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
-  for await (const chunk of bytes) {
-    for (let start = 0; start < chunk.length; start += PART) yield chunk.subarray(start, start + PART)
+/** @returns why a text with bytes that are no character cannot be stored; undefined if it has none. */
+export function strayReason(text: unknown): string | undefined {
+  const at = typeof text === 'string' ? text.indexOf(STRAY) : -1
+  if (typeof text !== 'string' || at === -1) return undefined
+  // Such a file would hardly have characters that are right by chance.
+  const isOther = /^\p{ASCII}*$/u.test(text.replaceAll(STRAY, ''))
+  const advice = isOther
+    ? 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
+    : 'correct this text'
+  const shown = at > BEFORE_STRAY ? `…${text.slice(at - BEFORE_STRAY)}` : text
+  return `${quoted(shown.replaceAll(STRAY, REPLACEMENT))} is not in UTF-8; ${advice}`
+}
+
+async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
+  for await (const { buffer, byteOffset, length } of bytes) {
+    const end = byteOffset + length
+    for (let start = byteOffset; start < end; start += PART)
+      yield Buffer.from(buffer, start, Math.min(PART, end - start))
   }
 }
 
-/** @param chunk undefined at the end, where nothing may be left. */
-function textOf(decoder: TextDecoder, chunk?: Uint8Array): string {
-  try {
-    return decoder.decode(chunk, { stream: chunk !== undefined })
-  } catch (error) {
-    throw new ImportRefused('the file is not in UTF-8; save it with that encoding', { cause: error })
+interface Encoding {
+  /** Bytes of the byte order mark. */
+  readonly mark: number
+  /** How many bytes at the end are the beginning of a character. */
+  unfinished(bytes: Buffer): number
+  text(bytes: Buffer): string
+}
+
+class Decoder {
+  #encoding: Encoding | undefined
+  /** The beginning of the file until its encoding is known, later the beginning of a character. */
+  #rest: Buffer = Buffer.alloc(0)
+
+  decode(part: Buffer, isEnd: boolean): string {
+    let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
+    if (this.#encoding === undefined && (isEnd || bytes.length >= START)) {
+      this.#encoding = encodingOf(bytes)
+      bytes = bytes.subarray(this.#encoding.mark)
+    }
+    const unfinished = isEnd ? 0 : (this.#encoding?.unfinished(bytes) ?? bytes.length)
+    const end = bytes.length - unfinished
+    this.#rest = bytes.subarray(end)
+    return this.#encoding?.text(bytes.subarray(0, end)) ?? ''
   }
 }
 
-function decoderFor([first, second]: Uint8Array): TextDecoder {
-  const isLittle = first === 0xff && second === 0xfe
-  const isBig = first === 0xfe && second === 0xff
-  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8', { fatal: true })
+/** UTF-16 has a byte order mark, or is told by its first character, which is in ASCII: a letter, a quote, a brace. */
+function encodingOf([first, second, third]: Buffer): Encoding {
+  if (first === 0xff && second === 0xfe) return utf16(2, false)
+  if (first === 0xfe && second === 0xff) return utf16(2, true)
+  if (second === 0 || first === 0) return utf16(0, first === 0)
+  const hasMark = first === 0xef && second === 0xbb && third === 0xbf
+  return { mark: hasMark ? 3 : 0, unfinished: unfinishedUtf8, text: textOfUtf8 }
+}
+
+function utf16(mark: number, isBig: boolean): Encoding {
+  return {
+    mark,
+    unfinished: ({ length }) => length % 2,
+    text(bytes) {
+      const isOdd = bytes.length % 2 === 1
+      const units = Buffer.from(isOdd ? bytes.subarray(0, -1) : bytes)
+      return (isBig ? units.swap16() : units).toString('utf16le') + (isOdd ? STRAY : '')
+    },
+  }
+}
+
+function unfinishedUtf8(bytes: Buffer): number {
+  for (let length = 1; length < 4; length++) {
+    const byte = bytes.at(-length) ?? 0
+    const isContinuation = byte >= 0x80 && byte < 0xc0
+    if (isContinuation) continue
+    const needed = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
+    return needed > length ? length : 0
+  }
+  return 0
+}
+
+function textOfUtf8(bytes: Buffer): string {
+  const text = bytes.toString()
+  if (!text.includes(REPLACEMENT) || isUtf8(bytes)) return text
+  // Replacement characters that the file itself has remain.
+  const own = Buffer.from(REPLACEMENT).toString('latin1')
+  const between = bytes.toString('latin1').split(own)
+  return between
+    .map((part) => Buffer.from(part, 'latin1').toString().replaceAll(REPLACEMENT, STRAY))
+    .join(REPLACEMENT)
 }

@@ -4,6 +4,7 @@ import { collectGarbage } from './collect-garbage.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
+import { strayReason } from './decode-text.ts'
 import type { Format } from './formats.ts'
 import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { type Line, lines } from './ndjson-reader.ts'
@@ -89,9 +90,15 @@ function bookOfRow(
     }
   }
   const values = source.read(cells)
-  if (values.year !== undefined || !source.mayLackYear) return validateBook(values)
+  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values)
   report.withoutYear++
-  return validateBook({ ...values, year: 0 })
+  return bookFrom({ ...values, year: 0 })
+}
+
+function bookFrom(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
+  const result = validateBook(values)
+  if (!isFault(result) || result.field === null) return result
+  return { field: result.field, reason: strayReason(values[result.field]) ?? result.reason }
 }
 
 async function* fromNdjson(
@@ -104,7 +111,8 @@ async function* fromNdjson(
 
 function bookOfLine({ text }: Line): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{')) return { field: null, reason: 'is not a JSON object' }
+  if (!text.trimStart().startsWith('{'))
+    return { field: null, reason: strayReason(text) ?? 'is not a JSON object' }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -112,9 +120,9 @@ function bookOfLine({ text }: Line): NewBook | FieldFault {
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: 'is not JSON' }
+    return { field: null, reason: strayReason(text) ?? 'is not JSON' }
   }
-  return validateBook(value as Record<string, unknown>)
+  return bookFrom(value as Record<string, unknown>)
 }
 
 /** The number of characters of a JSON text outside its strings. Quotes count. */

@@ -160,6 +160,22 @@ describe('commands beside the running service', () => {
     )
   })
 
+  it('import ignores bytes that are not UTF-8 where they are not stored, and otherwise names their line and field', async () => {
+    const header = 'Title\tPrimary Author\tReview\tDate\n'
+    const write = (text: string) => writeFileSync(join(service.directory, 'bytes.tsv'), text, 'latin1')
+    write(`${header}T\tA\tGr\xfc\xdfe\t1\n`)
+    const good = await run('import', 'bytes.tsv', '--dry-run')
+    assert.deepEqual([good.stdout, good.stderr], ['would add 1 books, skipped 0\n', ''])
+    write(`${header}T\tGr\xfc\xdfe\t\t1\n`)
+    const { code, stderr } = await run('import', 'bytes.tsv')
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      'Cannot import: bytes.tsv: 1 of 1 rows cannot be stored; line 2: author: "Gr\ufffd\ufffde" is not in UTF-8; the ' +
+        'file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8\n',
+    )
+  })
+
   it('token prints a token that the service accepts, if it knows the secret', async () => {
     const { stdout } = await run('token')
     const headers = { authorization: stdout.trimEnd() }

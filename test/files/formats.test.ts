@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -88,17 +89,6 @@ for (const format of FORMATS) {
         assert.deepEqual(report.faults, [{ line: format === 'csv' ? 2 : 1, field: 'title', reason }])
       })
     }
-
-    for (const [what, end] of Object.entries({ 'no UTF-8': [0xff], 'half a character': [0xc3] })) {
-      it(`are refused if the file ends with ${what}`, async () => {
-        for (const start of ['', await write([], format)]) {
-          const file = Buffer.concat([Buffer.from(start), Buffer.from(end)])
-          const { books, error } = await readFile(file, format)
-          assert.deepEqual(books, [])
-          assert.equal(error, 'the file is not in UTF-8; save it with that encoding')
-        }
-      })
-    }
   })
 }
 
@@ -117,7 +107,7 @@ describe('our own CSV', () => {
   for (const [what, text] of Object.entries({
     'LF at the ends of lines': 'id,title,author,year\n1,T,A,5\n',
     'no end of the last line': 'id,title,author,year\r\n1,T,A,5',
-    'a byte order mark, other columns, another order': '\ufeffYear,shelf,Author,Title\r\n5,x,A,T\r\n',
+    'a byte order mark, other columns, another order': '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n',
     'empty lines': 'title,author,year\n\nT,A,5\n\n\n',
     tabs: 'title\tauthor\tyear\nT\t"A"\t5\n',
     'everything in quotes': '"title","author","year"\r\n"T","A","5"\r\n',
@@ -278,9 +268,9 @@ describe('NDJSON', () => {
   }
 })
 
-it('NDJSON may have blank lines and carriage returns', async () => {
+it('NDJSON may have a byte order mark, blank lines and carriage returns', async () => {
   const book = { title: 'T', author: 'A', year: 1 }
-  const { books, error } = await readFile(`\r\n${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
+  const { books, error } = await readFile(`\ufeff${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
   assert.deepEqual([error, books], [undefined, [book]])
 })
 
@@ -294,6 +284,132 @@ it('NDJSON is refused if a line has much beside its texts, or is longer than a b
   )
   const { error } = await readFile(`\n{"title":"${'x'.repeat(2_000_000)}`, 'ndjson')
   assert.equal(error, 'line 2 is too long')
+})
+
+describe('bytes that are no character', () => {
+  const OTHER =
+    'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
+  const latin1 = (text: string) => Buffer.from(text, 'latin1')
+  const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+  const book = { title: 'T', author: 'A', year: 1 }
+
+  it('do no harm in columns that are not used, wherever the file is cut', async () => {
+    for (const stray of [
+      '\xff',
+      '\xc3',
+      '\xe2\x80',
+      '\xf0\x9f\x93',
+      '\xed\xa0\x80',
+      '\xc0\xaf',
+      '\x80\x80\x80\x80\x80',
+    ]) {
+      const title = 'Ü\ufffd“📚'
+      const rows = [`${stray}\t${utf8(title)}\tA\t\t1`, `\t${utf8(title)}\tA\t${stray}\t2`]
+      const file = latin1(`Review${stray}\tTitle\tPrimary Author\tTags\tDate\n${rows.join('\n')}`)
+      const lines = latin1(`{"x":"${stray}","title":"T","author":"A","year":1,"${stray}":1}\n`)
+      for (const length of [1, 2, 3, 4, 5, 1000]) {
+        const { books, error } = await readFile(file, 'csv', length)
+        assert.deepEqual([error, books.map((each) => each.title)], [undefined, [title, title]])
+        assert.deepEqual((await readFile(lines, 'ndjson', length)).books, [book])
+      }
+    }
+  })
+
+  it('are refused in the others, and only they are', async () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary' }).map(utf8),
+      fc.string({ unit: fc.nat(255).map((n) => String.fromCharCode(n)) }),
+    )
+    const cell = fc
+      .array(piece)
+      .map((pieces) => latin1(pieces.join('').replaceAll('"', '').replaceAll('\0', '')))
+    await fc.assert(
+      fc.asyncProperty(cell, fc.integer({ min: 1, max: 9 }), async (title, length) => {
+        const file = Buffer.concat([latin1('title,author,year\n"'), title, latin1('",A,1\n')])
+        const { books, error } = await readFile(file, 'csv', length)
+        if (isUtf8(title))
+          assert.deepEqual([error, books], [undefined, [{ title: title.toString(), author: 'A', year: 1 }]])
+        else assert.match(error ?? '', /^1 of 1 rows cannot be stored; line 2: title: ".*" is not in UTF-8; /)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  for (const [format, text, reason] of [
+    [
+      'csv',
+      'title,author,year\nT,A,1\nCien a\xf1os,A,1',
+      `line 3: title: "Cien a�os" is not in UTF-8; ${OTHER}`,
+    ],
+    [
+      'csv',
+      'title,author,year\nT,Garc\xc3\xada M\xe1rquez,1',
+      'line 2: author: "García M�rquez" is not in UTF-8; correct this text',
+    ],
+    ['csv', 'title,author,year\nT,A,1\xa0', `line 2: year: "1�" is not in UTF-8; ${OTHER}`],
+    ['csv', 'Title,Author,Year Published\nT,A,1999\xa0', `line 2: year: "1999�" is not in UTF-8; ${OTHER}`],
+    [
+      'csv',
+      'title,authors,pubdate\nT,A,0101-01-01\xa0',
+      `line 2: year: "0101-01-01�" is not in UTF-8; ${OTHER}`,
+    ],
+    [
+      'csv',
+      'Title,Author,Year Published,Additional Authors\nT,A,1,B\xe9',
+      `line 2: author: "A, B�" is not in UTF-8; ${OTHER}`,
+    ],
+    [
+      'csv',
+      `title,author,year\n${'x'.repeat(5000)}\xc3,A,1`,
+      `line 2: title: "…xxxxxxxxxxxxxxxxxxxx�" is not in UTF-8; ${OTHER}`,
+    ],
+    ['ndjson', '{"title":"\xc4","author":"A","year":1}', `line 1: title: "�" is not in UTF-8; ${OTHER}`],
+    [
+      'ndjson',
+      '\n{"title":"\\ud83d\xff","author":"A","year":1}',
+      `line 2: title: "��" is not in UTF-8; correct this text`,
+    ],
+    ['ndjson', '\xff', `line 1: "�" is not in UTF-8; ${OTHER}`],
+    ['ndjson', '{\xff}', `line 1: "{�}" is not in UTF-8; ${OTHER}`],
+  ] as const) {
+    it(`are in the message: ${reason.slice(0, 60)}`, async () => {
+      for (const length of [1, 2, 3, 1000]) {
+        const { books, error } = await readFile(latin1(text), format, length)
+        assert.equal(error, `1 of ${books.length + 1} rows cannot be stored; ${reason}`)
+      }
+    })
+  }
+
+  it('are not stored as a character that an escape of JSON makes with them', async () => {
+    for (const title of ['\\ud83d\xff', '\xff\\udc00', '\\ud83d\xff\\udc00']) {
+      const { error } = await readFile(latin1(`{"title":"${title}","author":"A","year":1}`), 'ndjson')
+      assert.match(error ?? '', /line 1: title: /)
+    }
+  })
+
+  it('are few in UTF-16: half a character, in a field that is used or not, or at the end', async () => {
+    for (const mark of ['\ufeff', '']) {
+      for (const isBig of [false, true]) {
+        const encode = (text: string) => {
+          const units = Buffer.from(mark + text, 'utf16le')
+          return isBig ? units.swap16() : units
+        }
+        for (const length of [1, 2, 3, 5, 1000]) {
+          const text = 'title,author,year,x\n📚,Ü,1,\ud83d\n'
+          const { books, error } = await readFile(encode(text), 'csv', length)
+          assert.deepEqual([error, books], [undefined, [{ title: '📚', author: 'Ü', year: 1 }]])
+          const bad = await readFile(encode('title,author,year\n\ud83d,A,1'), 'csv', length)
+          assert.match(bad.error ?? '', /line 2: title: .*is not well-formed Unicode$/)
+          const odd = await readFile(
+            Buffer.concat([encode('title,year,author\nT,1,A'), latin1('B')]),
+            'csv',
+            length,
+          )
+          assert.match(odd.error ?? '', /line 2: author: "A�" is not in UTF-8; /)
+        }
+      }
+    }
+  })
 })
 
 describe('exports of other programs', () => {

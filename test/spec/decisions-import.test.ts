@@ -92,6 +92,28 @@ function testImports(target: Target): void {
       )
     })
 
+    it('decision: bytes that are not UTF-8 are ignored in columns that are not used, and refused in the others', async () => {
+      await removeAll()
+      const sendBytes = (text: string) =>
+        fetch(`${target.url}/books/import`, {
+          method: 'POST',
+          headers: { authorization: session.token, 'content-type': CSV },
+          body: Buffer.from(text, 'latin1'),
+        })
+      const header = 'Title\tPrimary Author\tReview\tDate\n'
+      assert.equal((await sendBytes(`${header}T\t${author}\tGr\xfc\xdfe\t1\n`)).status, 200)
+      assert.equal((await stored()).length, 1)
+      const refused = await sendBytes(`${header}U\t${author}\t\t1\nGr\xfc\xdfe\t${author}\t\t1\n`)
+      assert.deepEqual(await refused.json(), {
+        status: 400,
+        message:
+          'Import refused: 1 of 2 rows cannot be stored; line 3: title: "Gr\ufffd\ufffde" is not in UTF-8; the file ' +
+          'seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8',
+        data: null,
+      })
+      assert.equal((await stored()).length, 1)
+    })
+
     it('decision: with a bad row nothing is stored; the message has their number and the first', async () => {
       await removeAll()
       const csv = await send(`title,author,year\n"a\nb",${author},1\nT,${author},x\nT\n`)
