@@ -1,4 +1,5 @@
 import { objectSchema, partialSchema, type Schema } from './json-schema.ts'
+import { quoted } from './quoted.ts'
 
 /** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
 export interface NewBook {
@@ -25,9 +26,9 @@ const TEXT: Field = {
   // Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only.
   schema: { type: 'string', pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description: 'The text may be empty.' },
   faultOf(value) {
-    if (typeof value !== 'string') return 'is not text'
-    if (value.includes('\0')) return 'contains a NUL character'
-    return value.isWellFormed() ? undefined : 'is not well-formed Unicode'
+    if (typeof value !== 'string') return `${quoted(value)} is not text`
+    if (value.includes('\0')) return `${quoted(value)} contains a NUL character`
+    return value.isWellFormed() ? undefined : `${quoted(value)} is not well-formed Unicode`
   },
 }
 
@@ -39,7 +40,9 @@ const YEAR: Field = {
     description: 'The year may be negative.',
   },
   faultOf: (value) =>
-    Number.isSafeInteger(value) ? undefined : 'is not a whole number within ±9007199254740991',
+    Number.isSafeInteger(value)
+      ? undefined
+      : `${quoted(value)} is not a year (a whole number within ±9007199254740991)`,
 }
 
 /** The only description of the fields, in column order. Schemas, rules, columns and tags derive from it. */
@@ -123,8 +126,11 @@ export function validateBook(values: Readonly<Record<string, unknown>>): NewBook
   const { title, author, year } = values as unknown as NewBook
   const book = { title, author, year: storedYear(year) }
   if (!isTooLong(book)) return book
-  const [field = null] = TEXT_FIELDS.toSorted((a, b) => book[b].length - book[a].length)
-  return { field, reason: `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes` }
+  const field = book.author.length > book.title.length ? 'author' : 'title'
+  return {
+    field,
+    reason: `${quoted(book[field])} is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`,
+  }
 }
 
 export function isFault(result: NewBook | FieldFault): result is FieldFault {

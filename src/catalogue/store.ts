@@ -153,6 +153,8 @@ export const UNAVAILABLE_REASONS = [
   'read_only',
   /** The disk of the database is full or fails. */
   'disk',
+  /** There is no room for a temporary file, which need not be on the disk of the database. */
+  'temporary_disk',
   'other',
 ] as const
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number]

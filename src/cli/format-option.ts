@@ -16,7 +16,7 @@ export function chosenFormat(option: unknown, path: string): Format {
     const format = path === '-' ? 'csv' : formatOfName(path)
     if (format === undefined) {
       throw new UsageError(
-        `the name of ${path} does not end with .csv or .ndjson; add --format csv or ndjson`,
+        `the name of ${path} does not end with .csv or .ndjson; save it in one of these formats, or add --format csv or ndjson`,
       )
     }
     return format

@@ -30,7 +30,8 @@ export async function withStore<Result>(
     }
   } catch (error) {
     if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
-    throw new OperatorError(`${setting}: ${describeError(error)}`, { cause: error })
+    const isElsewhere = error instanceof StoreUnavailable && error.reason === 'temporary_disk'
+    throw new OperatorError(`${isElsewhere ? '' : `${setting}: `}${describeError(error)}`, { cause: error })
   }
 }
 

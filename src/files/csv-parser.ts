@@ -44,10 +44,10 @@ export class CsvParser {
   #state: State = 'start'
   #isMalformed = false
 
-  /** @param header the first line. A tab in it means that tabs separate the fields. */
-  constructor(header: string) {
-    this.#isTabular = header.includes('\t')
-    this.#delimiter = this.#isTabular ? '\t' : ','
+  /** @param delimiter the character between two fields. */
+  constructor(delimiter: string) {
+    this.#isTabular = delimiter === '\t'
+    this.#delimiter = delimiter
   }
 
   /**

@@ -4,24 +4,57 @@ import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
 
+/** What may separate fields. The first is for files of one column. */
+const DELIMITERS = [',', ';', '\t']
+
+/** A first line by which Excel tells the delimiter. */
+const DECLARATION = /^"?sep=(.)"?$/i
+
+/** UTF-16 code units of the first line that are looked at for the delimiter. */
+const MAX_HEADER = 64 * 1024
+
 /**
- * The rows of a file of comma- or tab-separated values, the header first, in groups as they arrive.
- * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote.
+ * The rows of a file of comma-, semicolon- or tab-separated values, the header first, in groups as they arrive.
+ * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
 export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let start = ''
   for await (const text of decode(bytes)) {
     if (parser === undefined) {
-      // The parser needs the whole first line.
+      // The whole first line tells the delimiter.
       start += text
-      if (start.length > MAX_ROW) throw new ImportRefused('line 1: the row is too long')
-      if (!NEWLINE.test(text)) continue
-      parser = new CsvParser(start.slice(0, start.search(NEWLINE)))
-      yield parser.push(start, false)
+      if (!NEWLINE.test(text) && start.length <= MAX_ROW) continue
+      parser = parserFor(start)
+      yield parser.push(withoutDeclaration(start), false)
       start = ''
     } else yield parser.push(text, false)
   }
-  parser ??= new CsvParser(start)
-  yield parser.push(start, true)
+  parser ??= parserFor(start)
+  yield parser.push(withoutDeclaration(start), true)
+}
+
+function parserFor(start: string): CsvParser {
+  if (/^\s*(?:\[\s*[{\]]|\{\s*")/.test(start)) {
+    throw new ImportRefused(
+      'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson',
+    )
+  }
+  const line = firstLine(start)
+  return new CsvParser(DECLARATION.exec(line)?.[1] ?? delimiterOf(line))
+}
+
+const firstLine = (start: string) => start.split(NEWLINE, 1)[0] ?? ''
+
+/** The delimiter of which a line has most outside quotes. */
+function delimiterOf(line: string): string {
+  const names = line.slice(0, MAX_HEADER).replaceAll(/"[^"]*"/g, '')
+  const count = (delimiter: string) => names.split(delimiter).length
+  return DELIMITERS.reduce((best, each) => (count(each) > count(best) ? each : best))
+}
+
+/** Leaves an empty line in its place, so that the lines are counted as they are in the file. */
+function withoutDeclaration(start: string): string {
+  const line = firstLine(start)
+  return DECLARATION.test(line) ? start.slice(line.length) : start
 }

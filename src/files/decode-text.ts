@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate } from 'node:timers/promises'
 import { quoted } from '../catalogue/quoted.ts'
+import { ImportRefused } from './import-report.ts'
 
 /** Bytes that are decoded at once. With small parts, fewer objects survive a collection of the young generation. */
 const PART = 8 * 1024
@@ -15,12 +16,23 @@ const START = 4
  */
 const STRAY = '\udcff\udcff'
 
+/** How files begin that are no text, one character for each byte, and what to do with them. */
+const NO_TEXT = {
+  'PK\x03\x04':
+    'the file is a spreadsheet (.xlsx, .ods) or another ZIP archive, not text; save it as CSV in UTF-8',
+  '\xd0\xcf\x11\xe0': 'the file is a spreadsheet of an old Excel (.xls), not text; save it as CSV in UTF-8',
+  '\x1f\x8b': 'the file is compressed with gzip; unpack it first',
+}
+
 const REPLACEMENT = '\ufffd'
 
 /** UTF-16 code units of a text that a message quotes before bytes that are no character. */
 const BEFORE_STRAY = 20
 
-/** The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it. */
+/**
+ * The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it.
+ * @throws ImportRefused for a file that is no text.
+ */
 export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new Decoder()
   for await (const part of parts(bytes)) {
@@ -78,8 +90,16 @@ class Decoder {
   }
 }
 
-/** UTF-16 has a byte order mark, or is told by its first character, which is in ASCII: a letter, a quote, a brace. */
-function encodingOf([first, second, third]: Buffer): Encoding {
+/**
+ * UTF-16 has a byte order mark, or is told by its first character, which is in ASCII: a letter, a quote, a brace.
+ * @throws ImportRefused for a file that is no text.
+ */
+function encodingOf(start: Buffer): Encoding {
+  const characters = start.toString('latin1', 0, START)
+  for (const [begin, reason] of Object.entries(NO_TEXT)) {
+    if (characters.startsWith(begin)) throw new ImportRefused(reason)
+  }
+  const [first, second, third] = start
   if (first === 0xff && second === 0xfe) return utf16(2, false)
   if (first === 0xfe && second === 0xff) return utf16(2, true)
   if (second === 0 || first === 0) return utf16(0, first === 0)

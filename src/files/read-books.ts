@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
+import { quoted } from '../catalogue/quoted.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
@@ -111,8 +112,7 @@ async function* fromNdjson(
 
 function bookOfLine({ text }: Line): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{'))
-    return { field: null, reason: strayReason(text) ?? 'is not a JSON object' }
+  if (!text.trimStart().startsWith('{')) return { field: null, reason: strayReason(text) ?? noObject(text) }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -120,9 +120,15 @@ function bookOfLine({ text }: Line): NewBook | FieldFault {
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: strayReason(text) ?? 'is not JSON' }
+    return { field: null, reason: strayReason(text) ?? `${quoted(text)} is not JSON` }
   }
   return bookFrom(value as Record<string, unknown>)
+}
+
+function noObject(text: string): string {
+  const isArray = text.trimStart().startsWith('[')
+  if (isArray) return 'is a JSON array; write each book as an object in a line of its own'
+  return `${quoted(text)} is not a JSON object`
 }
 
 /** The number of characters of a JSON text outside its strings. Quotes count. */

@@ -21,6 +21,7 @@ export const success = {
   bookDeleted: { status: 200, message: 'Book deleted successfully' },
   statisticsRetrieved: { status: 200, message: 'Statistics retrieved successfully' },
   booksImported: { status: 200, message: 'Books imported successfully' },
+  fileChecked: { status: 200, message: 'File checked, nothing stored' },
   alive: { status: 200, message: 'Alive' },
   ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, StatusLine>

@@ -110,7 +110,7 @@ describe('an import of a hostile file', () => {
       CSV,
       [HEADER, `"${'""'.repeat(0.99 * MIB)}",A,1\n`],
       8,
-      /line 2: title: is too long/,
+      /line 2: title: .* is too long/,
     ],
     [
       'rows of separators',
@@ -128,7 +128,7 @@ describe('an import of a hostile file', () => {
       /line 1: has more/,
     ],
     ['many objects', NDJSON, ['', `{"x":[${'{},'.repeat(MIB / 3 - 100)}1]}\n`], 8, /line 1: has more/],
-    ['no JSON', NDJSON, ['', '{x}\n'], 40, /line 1: is not JSON/],
+    ['no JSON', NDJSON, ['', '{x}\n'], 40, /line 1: "\{x\}" is not JSON/],
   ] as const) {
     it(`of ${type} with ${what} is read in linear time, keeps nobody waiting, and needs little memory`, async () => {
       const importFile = (size: number) =>

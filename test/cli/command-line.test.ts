@@ -136,8 +136,8 @@ describe('commands beside the running service', () => {
     assert.equal(bad.code, 1)
     assert.equal(
       bad.stderr,
-      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: is not a whole number within ' +
-        '±9007199254740991\n  line 4: the number of fields is 1, not 3 as in the first line\n',
+      'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: "x" is not a year (a whole number ' +
+        'within ±9007199254740991)\n  line 4: the number of fields is 1, not 3 as in the first line\n',
     )
     const none = await run('import', 'none.csv')
     assert.equal(none.code, 1)
@@ -174,6 +174,37 @@ describe('commands beside the running service', () => {
       'Cannot import: bytes.tsv: 1 of 1 rows cannot be stored; line 2: author: "Gr\ufffd\ufffde" is not in UTF-8; the ' +
         'file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8\n',
     )
+  })
+
+  it('import takes semicolons, and names what a file is that it cannot read', async () => {
+    for (const [name, text, expected] of [
+      ['excel.csv', 'sep=;\r\ntitle;author;year\r\nT;A;1\r\n', 'would add 1 books, skipped 0\n'],
+      [
+        'excel.csv',
+        'PK\x03\x04',
+        /^Cannot import: excel\.csv: the file is a spreadsheet .*; save it as CSV in UTF-8\n$/,
+      ],
+      [
+        'array.csv',
+        '[{"title":"T"}]',
+        /^Cannot import: array\.csv: the file seems to be JSON, not CSV; .*\n$/,
+      ],
+      [
+        'array.ndjson',
+        '[\n',
+        /^Cannot import: array\.ndjson: 1 of 1 rows .*; line 1: is a JSON array; .*\n$/,
+      ],
+      [
+        'array.json',
+        '[\n',
+        /^book-catalogue: the name of array\.json does not end with \.csv or \.ndjson; save it in one/,
+      ],
+    ] as const) {
+      writeFileSync(join(service.directory, name), text)
+      const { stdout, stderr } = await run('import', name, '--dry-run')
+      if (typeof expected === 'string') assert.deepEqual([stdout, stderr], [expected, ''])
+      else assert.match(stderr, expected)
+    }
   })
 
   it('token prints a token that the service accepts, if it knows the secret', async () => {

@@ -22,11 +22,16 @@ describe('an import onto a full disk', { skip }, () => {
   const csv = join(directory.path, 'file.csv')
   writeFileSync(csv, FILE)
 
-  for (const [what, settingsOn] of [
-    ['of the catalogue', (path: string) => ({ DB_URL: `sqlite:${path}/books.db` })],
+  for (const [what, settingsOn, message] of [
+    [
+      'of the catalogue',
+      (path: string) => ({ DB_URL: `sqlite:${path}/books.db` }),
+      'DB_URL: database or disk is full',
+    ],
     [
       'of the temporary files',
       (path: string) => ({ DB_URL: `sqlite:${path.replaceAll('/', '_')}.db`, SQLITE_TMPDIR: path }),
+      'there is no room for temporary files; free some, or name another directory in SQLITE_TMPDIR',
     ],
   ] as const) {
     it(`${what} stores nothing and says so, and works when there is room again`, async (t) => {
@@ -59,7 +64,7 @@ describe('an import onto a full disk', { skip }, () => {
       })
       const { code, stdout, stderr } = await runImport()
       assert.deepEqual([code, stdout], [1, ''])
-      assert.match(stderr, /^Cannot import: DB_URL: database or disk is full\n$/)
+      assert.equal(stderr, `Cannot import: ${message}\n`)
       assert.equal(await stored(), '1')
       assert.equal((await call('/book/1')).status, 200)
 

@@ -12,6 +12,8 @@ import { framings } from '../../src/files/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { readFile } from './read.ts'
 
+const NO_YEAR = 'is not a year (a whole number within ±9007199254740991)'
+
 const EXAMPLES = join(import.meta.dirname, '../../examples/books.csv')
 
 /** The text of a file with these books, as the pages of a store are written. */
@@ -49,7 +51,7 @@ for (const format of FORMATS) {
       assert.equal(report.rows, 1002)
       assert.equal(report.faulty, 1000)
       assert.equal(report.faults.length, MAX_FAULTS)
-      const reason = 'is not a whole number within ±9007199254740991'
+      const reason = `${format === 'csv' ? '"12.5"' : '12.5'} is not a year (a whole number within ±9007199254740991)`
       assert.deepEqual(report.faults[0], { line, field: 'year', reason })
       assert.deepEqual(report.faults[99], { line: line + 99, field: 'year', reason })
       assert.equal(error, `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`)
@@ -85,8 +87,12 @@ for (const format of FORMATS) {
         const longer = { ...longest, author: `${author}A` }
         const { books: none, report } = await readFile(await write([longer], format), format)
         assert.deepEqual(none, [])
-        const reason = `is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`
-        assert.deepEqual(report.faults, [{ line: format === 'csv' ? 2 : 1, field: 'title', reason }])
+        const [fault, ...others] = report.faults
+        assert.deepEqual([fault?.line, fault?.field, others], [format === 'csv' ? 2 : 1, 'title', []])
+        assert.match(
+          fault?.reason ?? '',
+          /^".{40,250}…" is too long: as JSON, a book has at most 1048576 bytes$/,
+        )
       })
     }
   })
@@ -110,6 +116,12 @@ describe('our own CSV', () => {
     'a byte order mark, other columns, another order': '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n',
     'empty lines': 'title,author,year\n\nT,A,5\n\n\n',
     tabs: 'title\tauthor\tyear\nT\t"A"\t5\n',
+    semicolons: 'title;author;year\r\nT;"A";5\r\n',
+    'semicolons, and commas in quoted names': '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n',
+    'semicolons that Excel declares': 'sep=;\r\ntitle;author;year\r\nT;A;5\r\n',
+    'a comma that Excel declares, in quotes': '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r',
+    'tabs that Excel declares': 'sep=\t\ntitle\tauthor\tyear\nT\tA\t5\n',
+    'another character that Excel would take': 'sep=|\ntitle|author|year\nT|A|5',
     'everything in quotes': '"title","author","year"\r\n"T","A","5"\r\n',
     'quotes up to its end': 'title,author,year\nT,A,"5"',
     'a column twice, of which the first counts': 'title,author,year,Title\nT,A,5,x\n',
@@ -118,6 +130,41 @@ describe('our own CSV', () => {
       const { books, error } = await readFile(text, 'csv')
       assert.equal(error, undefined)
       assert.deepEqual(books, [{ title: 'T', author: 'A', year: 5 }])
+    })
+  }
+
+  it('counts the line in which Excel declares the delimiter', async () => {
+    for (const length of [1, 2, 1000]) {
+      const { error } = await readFile('sep=;\r\ntitle;author;year\r\nT;A;x\r\n', 'csv', length)
+      assert.equal(error, `1 of 1 rows cannot be stored; line 3: year: "x" ${NO_YEAR}`)
+    }
+  })
+
+  for (const [what, start, reason] of [
+    [
+      '.xlsx',
+      'PK\x03\x04\x14\0',
+      /^the file is a spreadsheet \(\.xlsx, \.ods\) .*; save it as CSV in UTF-8$/,
+    ],
+    [
+      '.xls',
+      '\xd0\xcf\x11\xe0\xa1',
+      /^the file is a spreadsheet of an old Excel .*; save it as CSV in UTF-8$/,
+    ],
+    ['gzip', '\x1f\x8b\x08', /^the file is compressed with gzip; unpack it first$/],
+    [
+      'a JSON array',
+      ' [ {"title":"T",\n',
+      /^the file seems to be JSON, not CSV; with one book in each line \(NDJSON\) it is read if its name ends with .ndjson/,
+    ],
+    ['an empty JSON array', '[]', /^the file seems to be JSON/],
+    ['NDJSON', '{"title":"T","author":"A"}\n', /^the file seems to be JSON/],
+    ['a JSON array in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, /^the file seems to be JSON/],
+  ] as const) {
+    it(`is not taken for ${what}, which is named`, async () => {
+      for (const length of [1, 3, 64 * 1024].slice(start.length > 1000 ? 2 : 0)) {
+        assert.match((await readFile(Buffer.from(start, 'latin1'), 'csv', length)).error ?? '', reason)
+      }
     })
   }
 
@@ -131,9 +178,12 @@ describe('our own CSV', () => {
     'T,A,5,6': 'line 2: the number of fields is 4, not 3 as in the first line',
     '"T"x,A,5': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
     '"T,A,5\n': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
-    'T,A,': 'line 2: year: is not a whole number within ±9007199254740991',
-    'T,A,9007199254740992': 'line 2: year: is not a whole number within ±9007199254740991',
-    'T,A\0,5': 'line 2: author: contains a NUL character',
+    'T,A,': `line 2: year: "" ${NO_YEAR}`,
+    'T,A,c19x9': `line 2: year: "c19x9" ${NO_YEAR}`,
+    'T,A,\u009b31m\u202e\ud83d\udcda': `line 2: year: "\\u{9b}31m\\u{202e}📚" ${NO_YEAR}`,
+    [`T,A,${'9'.repeat(1000)}`]: `line 2: year: "${'9'.repeat(40)}…" ${NO_YEAR}`,
+    'T,A,9007199254740992': `line 2: year: "9007199254740992" ${NO_YEAR}`,
+    'T,A\0,5': 'line 2: author: "A\\u0000" contains a NUL character',
     '"T\n"x\n,A,5': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
     '"': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
   })) {
@@ -237,7 +287,10 @@ describe('our own CSV', () => {
     }
     const { error } = await readFile(`title,author,year\nT,A,1\n${','.repeat(1_000_000)}`, 'csv')
     assert.equal(error, 'line 3: the row has more than 1000 fields')
-    assert.equal((await readFile('x'.repeat(3_000_000), 'csv')).error, 'line 1: the row is too long')
+    assert.equal(
+      (await readFile('x'.repeat(3_000_000), 'csv')).error,
+      'line 1: the row is too long; is a closing quotation mark missing?',
+    )
   })
 
   it('has the examples', async () => {
@@ -250,16 +303,18 @@ describe('our own CSV', () => {
 
 describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
-    '{"title":': 'is not JSON',
-    '{"title":1}{': 'is not JSON',
-    x: 'is not a JSON object',
-    '[]': 'is not a JSON object',
-    null: 'is not a JSON object',
+    '{"title":': '"{\\"title\\":" is not JSON',
+    '{"title":1}{': '"{\\"title\\":1}{" is not JSON',
+    'title,author,year': '"title,author,year" is not a JSON object',
+    '[{"title":"T"': 'is a JSON array; write each book as an object in a line of its own',
+    null: '"null" is not a JSON object',
     '{"author":"A","year":1}': 'title: is missing',
-    '{"title":1,"author":"A","year":1}': 'title: is not text',
-    '{"title":"\\ud800","author":"A","year":1}': 'title: is not well-formed Unicode',
-    '{"title":"T","author":null,"year":1}': 'author: is not text',
-    '{"title":"T","author":"A","year":"1"}': 'year: is not a whole number within ±9007199254740991',
+    '{"title":1,"author":"A","year":1}': 'title: 1 is not text',
+    '{"title":{"a":1},"author":"A","year":1}': 'title: an object is not text',
+    '{"title":["a"],"author":"A","year":1}': 'title: an array is not text',
+    '{"title":"\\ud800","author":"A","year":1}': 'title: "�" is not well-formed Unicode',
+    '{"title":"T","author":null,"year":1}': 'author: null is not text',
+    '{"title":"T","author":"A","year":"1"}': `year: "1" ${NO_YEAR}`,
   })) {
     it(`refuses ${line}: ${reason}`, async () => {
       const { error } = await readFile(`\n${line}\n`, 'ndjson')

@@ -17,6 +17,7 @@ describe('the table of statuses and messages (§4, §7)', () => {
       bookUpdated: '200 Book updated successfully',
       bookDeleted: '200 Book deleted successfully',
       booksImported: '200 Books imported successfully',
+      fileChecked: '200 File checked, nothing stored',
       statisticsRetrieved: '200 Statistics retrieved successfully',
       alive: '200 Alive',
       ready: '200 Ready',

@@ -141,7 +141,16 @@ describe('the metrics', () => {
       const all = (await samples()).filter(({ name }) => name === 'store_failures_total')
       return Object.fromEntries(all.map(({ labels, value }) => [labels.reason, value]))
     }
-    const none = { overload: 0, timeout: 0, connection: 0, conflict: 0, read_only: 0, disk: 0, other: 0 }
+    const none = {
+      overload: 0,
+      timeout: 0,
+      connection: 0,
+      conflict: 0,
+      read_only: 0,
+      disk: 0,
+      temporary_disk: 0,
+      other: 0,
+    }
     assert.deepEqual(await failures(), none)
     using database = new DatabaseSync(join(directory.path, 'books.db'))
     database.exec('BEGIN IMMEDIATE')

@@ -15,7 +15,7 @@ interface Result {
 
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
-const YEAR = 'is not a whole number within ±9007199254740991'
+const YEAR = '"x" is not a year (a whole number within ±9007199254740991)'
 
 for (const target of targets()) testImports(target)
 
@@ -92,6 +92,40 @@ function testImports(target: Target): void {
       )
     })
 
+    it('decision: the first line tells what separates the fields: commas, semicolons or tabs', async () => {
+      await removeAll()
+      for (const text of [
+        `title;author;year\nT;${author};1\n`,
+        `title\tauthor\tyear\nT\t${author}\t1\n`,
+        `sep=;\r\ntitle;author;year\r\n"T";${author};1\r\n`,
+      ]) {
+        assert.equal((await send(text)).body.data.added, 1)
+      }
+      assert.equal((await stored()).length, 3)
+    })
+
+    it('decision: a file of another kind is 400, and the message names it', async () => {
+      for (const [text, type, message] of [
+        ['PK\u0003\u0004', CSV, /^Import refused: the file is a spreadsheet .*; save it as CSV in UTF-8$/],
+        [
+          '[{"title":"T","author":"A","year":1}]',
+          CSV,
+          /^Import refused: the file seems to be JSON, not CSV; /,
+        ],
+        [
+          '[{"title":"T","author":"A","year":1}]',
+          NDJSON,
+          /; line 1: is a JSON array; write each book as an object/,
+        ],
+      ] as const) {
+        for (const query of ['', '?dry_run=true']) {
+          const reply = await send(text, type, query)
+          if (reply.status === 200) assert.match(`; line 1: ${reply.body.data.faults[0]?.reason}`, message)
+          else assert.match(reply.body.message, message)
+        }
+      }
+    })
+
     it('decision: bytes that are not UTF-8 are ignored in columns that are not used, and refused in the others', async () => {
       await removeAll()
       const sendBytes = (text: string) =>
@@ -125,7 +159,7 @@ function testImports(target: Target): void {
       assertAnswer(
         ndjson,
         400,
-        'Import refused: 1 of 2 rows cannot be stored; line 2: title: is not text',
+        'Import refused: 1 of 2 rows cannot be stored; line 2: title: 1 is not text',
         null,
       )
       assert.deepEqual(await stored(), [])
@@ -146,7 +180,7 @@ function testImports(target: Target): void {
       await removeAll()
       const text = `title,author,year\nT,${author},1\nT,${author},x\nT\n`
       const reply = await send(text, CSV, '?dry_run=true')
-      assertAnswer(reply, 200, 'Books imported successfully', {
+      assertAnswer(reply, 200, 'File checked, nothing stored', {
         source: 'this service',
         rows: 3,
         added: 0,
@@ -159,7 +193,7 @@ function testImports(target: Target): void {
         ],
       })
       const good = await send(`title,author,year\nT,${author},1\n`, CSV, '?dry_run=true')
-      assert.equal(good.body.data.added, 1)
+      assert.deepEqual([good.body.message, good.body.data.added], ['File checked, nothing stored', 1])
       assert.deepEqual(await stored(), [])
     })
 

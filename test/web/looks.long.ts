@@ -89,7 +89,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
       'title,author,year\nEmma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
     const file = { name: 'my-books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
     await page.getByLabel('File').setInputFiles(file)
-    await page.getByText('is not a whole number').waitFor()
+    await page.getByText('is not a year').waitFor()
     await keep(page, 'import-report')
   })
 

@@ -275,17 +275,23 @@ describeOnEngine('the web page in a browser', (database) => {
 
   it('imports a file after a dry run, and says what is wrong with one', async () => {
     await page.getByRole('button', { name: 'Import…' }).click()
-    const choose = (text: string) =>
+    const choose = (text: string | Buffer) =>
       dialog()
         .getByLabel('File')
         .setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
     await choose('title,author,year\nA good one,B,1\nA bad one,B,late\n')
-    await dialog().getByText('is not a whole number').waitFor()
+    await dialog().getByText('is not a year').waitFor()
     assert.ok(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled())
     await assertAccessible(page)
     await screenshot(page, 'import-report')
-    await choose('title,author,year\nA good one,B,1\n')
-    await dialog().getByText('is not a whole number').waitFor({ state: 'hidden' })
+    await choose(Buffer.from('PK\x03\x04'))
+    await dialog().getByText('save it as CSV in UTF-8').waitFor()
+    await choose(Buffer.from('title,author,year\nGr\xfc\xdfe,B,1\n', 'latin1'))
+    await dialog()
+      .getByText('"Gr\ufffd\ufffde" is not in UTF-8; the file seems to be in another encoding')
+      .waitFor()
+    await choose('sep=;\r\ntitle;author;year\nA good one;B;1\r')
+    await dialog().getByText('is not in UTF-8').waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported 1 book.').waitFor()
   })

@@ -65,6 +65,8 @@ interface Description {
   readonly query?: ObjectSchema<unknown>
   readonly body?: Schema
   readonly success: StatusLine
+  /** Another answer of success, with the same status. */
+  readonly otherSuccess?: StatusLine
   readonly data: Schema
   /** Whether the answer of success has the entity tag of the book. */
   readonly tagged?: boolean
@@ -93,11 +95,12 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
     failure.internalError,
     failure.unavailable,
   ]
-  const { data } = endpoint
+  const { data, success, otherSuccess } = endpoint
+  const successes = [success, ...(otherSuccess ? [otherSuccess] : [])] as const
   const response: Record<number, Schema> = {
-    [endpoint.success.status]: {
+    [success.status]: {
       ...(endpoint.files === 'written' ? withFiles : unchanged)(
-        envelopeSchema([endpoint.success], reference(data), example(data)),
+        envelopeSchema(successes, reference(data), example(data)),
       ),
       ...(endpoint.tagged ? tagged : {}),
       ...(endpoint.indexed ? { headers: searchIndexHeader } : {}),

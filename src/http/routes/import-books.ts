@@ -90,6 +90,7 @@ export function importBooks(
       query: ImportParameters,
       files: 'read',
       success: success.booksImported,
+      otherSuccess: success.fileChecked,
       data: ImportResult,
       failures: [
         failure.invalidQueryParameter,
@@ -121,7 +122,7 @@ export function importBooks(
             ...options,
             signal: gone.signal,
           })
-          return envelope(success.booksImported, data)
+          return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
         } finally {
           turns.end()
           reply.raw.off('close', leave)

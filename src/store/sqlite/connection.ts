@@ -69,6 +69,11 @@ export function isIoError(error: unknown): boolean {
   return resultCode(error) === RESULT.IOERR
 }
 
+/** Whether there was no room for what had to be written. */
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === RESULT.FULL
+}
+
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'errcode' in error && typeof error.errcode === 'number')) return undefined
   // The low byte of an extended result code is the primary one.

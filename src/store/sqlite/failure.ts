@@ -1,5 +1,5 @@
 import { StoreUnavailable, type UnavailableReason } from '../../catalogue/store.ts'
-import { isIoError, unavailableReason } from './connection.ts'
+import { isFull, isIoError, unavailableReason } from './connection.ts'
 
 /** An error, in a form that can be sent to another thread. */
 export interface Failed {
@@ -12,7 +12,23 @@ export interface Failed {
 
 export function asFailed(cause: unknown): Failed {
   const error = cause instanceof Error ? cause : new Error(String(cause))
-  return { error, reason: unavailableReason(cause), isIoError: isIoError(cause) }
+  const reason = cause instanceof TemporaryFilesFull ? 'temporary_disk' : unavailableReason(cause)
+  return { error, reason, isIoError: isIoError(cause) }
+}
+
+/** SQLite's own error does not say which of its files there is no room for. */
+class TemporaryFilesFull extends Error {
+  override readonly message =
+    'there is no room for temporary files; free some, or name another directory in SQLITE_TMPDIR'
+}
+
+/** Runs an operation that writes to temporary files only. */
+export function inTemporaryFiles<Result>(operation: () => Result): Result {
+  try {
+    return operation()
+  } catch (error) {
+    throw isFull(error) ? new TemporaryFilesFull() : error
+  }
 }
 
 /** @returns the error as a store throws it. */

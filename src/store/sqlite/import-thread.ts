@@ -1,6 +1,7 @@
 /** A thread that writes one import to the file. The threads that answer requests and write for them go on meanwhile. */
 import type { Imported } from '../../catalogue/store.ts'
 import { makeDurable, openConnection } from './connection.ts'
+import { inTemporaryFiles } from './failure.ts'
 import { type BookValues, ImportStaging, type StagingOptions } from './import-staging.ts'
 import { databasePath, serveRequests } from './worker.ts'
 
@@ -22,11 +23,12 @@ function answer(request: ImportRequest): ImportAnswer {
     staging = new ImportStaging(database, request.options)
     return
   }
-  if (staging === undefined) throw new Error('an import has no options')
-  if (!('step' in request)) return staging.add(request)
-  if (request.step === 'store') return staging.store() ?? 'not empty'
-  if (request.step === 'skip existing' && staging.skipExisting()) return 'more'
-  return staging.counts()
+  const staged = staging
+  if (staged === undefined) throw new Error('an import has no options')
+  if (!('step' in request)) return inTemporaryFiles(() => staged.add(request))
+  if (request.step === 'store') return staged.store() ?? 'not empty'
+  if (request.step === 'skip existing' && inTemporaryFiles(() => staged.skipExisting())) return 'more'
+  return staged.counts()
 }
 
 serveRequests({ answer, end: () => database.close() })
