@@ -10,6 +10,9 @@ const DELIMITERS = [',', ';', '\t']
 /** A first line by which Excel tells the delimiter. */
 const DECLARATION = /^"?sep=(.)"?$/i
 
+/** The first line of JSON may have nothing but a bracket or a brace. */
+const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
+
 /** UTF-16 code units of the first line that are looked at for the delimiter. */
 const MAX_HEADER = 64 * 1024
 
@@ -35,7 +38,7 @@ export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
 }
 
 function parserFor(start: string): CsvParser {
-  if (/^\s*(?:\[\s*[{\]]|\{\s*")/.test(start)) {
+  if (JSON_START.test(start)) {
     throw new ImportRefused(
       'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson',
     )

@@ -26,8 +26,11 @@ const NO_TEXT = {
 
 const REPLACEMENT = '\ufffd'
 
-/** UTF-16 code units of a text that a message quotes before bytes that are no character. */
-const BEFORE_STRAY = 20
+/** UTF-16 code units of a text that a message may quote before and after bytes that are no character. */
+const [BEFORE_STRAY, AFTER_STRAY] = [20, 100]
+
+/** Any character but those of ASCII. Half of STRAY is none. */
+const NOT_ASCII = /[\x80-\udcfe\udd00-\uffff]/
 
 /**
  * The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it.
@@ -47,13 +50,13 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
 export function strayReason(text: unknown): string | undefined {
   const at = typeof text === 'string' ? text.indexOf(STRAY) : -1
   if (typeof text !== 'string' || at === -1) return undefined
-  // Such a file would hardly have characters that are right by chance.
-  const isOther = /^\p{ASCII}*$/u.test(text.replaceAll(STRAY, ''))
-  const advice = isOther
-    ? 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
-    : 'correct this text'
-  const shown = at > BEFORE_STRAY ? `…${text.slice(at - BEFORE_STRAY)}` : text
-  return `${quoted(shown.replaceAll(STRAY, REPLACEMENT))} is not in UTF-8; ${advice}`
+  // A file in another encoding would hardly have characters that are right by chance.
+  const advice = NOT_ASCII.test(text)
+    ? 'correct this text'
+    : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
+  const start = Math.max(0, at - BEFORE_STRAY)
+  const shown = text.slice(start, at + AFTER_STRAY).replaceAll(STRAY, REPLACEMENT)
+  return `${quoted(start > 0 ? `…${shown}` : shown)} is not in UTF-8; ${advice}`
 }
 
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {

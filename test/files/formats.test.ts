@@ -116,6 +116,7 @@ describe('our own CSV', () => {
     'a byte order mark, other columns, another order': '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n',
     'empty lines': 'title,author,year\n\nT,A,5\n\n\n',
     tabs: 'title\tauthor\tyear\nT\t"A"\t5\n',
+    'as many semicolons as commas': 'title,author,year,a;b;c;d\nT,A,5,\n',
     semicolons: 'title;author;year\r\nT;"A";5\r\n',
     'semicolons, and commas in quoted names': '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n',
     'semicolons that Excel declares': 'sep=;\r\ntitle;author;year\r\nT;A;5\r\n',
@@ -135,8 +136,11 @@ describe('our own CSV', () => {
 
   it('counts the line in which Excel declares the delimiter', async () => {
     for (const length of [1, 2, 1000]) {
-      const { error } = await readFile('sep=;\r\ntitle;author;year\r\nT;A;x\r\n', 'csv', length)
-      assert.equal(error, `1 of 1 rows cannot be stored; line 3: year: "x" ${NO_YEAR}`)
+      for (const end of ['\r\n', '\n']) {
+        const text = ['sep=;', 'title;author;year', 'T;A;x', ''].join(end)
+        const { error } = await readFile(text, 'csv', length)
+        assert.equal(error, `1 of 1 rows cannot be stored; line 3: year: "x" ${NO_YEAR}`)
+      }
     }
   })
 
@@ -157,6 +161,7 @@ describe('our own CSV', () => {
       ' [ {"title":"T",\n',
       /^the file seems to be JSON, not CSV; with one book in each line \(NDJSON\) it is read if its name ends with .ndjson/,
     ],
+    ['a JSON array in many lines', '[\n  {\n', /^the file seems to be JSON/],
     ['an empty JSON array', '[]', /^the file seems to be JSON/],
     ['NDJSON', '{"title":"T","author":"A"}\n', /^the file seems to be JSON/],
     ['a JSON array in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, /^the file seems to be JSON/],
