@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
 import { UsageError } from '../errors.ts'
 import type { Command } from './command.ts'
 
@@ -28,6 +29,10 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   const [name = 'serve', ...rest] = args
   if (name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(overview())
+    return
+  }
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${packageJson.version}\n`)
     return
   }
   try {
@@ -75,7 +80,8 @@ function overview(): string {
   return `Usage: ${NAME} [COMMAND]
 
 ${commands.join('')}
-${NAME} COMMAND --help shows more about a command. The settings come from the environment and a .env file.
+${NAME} COMMAND --help shows more about a command, ${NAME} --version the version.
+The settings come from the environment and a .env file.
 `
 }
 

@@ -30,6 +30,12 @@ describe('the command line', () => {
     }
   })
 
+  it('prints its version', async () => {
+    const { version } = JSON.parse(readFileSync(resolve(MAIN, '../../package.json'), 'utf8'))
+    for (const option of ['--version', '-v'])
+      assert.deepEqual(await run(option), { code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
   for (const name of COMMANDS) {
     it(`tells how ${name} is used, and refuses what it does not know with exit code 2`, async () => {
       for (const option of ['--help', '-h']) {
