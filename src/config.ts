@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
-import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile } from './store/db-url.ts'
+import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile, readSettingFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
 /** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
@@ -37,7 +37,7 @@ export interface Config {
   /** TCP port of the metrics; undefined for none. */
   readonly metricsPort: number | undefined
   /** Absent settings that got a random value for this run. */
-  readonly generated: ReadonlySet<'SECRET_TOKEN' | 'PASSWORD'>
+  readonly generated: ReadonlySet<Secret>
 }
 
 const MIB = 1024 * 1024
@@ -53,6 +53,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Each takes memory. More of them than processors make nothing faster. */
 const MAX_THREADS = 64
+
+/** Settings that get a random value if they are absent. */
+const SECRETS = ['SECRET_TOKEN', 'PASSWORD'] as const
+type Secret = (typeof SECRETS)[number]
 
 /** Names of networks that stand for their addresses. */
 const NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
@@ -77,7 +81,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = []
-  const generated = new Set<'SECRET_TOKEN' | 'PASSWORD'>()
+  const generated = new Set<Secret>()
 
   function read<Value>(
     name: string,
@@ -96,7 +100,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
 
-  function generate(name: 'SECRET_TOKEN' | 'PASSWORD', bytes: number): () => string {
+  function generate(name: Secret, bytes: number): () => string {
     return () => {
       generated.add(name)
       return randomBytes(bytes).toString('base64url')
@@ -124,13 +128,24 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       (text) => wholeNumber(1, 60)(text) * 1000,
     ),
     secretToken: read(
-      'SECRET_TOKEN',
-      `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
-      generate('SECRET_TOKEN', RECOMMENDED_SECRET_BYTES),
-      String,
+      'SECRET_TOKEN_FILE',
+      'the path of a file that holds any text',
+      () =>
+        read(
+          'SECRET_TOKEN',
+          `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
+          generate('SECRET_TOKEN', RECOMMENDED_SECRET_BYTES),
+          String,
+        ),
+      readSettingFile,
     ),
     username: read('USERNAME', 'any text', () => 'admin', String),
-    password: read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
+    password: read(
+      'PASSWORD_FILE',
+      'the path of a file that holds any text',
+      () => read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
+      readSettingFile,
+    ),
     port: read('PORT', 'a whole number from 0 to 65535', () => 8080, wholeNumber(0, 65535)),
     host: read('HOST', 'an address or a name of this machine', () => undefined, String),
     threads: read('THREADS', `a whole number from 1 to ${MAX_THREADS}`, () => 1, wholeNumber(1, MAX_THREADS)),
@@ -167,8 +182,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ),
     generated,
   }
-  if (environment.DB_URL !== undefined && environment.DB_URL_FILE !== undefined)
-    faults.push('DB_URL_FILE and DB_URL are both set; accepted: one of them')
+  for (const name of ['DB_URL', ...SECRETS]) {
+    if (environment[name] !== undefined && environment[`${name}_FILE`] !== undefined)
+      faults.push(`${name}_FILE and ${name} are both set; accepted: one of them`)
+  }
   const { username, password } = config
   if (Buffer.byteLength(JSON.stringify({ username, password })) > LOGIN_BODY_LIMIT) {
     faults.push(
@@ -183,6 +200,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return config
+}
+
+/** @returns the environment of a thread that has the same secrets, whether they were made up or read from a file. */
+export function environmentOfThread(
+  environment: Readonly<Record<string, string | undefined>>,
+  { secretToken, password }: Config,
+): Record<string, string | undefined> {
+  const { SECRET_TOKEN_FILE: _, PASSWORD_FILE: __, ...others } = environment
+  return { ...others, SECRET_TOKEN: secretToken, PASSWORD: password }
 }
 
 /** Warnings about accepted settings, one line each. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import type { ServerTarget } from './client-server/hosts.ts'
@@ -65,15 +66,25 @@ export function readDbUrlFile(path: string): DbUrl {
   return { ...first, latest } as DbUrl
 }
 
-function parseFile(path: string): DbUrl {
-  let text: string
+const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
+
+/**
+ * Reads a file that holds the value of a setting. A line end after it does not belong to it.
+ * @throws Error that says what is wrong, without the path or the content.
+ */
+export function readSettingFile(path: string): string {
+  let bytes: Buffer
   try {
-    text = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    bytes = readFileSync(path)
   } catch (error) {
     throw new Error(`cannot be read (${codeOf(error)})`)
   }
+  // Many different bytes would become one character, and a secret of them easy to guess.
+  if (!isUtf8(bytes)) throw new Error('is a file that is not text in UTF-8')
+  // Some editors begin a file with a byte order mark.
+  const text = bytes.toString().replaceAll(/^\uFEFF|\r?\n$/g, '')
   if (text === '') throw new Error('is an empty file')
-  return parseDbUrl(text)
+  return text
 }
 
 /** The name of the database, as libpq finds it. */

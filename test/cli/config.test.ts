@@ -33,6 +33,7 @@ describe('settings that are absent', () => {
       username: 'admin',
       port: 8080,
       host: undefined,
+      threads: 1,
       logLevel: 'info',
       loginFailureLimit: 100,
       trustProxy: false,
@@ -71,6 +72,7 @@ describe('settings that are given', () => {
       PASSWORD: text,
       PORT: '65535',
       HOST: '::1',
+      THREADS: '64',
       LOG_LEVEL: 'silent',
       LOGIN_FAILURE_LIMIT: '0',
       TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
@@ -89,6 +91,7 @@ describe('settings that are given', () => {
       password: text,
       port: 65535,
       host: '::1',
+      threads: 64,
       logLevel: 'silent',
       loginFailureLimit: 0,
       trustProxy: ['127.0.0.1', '10.0.0.0/8'],
@@ -169,6 +172,7 @@ describe('settings that are given', () => {
     'PASSWORD',
     'PORT',
     'HOST',
+    'THREADS',
     'LOG_LEVEL',
     'LOGIN_FAILURE_LIMIT',
     'TRUST_PROXY',
@@ -356,6 +360,60 @@ describe('DB_URL_FILE', () => {
     assert.throws(dbUrl.latest, /another engine or database/)
   })
 })
+
+for (const [name, setting] of [
+  ['SECRET_TOKEN', 'secretToken'],
+  ['PASSWORD', 'password'],
+] as const) {
+  describe(`${name}_FILE`, () => {
+    const directory = temporaryDirectory()
+    after(directory.remove)
+    const path = join(directory.path, 'hunter2')
+    const settings = { [`${name}_FILE`]: path }
+
+    for (const [content, value] of [
+      ['p', 'p'],
+      ['p\n', 'p'],
+      ['\uFEFFp\r\n', 'p'],
+      [' p=1 # "\u00fc"\n\n', ' p=1 # "\u00fc"\n'],
+    ] as const) {
+      it(`is ${JSON.stringify(value)} when the file has ${JSON.stringify(content)}`, () => {
+        writeFileSync(path, content)
+        const config = readConfig(settings)
+        assert.equal(config[setting], value)
+        assert.ok(!config.generated.has(name))
+      })
+    }
+
+    for (const [content, message] of [
+      ['', 'is an empty file'],
+      ['\n', 'is an empty file'],
+      [Buffer.from('hunter2\xff', 'latin1'), 'is a file that is not text in UTF-8'],
+      [undefined, 'cannot be read (ENOENT)'],
+    ] as const) {
+      it(`is refused without its path and content when it ${message}: ${content}`, () => {
+        rmSync(path)
+        if (content !== undefined) writeFileSync(path, content)
+        const error = configError({ ...settings, PORT: 'x' })
+        assert.equal(
+          error.faults[0],
+          `${name}_FILE ${message}; accepted: the path of a file that holds any text`,
+        )
+        assert.match(error.faults[1] ?? '', /^PORT /)
+        assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
+        if (content === undefined) writeFileSync(path, '')
+      })
+    }
+
+    it(`may not be set together with ${name}, nor be empty`, () => {
+      writeFileSync(path, 'p')
+      assert.deepEqual(configError({ ...settings, [name]: 'p' }).faults, [
+        `${name}_FILE and ${name} are both set; accepted: one of them`,
+      ])
+      assert.match(configError({ [`${name}_FILE`]: '' }).message, new RegExp(`^${name}_FILE is empty; `))
+    })
+  })
+}
 
 describe('warnings about the settings', () => {
   const about = (environment: Record<string, string>) =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
@@ -198,6 +199,26 @@ describe('a service with four threads', () => {
     const answers = await Promise.all(connections.map((connection) => connection.answer()))
     assert.deepEqual(statuses(answers), { 201: CONNECTIONS })
     assert.deepEqual(await ended, { code: 0, signal: null })
+  })
+
+  it('takes the password and the secret from files', async () => {
+    const file = (name: string, content: string) => {
+      writeFileSync(join(directory.path, name), `${content}\n`)
+      return name
+    }
+    const other = await startService(directory.path, {
+      THREADS: '2',
+      DB_URL: 'sqlite:files.db',
+      PASSWORD: undefined,
+      PASSWORD_FILE: file('password', ACCOUNT.password),
+      SECRET_TOKEN: undefined,
+      SECRET_TOKEN_FILE: file('secret', SECRET),
+    })
+    // The token is of another service with the same secret.
+    const answers = await onEach(other.url, () => head('GET /books', authorization))
+    assert.deepEqual(statuses(answers), { 200: CONNECTIONS })
+    await logIn(other.url)
+    await other.stop()
   })
 
   it('leaves a port to the service that has it already', async () => {

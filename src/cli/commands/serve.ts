@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LoginThrottle } from '../../auth/login-throttle.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
-import { type Config, configWarnings } from '../../config.ts'
+import { type Config, configWarnings, environmentOfThread } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
@@ -60,9 +60,11 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
   if (config.threads > 1) {
     const { canSpreadConnections, ThreadPool } = await import('../../threads/thread-pool.ts')
     if (canSpreadConnections) {
-      const { secretToken, password } = config
-      const environment = { ...readEnvironment(), SECRET_TOKEN: secretToken, PASSWORD: password }
-      return ThreadPool.create(config, environment, { loginLimit, log, lines })
+      return ThreadPool.create(config, environmentOfThread(readEnvironment(), config), {
+        loginLimit,
+        log,
+        lines,
+      })
     }
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
