@@ -19,7 +19,10 @@ const COMMANDS: Record<
   check: ['check the settings and the store, and end', () => import('./commands/check.ts')],
 }
 
-const HELP: ParseArgsOptionsConfig = { help: { type: 'boolean', short: 'h' } }
+const COMMON: ParseArgsOptionsConfig = {
+  help: { type: 'boolean', short: 'h' },
+  settings: { type: 'string' },
+}
 
 /**
  * Runs a command with its arguments. The exit code is 1 for a problem that the operator can solve, and 2 for wrong
@@ -68,7 +71,11 @@ function parse(
 ): { values: Readonly<Record<string, unknown>>; positionals: string[] } {
   try {
     const described = Object.entries(options).map(([name, { description: _, ...option }]) => [name, option])
-    return parseArgs({ args, options: { ...Object.fromEntries(described), ...HELP }, allowPositionals: true })
+    return parseArgs({
+      args,
+      options: { ...Object.fromEntries(described), ...COMMON },
+      allowPositionals: true,
+    })
   } catch (error) {
     // Node's own messages are for users; some have advice in a second sentence.
     throw new UsageError((error as Error).message.split('. ')[0] ?? '', { cause: error })
@@ -80,8 +87,9 @@ function overview(): string {
   return `Usage: ${NAME} [COMMAND]
 
 ${commands.join('')}
-${NAME} COMMAND --help shows more about a command, ${NAME} --version the version.
-The settings come from the environment and a .env file.
+${NAME} COMMAND --help shows more about a command, and ${NAME} --version the version.
+The settings come from the environment and from a file: .env in the working directory, or the one that every command
+takes as --settings FILE.
 `
 }
 

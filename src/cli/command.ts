@@ -28,11 +28,17 @@ export interface Arguments {
 }
 
 /**
- * Runs the work of a command with the settings. An OperatorError ends it with exit code 1 and "Cannot …: message".
+ * Runs the work of a command with the settings of the environment and of a file. An OperatorError ends it with exit
+ * code 1 and "Cannot …: message".
  * @param what the command does, in that message.
  */
-export async function withSettings(what: string, work: (config: Config) => Promise<void>): Promise<void> {
+export async function withSettings(
+  what: string,
+  { values }: Arguments,
+  work: (config: Config) => Promise<void>,
+): Promise<void> {
   try {
+    readSettingsFile(values.settings)
     await work(loadConfig())
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
@@ -53,25 +59,26 @@ export function interruption(outcome: () => string): AbortSignal {
 
 function loadConfig(): Config {
   try {
-    return readConfig(readEnvironment())
+    return readConfig(process.env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new OperatorError(error.faults.join('\n  '))
   }
 }
 
-/** Settings of the environment come before those of a `.env` file in the working directory. */
-export function readEnvironment(): NodeJS.Dict<string> {
-  return { ...readEnvFile(), ...process.env }
-}
-
-function readEnvFile(): NodeJS.Dict<string> {
+/**
+ * Adds a file of variables to the environment, which comes before it. Other code needs them too, such as PGHOST.
+ * @param given the value of --settings. Without it, the file is `.env` in the working directory, if there is one.
+ */
+function readSettingsFile(given: unknown): void {
+  const path = typeof given === 'string' ? given : '.env'
   try {
     // Some editors begin a file with a byte order mark, which would become part of the first name.
-    return parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''))
+    const variables = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return {}
-    throw new OperatorError(`the file .env cannot be read: ${message}`)
+    if (code === 'ENOENT' && given === undefined) return
+    throw new OperatorError(`the file ${path} cannot be read: ${message}`)
   }
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { describeError, OperatorError } from '../errors.ts'
-import type { DbUrl } from '../store/db-url.ts'
+import { type DbUrl, describeDbUrl } from '../store/db-url.ts'
 import { openStore } from '../store/open.ts'
 
 /** Connections of a command to a database server. It does one thing after the other. */
@@ -21,6 +22,7 @@ export async function withStore<Result>(
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
+  report(`using ${describeDbUrl(dbUrl)}`)
   try {
     const store = await openStore(dbUrl, { connections: CONNECTIONS, timeout: storeTimeout, report })
     try {
@@ -38,6 +40,6 @@ export async function withStore<Result>(
 /** @throws OperatorError if there is no database file, because opening it would create one. */
 export function requireDatabase(setting: string, dbUrl: DbUrl): void {
   if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
-    throw new OperatorError(`${setting}: there is no database ${dbUrl.path}`)
+    throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)
   }
 }

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
+import { resolve } from 'node:path'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import type { ServerTarget } from './client-server/hosts.ts'
 import { codeOf } from './client-server/network-errors.ts'
@@ -85,6 +87,21 @@ export function readSettingFile(path: string): string {
   const text = bytes.toString().replaceAll(/^\uFEFF|\r?\n$/g, '')
   if (text === '') throw new Error('is an empty file')
   return text
+}
+
+/** @returns the URL for messages, without the password and the parameters. The path of a file is absolute. */
+export function describeDbUrl(dbUrl: DbUrl): string {
+  if (dbUrl.engine === 'sqlite') return `sqlite:${resolve(dbUrl.path)}`
+  const { engine, target } = dbUrl
+  const socket = 'socket' in target ? target.socket : undefined
+  const user = target.user ?? (engine === 'postgres' ? process.env.PGUSER : undefined)
+  const hosts = target.hosts.map(({ host = 'localhost', port }) => {
+    const name = isIPv6(host) ? `[${host}]` : encodeURIComponent(host)
+    return port === undefined ? name : `${name}:${port}`
+  })
+  const account = user === undefined ? '' : `${encodeURIComponent(user)}@`
+  const server = socket === undefined ? hosts.join() : encodeURIComponent(socket)
+  return `${engine}://${account}${server}/${encodeURIComponent(databaseOf(dbUrl) ?? '')}`
 }
 
 /** The name of the database, as libpq finds it. */

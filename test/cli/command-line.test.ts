@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
-import { MAIN, runCommand } from '../support/command.ts'
+import { MAIN, runCommand, withoutStores } from '../support/command.ts'
 import { SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -88,11 +88,11 @@ describe('commands beside the running service', () => {
 
   it('export writes all books to a file, and never replaces one', async () => {
     const { code, stderr } = await run('export', 'all.csv')
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: '5 books are in all.csv\n' })
+    assert.deepEqual([code, withoutStores(stderr)], [0, '5 books are in all.csv\n'])
     assert.equal(readFileSync(join(service.directory, 'all.csv'), 'utf8'), CSV)
     const again = await run('export', 'all.csv')
     assert.deepEqual(
-      [again.code, again.stderr],
+      [again.code, withoutStores(again.stderr)],
       [1, 'Cannot export: all.csv exists already; name another file\n'],
     )
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('commands beside the running service', () => {
     await store.close()
     const env = { PATH: process.env.PATH, DB_URL }
     const exporting = spawn(process.execPath, [MAIN, 'export', '-'], { cwd: service.directory, env })
-    const ended = Promise.all([once(exporting, 'exit'), text(exporting.stderr)])
+    const ended = Promise.all([once(exporting, 'exit'), text(exporting.stderr).then(withoutStores)])
     await once(exporting.stdout, 'readable')
     exporting.kill('SIGINT')
     exporting.stdout.resume()
@@ -126,7 +126,24 @@ describe('commands beside the running service', () => {
   it('export says in one line what is wrong with the file', async () => {
     const { code, stderr } = await run('export', 'none/all.csv')
     assert.equal(code, 1)
-    assert.match(stderr, /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/)
+    assert.match(withoutStores(stderr), /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/)
+  })
+
+  it('name the store that they use, by its absolute path', async () => {
+    const DB_URL = `sqlite:${join(realpathSync(service.directory), 'books.db')}`
+    writeFileSync(join(service.directory, 'empty.csv'), 'title,author,year\n')
+    for (const args of [['import', 'empty.csv'], ['export', '-'], ['check']])
+      assert.equal((await run(...args)).stderr, `DB_URL: using ${DB_URL}\n`)
+    const copied = await run('copy', '--from', 'sqlite:books.db', '--to', 'sqlite:named.db')
+    assert.equal(
+      copied.stderr,
+      `--from: using ${DB_URL}\n--to: using ${DB_URL.replace('books.db', 'named.db')}\n`,
+    )
+    assert.match(
+      (await run('backup', 'named.copy')).stdout,
+      new RegExp(`^${DB_URL.slice('sqlite:'.length)} is`),
+    )
+    assert.ok(service.output().includes(`"database":"${DB_URL}"`))
   })
 
   it('import adds a file beside the running service, all or nothing', async () => {
@@ -141,13 +158,13 @@ describe('commands beside the running service', () => {
     const bad = await run('import', 'bad.csv')
     assert.equal(bad.code, 1)
     assert.equal(
-      bad.stderr,
+      withoutStores(bad.stderr),
       'Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: "x" is not a year (a whole number ' +
         'within ±9007199254740991)\n  line 4: the number of fields is 1, not 3 as in the first line\n',
     )
     const none = await run('import', 'none.csv')
     assert.equal(none.code, 1)
-    assert.match(none.stderr, /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
+    assert.match(withoutStores(none.stderr), /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
     const headers = { authorization: service.token }
     const list = await (await fetch(`${service.url}/books?author=imported`, { headers })).json()
     assert.equal((list as { data: unknown[] }).data.length, 2)
@@ -237,7 +254,36 @@ describe('commands beside the running service', () => {
     )
     const text = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:text.db' }, 'check')
     assert.equal(text.code, 1)
-    assert.match(text.stderr, /^Cannot start with these settings: DB_URL: the database file text\.db.*\n$/)
+    assert.match(
+      withoutStores(text.stderr),
+      /^Cannot start with these settings: DB_URL: the database file text\.db.*\n$/,
+    )
+  })
+
+  it('read the settings from the file that --settings names, and then from no .env', async (t) => {
+    t.after(() => rmSync(join(service.directory, '.env')))
+    const write = (name: string, text: string) => writeFileSync(join(service.directory, name), text)
+    write('service.env', '\uFEFFDB_URL="sqlite:books.db"\nPORT=1\n')
+    write('.env', 'DB_URL=sqlite:other.db\nPORT=x\n')
+    const used = async (environment: Record<string, string>, ...args: string[]) =>
+      /\/(\w+\.db)\n$/.exec(
+        (await runCommand(service.directory, environment, 'export', ...args, '-')).stderr,
+      )?.[1]
+    assert.equal(await used({}, '--settings', 'service.env'), 'books.db')
+    assert.equal(
+      await used({ DB_URL: 'sqlite:environment.db' }, '--settings', 'service.env'),
+      'environment.db',
+    )
+    assert.equal(await used({ PORT: '1' }), 'other.db')
+    write('pg.env', 'DB_URL=postgres://u@h/d\nPGSSLMODE=wrong\n')
+    const libpq = await runCommand(service.directory, {}, 'check', '--settings', 'pg.env')
+    assert.match(libpq.stderr, /DB_URL has a sslmode other than/)
+    const { code, stderr } = await run('check', '--settings', 'missing.env')
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^Cannot start with these settings: the file missing\.env cannot be read: ENOENT.*\n$/,
+    )
   })
 
   it('say that there is no database, and make none', async () => {
@@ -247,7 +293,8 @@ describe('commands beside the running service', () => {
       'export',
       'x.csv',
     )
-    assert.deepEqual([code, stderr], [1, 'Cannot export: DB_URL: there is no database no.db\n'])
+    assert.equal(code, 1)
+    assert.match(stderr, /^Cannot export: DB_URL: there is no database \/.*\/no\.db\n$/)
     assert.ok(!existsSync(join(service.directory, 'no.db')))
   })
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { ACCEPTED_DB_URLS, parseDbUrl } from '../../src/store/db-url.ts'
+import { ACCEPTED_DB_URLS, describeDbUrl, parseDbUrl } from '../../src/store/db-url.ts'
 
 /** What is wrong with a DB_URL, or undefined if it is accepted; all of the error that anything could print. */
 function fault(text: string): string | undefined {
@@ -15,6 +16,27 @@ function fault(text: string): string | undefined {
     return inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })
   }
 }
+
+describe('a DB_URL in messages', () => {
+  for (const [text, description] of [
+    ['sqlite:///var/lib/books.db', 'sqlite:/var/lib/books.db'],
+    ['sqlite:data/books.db', `sqlite:${resolve('data/books.db')}`],
+    ['postgres://u:hunter2@h:5433/d?sslmode=require&application_name=hunter2', 'postgres://u@h:5433/d'],
+    ['postgres://u%40x:hunter2@a:1,b:2/d%0A', 'postgres://u%40x@a:1,b:2/d%0A'],
+    ['postgres://u@[::1]:5432', 'postgres://u@[::1]:5432/u'],
+    [
+      "host=/run/postgresql port=5432 user=u dbname=d password='hunter2'",
+      'postgres://u@%2Frun%2Fpostgresql:5432/d',
+    ],
+    ['mariadb://u:hunter2@h/d', 'mysql://u@h:3306/d'],
+    ['mysql://:hunter2@h/d', 'mysql://h:3306/d'],
+    ['mysql://u:hunter2@localhost/d?socket=/run/mysqld.sock', 'mysql://u@%2Frun%2Fmysqld.sock/d'],
+  ] as const) {
+    it(`has neither password nor parameters: ${text}`, () => {
+      assert.equal(describeDbUrl(parseDbUrl(text)), description)
+    })
+  }
+})
 
 describe('DB_URL', () => {
   for (const [text, path] of [

@@ -11,6 +11,11 @@ export interface Ended {
   readonly stderr: string
 }
 
+/** What a command says on standard error, without the lines that name its stores. */
+export function withoutStores(stderr: string): string {
+  return stderr.replaceAll(/^(?:DB_URL|--from|--to): using .*\n/gm, '')
+}
+
 /** Runs a command of the command line in a directory, with exactly these settings. */
 export async function runCommand(
   cwd: string,

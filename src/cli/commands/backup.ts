@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { BackupFailed, backupSqlite } from '../../store/sqlite/backup.ts'
@@ -11,7 +12,7 @@ export const command: Command = {
     'Copies the SQLite database named by DB_URL into a new file, also while the service runs on it.',
   operands: 1,
   options: {},
-  run: ({ operand }) => withSettings('back up', (config) => backUp(config, operand)),
+  run: (args) => withSettings('back up', args, (config) => backUp(config, args.operand)),
 }
 
 async function backUp({ dbUrl }: Config, target: string): Promise<void> {
@@ -20,13 +21,14 @@ async function backUp({ dbUrl }: Config, target: string): Promise<void> {
       'DB_URL: names a server, whose own tools make backups of it (pg_dump, mariadb-dump, …)',
     )
   }
+  const source = resolve(dbUrl.path)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('copying', 'pages')
   const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
   try {
-    await backupSqlite(dbUrl.path, target, show, signal).finally(() => progress.end())
+    await backupSqlite(source, target, show, signal).finally(() => progress.end())
   } catch (error) {
     throw error instanceof BackupFailed ? new OperatorError(error.message, { cause: error }) : error
   }
-  process.stdout.write(`${dbUrl.path} is backed up in ${target}\n`)
+  process.stdout.write(`${source} is backed up in ${target}\n`)
 }

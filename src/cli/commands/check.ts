@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Config, configWarnings } from '../../config.ts'
 import { type Command, withSettings } from '../command.ts'
 import { withStore } from '../with-store.ts'
@@ -10,14 +11,14 @@ export const command: Command = {
 that the service can start.`,
   operands: 0,
   options: {},
-  run: () => withSettings('start with these settings', check),
+  run: (args) => withSettings('start with these settings', args, check),
 }
 
 async function check(config: Config): Promise<void> {
   const { dbUrl } = config
   for (const warning of configWarnings(config)) process.stdout.write(`warning: ${warning}\n`)
   if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
-    process.stdout.write(`The settings are good. ${dbUrl.path} is made at the first start.\n`)
+    process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)
     return
   }
   const books = await withStore('DB_URL', config, async (store) => {

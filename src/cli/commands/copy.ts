@@ -22,9 +22,10 @@ only you can read, and give @FILE instead.`,
     from: { type: 'string', description: 'the DB_URL of the store to copy from, or @FILE' },
     to: { type: 'string', description: 'the DB_URL of the store to copy to, or @FILE' },
   },
-  run: ({ values: { from, to } }) => {
+  run: (args) => {
+    const { from, to } = args.values
     if (typeof from !== 'string' || typeof to !== 'string') throw new UsageError('copy needs --from and --to')
-    return withSettings('copy', (config) => copy(read('--from', from), read('--to', to), config))
+    return withSettings('copy', args, (config) => copy(read('--from', from), read('--to', to), config))
   },
 }
 

@@ -18,9 +18,10 @@ keep running. The file appears once it is complete.`,
   options: {
     format: formatOption,
   },
-  run: ({ values, operand }) => {
+  run: (args) => {
+    const { values, operand } = args
     const format = chosenFormat(values.format, operand)
-    return withSettings('export', (config) => exportBooks(config, operand, format))
+    return withSettings('export', args, (config) => exportBooks(config, operand, format))
   },
 }
 

@@ -26,14 +26,15 @@ A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Id
     },
     format: formatOption,
   },
-  run: ({ values, operand }) => {
-    const args = {
+  run: (args) => {
+    const { values, operand } = args
+    const file = {
       path: operand,
       format: chosenFormat(values.format, operand),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
     }
-    return withSettings('import', (config) => importFile(config, args))
+    return withSettings('import', args, (config) => importFile(config, file))
   },
 }
 

@@ -7,9 +7,10 @@ import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen } from '../../http/listen.ts'
 import { createLogger, type LogStream, logStream, output } from '../../observability/logging.ts'
+import { describeDbUrl } from '../../store/db-url.ts'
 import { openConfiguredStore } from '../../threads/open-store.ts'
 import type { Service } from '../../threads/service.ts'
-import { type Command, readEnvironment, withSettings } from '../command.ts'
+import { type Command, withSettings } from '../command.ts'
 import { firstSteps } from '../welcome.ts'
 
 /** The service, until a signal stops it. */
@@ -19,7 +20,7 @@ export const command: Command = {
     'Starts the service; without a command the same happens. The settings say how: docs/configuration.md.',
   operands: 0,
   options: {},
-  run: () => withSettings('start', start),
+  run: (args) => withSettings('start', args, start),
 }
 
 async function start(config: Config): Promise<void> {
@@ -46,7 +47,7 @@ async function start(config: Config): Promise<void> {
     isStarted = true
     for (const warning of configWarnings(config)) log.warn(warning)
     if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
-    log.info({ url, username: config.username }, 'listening')
+    log.info({ url, username: config.username, database: describeDbUrl(config.dbUrl) }, 'listening')
   } catch (error) {
     if (isStopping) return
     stopMetrics.abort()
@@ -60,7 +61,7 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
   if (config.threads > 1) {
     const { canSpreadConnections, ThreadPool } = await import('../../threads/thread-pool.ts')
     if (canSpreadConnections) {
-      return ThreadPool.create(config, environmentOfThread(readEnvironment(), config), {
+      return ThreadPool.create(config, environmentOfThread(process.env, config), {
         loginLimit,
         log,
         lines,

@@ -10,8 +10,8 @@ export const command: Command = {
   curl http://localhost:8080/books -H "Authorization: $(book-catalogue token)"`,
   operands: 0,
   options: {},
-  run: () =>
-    withSettings('make a token', async (config) => {
+  run: (args) =>
+    withSettings('make a token', args, async (config) => {
       if (config.generated.has('SECRET_TOKEN')) {
         throw new OperatorError(
           'SECRET_TOKEN is not set: the service then makes one of its own at each start; set it for both',
