@@ -10,7 +10,10 @@ const DOCUMENTS = globSync(['*.md', 'docs/*.md', 'examples/*.md', 'bench/README.
 const scriptsOf = (path: string) => Object.keys((JSON.parse(read(path)) as { scripts: object }).scripts)
 const SCRIPTS = new Set([...scriptsOf('package.json'), ...scriptsOf('bench/package.json')])
 const COMMANDS = readdirSync(join(ROOT, 'src/cli/commands')).map((name) => name.slice(0, -'.ts'.length))
-/** What may read a setting, or set a variable of another program. Address families (AF_…) and options of sockets (SO_…) are neither. */
+/**
+ * What may read a setting, or set a variable of another program. Address families (AF_…) and options of sockets (SO_…)
+ * are neither.
+ */
 const PROGRAMS = ['src', 'bin', 'test', 'bench/src', 'bench/contenders']
   .flatMap((folder) => globSync(`${folder}/**/*.{ts,js}`, { cwd: ROOT }))
   .concat('.ci/run', 'Dockerfile', 'package.json')

@@ -11,6 +11,7 @@ const COMMANDS: Record<
   readonly [summary: string, load: () => Promise<{ readonly command: Command }>]
 > = {
   serve: ['start the service (this is what happens without a command)', () => import('./commands/serve.ts')],
+  init: ['write a file of settings, with a new secret and password', () => import('./commands/init.ts')],
   import: ['add the books of a CSV or NDJSON file', () => import('./commands/import.ts')],
   export: ['write all books to a file, as CSV or NDJSON', () => import('./commands/export.ts')],
   backup: ['copy the SQLite database into a new file', () => import('./commands/backup.ts')],

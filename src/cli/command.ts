@@ -28,18 +28,27 @@ export interface Arguments {
 }
 
 /**
- * Runs the work of a command with the settings of the environment and of a file. An OperatorError ends it with exit
- * code 1 and "Cannot …: message".
- * @param what the command does, in that message.
+ * Runs the work of a command with the settings of the environment and of a file. An OperatorError ends it as in
+ * `reportFaults`.
  */
 export async function withSettings(
   what: string,
-  { values }: Arguments,
+  args: Arguments,
   work: (config: Config) => Promise<void>,
 ): Promise<void> {
-  try {
-    readSettingsFile(values.settings)
+  await reportFaults(what, async () => {
+    readSettingsFile(settingsPath(args), args.values.settings !== undefined)
     await work(loadConfig())
+  })
+}
+
+/**
+ * Runs the work of a command. An OperatorError ends it with exit code 1 and "Cannot …: message".
+ * @param what the command does, in that message.
+ */
+export async function reportFaults(what: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     process.stderr.write(`Cannot ${what}: ${error.message}\n`)
@@ -66,19 +75,23 @@ function loadConfig(): Config {
   }
 }
 
+/** @returns the path of the file of settings, which is `.env` in the working directory without --settings. */
+export function settingsPath({ values }: Arguments): string {
+  return typeof values.settings === 'string' ? values.settings : '.env'
+}
+
 /**
  * Adds a file of variables to the environment, which comes before it. Other code needs them too, such as PGHOST.
- * @param given the value of --settings. Without it, the file is `.env` in the working directory, if there is one.
+ * @param isNeeded whether it has to exist.
  */
-function readSettingsFile(given: unknown): void {
-  const path = typeof given === 'string' ? given : '.env'
+function readSettingsFile(path: string, isNeeded: boolean): void {
   try {
     // Some editors begin a file with a byte order mark, which would become part of the first name.
     const variables = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
     for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && given === undefined) return
+    if (code === 'ENOENT' && !isNeeded) return
     throw new OperatorError(`the file ${path} cannot be read: ${message}`)
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
-import { promisify } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import { MAIN, runCommand, withoutStores } from '../support/command.ts'
@@ -64,6 +64,31 @@ describe('the command line', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help'])
     assert.match(stdout, /^Usage: book-catalogue/)
     await assert.rejects(promisify(execFile)(process.execPath, [bin, 'unknown']), { code: 2 })
+  })
+
+  it('init writes settings with which the service starts, for its user alone, and never replaces them', async () => {
+    for (const [path, ...options] of [['.env'], ['other.env', '--settings', 'other.env']] as const) {
+      const { code, stdout, stderr } = await run('init', ...options)
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, new RegExp(`^${path} has a new SECRET_TOKEN and a new PASSWORD`))
+      const file = join(directory.path, path)
+      assert.equal(statSync(file).mode & 0o777, 0o600)
+      const content = readFileSync(file, 'utf8')
+      const { DB_URL, USERNAME, PASSWORD = '', SECRET_TOKEN = '', ...others } = parseEnv(content)
+      assert.deepEqual([DB_URL, USERNAME, others], ['sqlite:data/books.db', 'admin', {}])
+      assert.ok(PASSWORD.length >= 20 && Buffer.byteLength(SECRET_TOKEN) >= 32)
+      assert.ok(!stdout.includes(PASSWORD))
+      const checked = await run('check', ...options)
+      assert.deepEqual([checked.code, /warning/.test(checked.stdout)], [0, false])
+      const again = await run('init', ...options)
+      assert.equal(again.code, 1)
+      assert.equal(again.stderr, `Cannot write the settings: ${path} exists already, and is not replaced\n`)
+      assert.equal(readFileSync(file, 'utf8'), content)
+      rmSync(file)
+    }
+    const { code, stderr } = await run('init', '--settings', 'none/x.env')
+    assert.equal(code, 1)
+    assert.match(stderr, /^Cannot write the settings: none\/x\.env cannot be written: ENOENT.*\n$/)
   })
 
   it('names every faulty setting, with exit code 1 and without a stack trace', async () => {

@@ -1,0 +1,47 @@
+import { writeFileSync } from 'node:fs'
+import { type Config, readConfig } from '../../config.ts'
+import { OperatorError } from '../../errors.ts'
+import { type Command, reportFaults, settingsPath } from '../command.ts'
+
+/** Writes a file of settings. */
+export const command: Command = {
+  usage: 'init',
+  description: `Writes a new file .env in this directory, with a secret and a password that are made up, and the default DB_URL. Only
+you can read the file. With --settings FILE, the file is another one.`,
+  operands: 0,
+  options: {},
+  run: (args) => reportFaults('write the settings', async () => init(settingsPath(args))),
+}
+
+function init(path: string): void {
+  const config = readConfig({})
+  try {
+    writeFileSync(path, settings(config), { flag: 'wx', mode: 0o600, flush: true })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'EEXIST' ? 'exists already, and is not replaced' : `cannot be written: ${message}`
+    throw new OperatorError(`${path} ${reason}`, { cause: error })
+  }
+  const start = path === '.env' ? 'npm start' : `npm start -- serve --settings ${path}`
+  process.stdout.write(
+    `${path} has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service: ${start}\n`,
+  )
+}
+
+/** The settings that a new installation needs, where they are not as good without a file. */
+function settings({ dbUrl, secretToken, username, password }: Config): string {
+  const path = dbUrl.engine === 'sqlite' ? dbUrl.path : ''
+  return `# Settings of the Book Catalogue Service, one NAME=value each line. docs/configuration.md has all of them.
+
+# Where the books are: a file, whose path is relative to the working directory unless it begins with a slash,
+# or a server (postgres://user:password@host/database, mysql://user:password@host/database).
+DB_URL=sqlite:${path}
+
+# The only account.
+USERNAME=${username}
+PASSWORD=${password}
+
+# Signs the tokens. Whoever knows it can make tokens. With another one, everybody has to log in again.
+SECRET_TOKEN=${secretToken}
+`
+}
