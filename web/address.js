@@ -1,7 +1,10 @@
+import { readYear } from './text.js'
+
 /**
  * What is shown, as the address of the page has it: so back, forward and a link that is shared lead to the same.
  *
- * @typedef {{ q: string, sort: string, yearMin: string, yearMax: string, author: string }} View
+ * @typedef {{ q: string, sort: string, yearMin: string, yearMax: string, author: string }} View the years as they
+ *   were typed.
  */
 
 /** @returns {View} */
@@ -11,8 +14,8 @@ export function readAddress() {
   return {
     q: text('q'),
     sort: /^-?(title|author|year)$/.test(text('sort')) ? text('sort') : '',
-    yearMin: year(text('year_min')),
-    yearMax: year(text('year_max')),
+    yearMin: text('year_min'),
+    yearMax: text('year_max'),
     author: text('author'),
   }
 }
@@ -39,8 +42,13 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
   const parameters = new URLSearchParams()
   if (q.trim() !== '') parameters.set('q', q)
   if (author !== '') parameters.set('author', author)
-  if (year(yearMin) !== '') parameters.set('year_min', yearMin)
-  if (year(yearMax) !== '') parameters.set('year_max', yearMax)
+  for (const [name, text] of /** @type {const} */ ([
+    ['year_min', yearMin],
+    ['year_max', yearMax],
+  ])) {
+    const year = readYear(text)
+    if (year !== undefined) parameters.set(name, String(year))
+  }
   if (sort !== '') parameters.set('sort', sort)
   return parameters.toString()
 }
@@ -48,7 +56,14 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
 /** Those of GET /books/statistics. @param {View} view */
 export const filterOf = (view) => queryOf({ ...view, sort: '' })
 
-/** @param {string} text @returns the text if the service takes it for a year, or nothing. */
-function year(text) {
-  return /^(?:0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) ? text : ''
+/** The book that a link leads to, such as `/#book=5`. */
+export function linkedBook() {
+  const id = /^#book=([1-9]\d*)$/.exec(location.hash)?.[1]
+  return id === undefined ? undefined : Number(id)
+}
+
+/** Names the book that is open in the address, so that it can be copied. @param {number | undefined} id */
+export function nameBook(id) {
+  const hash = id === undefined ? '' : `#book=${id}`
+  if (location.hash !== hash) history.replaceState(null, '', location.pathname + location.search + hash)
 }

@@ -1,8 +1,12 @@
-import { tell } from './notices.js'
+import { DISMISS, tell } from './notices.js'
 import { pending } from './pending.js'
 import { Away, call, Refused } from './service.js'
+import { quote } from './text.js'
 
-/** @typedef {import('./service.js').Book} Book */
+/**
+ * @typedef {import('./service.js').Book} Book
+ * @typedef {{ deletionsChanged(): void, deleted(id: number): void }} Listener
+ */
 
 /** How long a deletion can be undone, in milliseconds. */
 const TIME = 6000
@@ -14,28 +18,26 @@ export const hidden = new Set()
  * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.
  * @param {Book} book
  * @param {string} tag its entity tag.
- * @param {() => void} changed called when the book is to be hidden or shown again.
+ * @param {Listener} listener told when the book is to be hidden or shown again, and when it is no longer stored.
  */
-export function deleteLater(book, tag, changed) {
-  const title = `“${book.title.slice(0, 60)}”`
+export function deleteLater(book, tag, listener) {
+  const title = quote(book.title)
   hidden.add(book.id)
-  changed()
-  const dismiss = tell({ text: `Deleted ${title}.`, actions: [{ label: 'Undo', run: undo }] }, TIME)
-  const timer = setTimeout(send, TIME)
+  listener.deletionsChanged()
+  const dismiss = tell({ text: `Deleted ${title}.`, actions: [{ label: 'Undo', run: undo }] }, TIME, send)
   const deletion = { what: `${title} was deleted`, finish: send }
   pending.add(deletion)
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
 
   function undo() {
-    clearTimeout(timer)
     pending.delete(deletion)
     show()
   }
 
   function show() {
     hidden.delete(book.id)
-    changed()
+    listener.deletionsChanged()
   }
 
   function send() {
@@ -44,17 +46,20 @@ export function deleteLater(book, tag, changed) {
   }
 
   async function request() {
-    clearTimeout(timer)
     dismiss()
     try {
       // The page may be closed before the answer.
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
+      listener.deleted(book.id)
       return undefined
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) return undefined
+      if (error instanceof Refused && error.status === 404) {
+        listener.deleted(book.id)
+        return undefined
+      }
       const text = `${title} was not deleted: ${explain(error)}.`
       show()
-      tell({ text })
+      tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
       return text
     } finally {
       pending.delete(deletion)

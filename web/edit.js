@@ -1,4 +1,5 @@
 import { Away, call, Refused } from './service.js'
+import { noYear, readYear } from './text.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
@@ -14,8 +15,12 @@ export class Edit {
   theirs
   /** Why it could not be stored. */
   message = ''
+  /** The field that has to be changed first. @type {keyof Draft | undefined} */
+  fault
   /** Whether a save is under way. */
   isBusy = false
+  /** Whether the user is asked if what is typed may be discarded. */
+  isLeaving = false
 
   /**
    * @param {Book} [book] as it was read; undefined for a new one.
@@ -26,6 +31,13 @@ export class Edit {
     this.tag = tag
     /** What is typed. @type {Draft} */
     this.draft = { title: book?.title ?? '', author: book?.author ?? '', year: String(book?.year ?? '') }
+    this.original = { ...this.draft }
+  }
+
+  /** Whether something is typed that is not stored. */
+  get isChanged() {
+    const { draft, original } = this
+    return draft.title !== original.title || draft.author !== original.author || draft.year !== original.year
   }
 
   /**
@@ -34,12 +46,17 @@ export class Edit {
    */
   async save() {
     const { title, author, year: text } = this.draft
-    const year = Number(text)
+    const year = readYear(text)
     this.message = ''
-    if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(year)) {
-      this.message = 'The year is a whole number, such as 1979; before our era with a minus.'
-      return undefined
-    }
+    this.fault = undefined
+    // A blank title that somebody has stored may stay.
+    if (title.trim() === '' && (this.book === undefined || title !== this.book.title))
+      return this.#refuse('title', 'A book needs a title.')
+    if (year === undefined)
+      return this.#refuse(
+        'year',
+        text.trim() === '' ? 'A book needs a year. Write one like 1979.' : noYear(text),
+      )
     this.isBusy = true
     try {
       const body = { title, author, year }
@@ -56,6 +73,12 @@ export class Edit {
     } finally {
       this.isBusy = false
     }
+  }
+
+  /** @param {keyof Draft} field @param {string} message @returns {undefined} */
+  #refuse(field, message) {
+    this.fault = field
+    this.message = message
   }
 
   /** From now on a save replaces what is shown as theirs, and nothing newer. @param {number} id */

@@ -1,20 +1,33 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
+import { nameBook } from './address.js'
 import { deleteLater } from './deletions.js'
 import { Edit, explain, readForEdit } from './edit.js'
+import { restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
+import { cut, quote } from './text.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ created(book: Book): void, updated(book: Book): void, deletionsChanged(): void }} Listener
+ * @typedef {{ created(book: Book): void, updated(book: Book): void } & import('./deletions.js').Listener} Listener
  */
+
+/** How long a book may be on its way before the page says so, in milliseconds. */
+const SLOW = 400
+
+/** As much of a text as two versions are compared by, in characters. */
+const COMPARED = 2000
 
 /** The edit that the dialog shows, or showed last. */
 let current = new Edit()
+/** Whether the dialog is closed because its user, or its edit, is done with it. A browser may close one by itself. */
+let isDone = true
 /** Those whose save the service has yet to answer, whether or not their dialog is still open. @type {Set<Edit>} */
 const saving = new Set()
+/** What had the focus before the user was asked. @type {Element | null} */
+let before = null
 /** Cancels the read of the book that was clicked last. */
 let reading = new AbortController()
 /** @type {Listener} */
@@ -34,6 +47,10 @@ export function startEditor(each) {
       },
       true,
     )
+  // The browser asks whether to leave the page.
+  addEventListener('beforeunload', (event) => {
+    if (saving.size > 0 || (isShown(current) && current.isChanged)) event.preventDefault()
+  })
 }
 
 export const addBook = () => open(new Edit())
@@ -43,6 +60,11 @@ export async function editBook(id) {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
+  let dismiss = () => {}
+  const timer = setTimeout(() => {
+    dismiss = tell({ text: 'Opening the book…' }, Number.POSITIVE_INFINITY)
+  }, SLOW)
+  signal.addEventListener('abort', () => dismiss())
   try {
     const edit = Array.from(saving).find(({ book }) => book?.id === id) ?? (await readForEdit(id, signal))
     if (!signal.aborted && document.querySelector('dialog[open]') === null) open(edit)
@@ -51,26 +73,77 @@ export async function editBook(id) {
     tell({
       text: error instanceof Away ? 'The service does not answer. Try again in a moment.' : explain(error),
     })
+  } finally {
+    clearTimeout(timer)
+    dismiss()
   }
 }
 
 /** @param {Edit} edit */
 function open(edit) {
   current = edit
+  isDone = false
+  edit.isLeaving = false
+  nameBook(edit.book?.id)
   draw()
   dialog()?.showModal()
 }
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#editor dialog'))
-const close = () => dialog()?.close()
 /** @param {Edit} edit */
 const isShown = (edit) => edit === current && dialog()?.open === true
+
+function close() {
+  isDone = true
+  dialog()?.close()
+}
+
+/** Closes the dialog, if nothing is lost by it or the user agrees. @param {Edit} edit */
+function leave(edit) {
+  if (edit.isBusy || !edit.isChanged) return close()
+  before = document.activeElement
+  edit.isLeaving = true
+  draw()
+  focusOn('.buttons .main')
+}
+
+/** @param {Edit} edit */
+function stay(edit) {
+  edit.isLeaving = false
+  draw()
+  if (before instanceof HTMLElement) before.focus()
+  restoreFocus()
+}
+
+/** What Escape does: in the question it is "no". @param {Event} event */
+function cancel(event) {
+  event.preventDefault()
+  // Otherwise the dialog is closed nonetheless.
+  if (event.defaultPrevented) answerEscape()
+}
+
+function answerEscape() {
+  if (current.isLeaving) stay(current)
+  else leave(current)
+}
+
+/** Browsers let a dialog refuse to be closed only once before its user does something else. */
+function closed() {
+  if (dialog()?.open) return
+  if (isDone) return nameBook(undefined)
+  dialog()?.showModal()
+  answerEscape()
+}
+
+/** @param {string} selector */
+const focusOn = (selector) =>
+  /** @type {HTMLElement | null | undefined} */ (dialog()?.querySelector(selector))?.focus()
 
 /** @param {Edit} edit */
 function save(edit) {
   if (edit.isBusy) return
   const isNew = edit.book === undefined
-  const title = `“${edit.draft.title.slice(0, 60)}”`
+  const title = quote(edit.draft.title)
   track(`${title} was ${isNew ? 'added' : 'saved'}`, attempt())
   draw()
 
@@ -80,18 +153,22 @@ function save(edit) {
     saving.delete(edit)
     if (book) {
       if (isShown(edit)) close()
+      tell({ text: `${isNew ? 'Added' : 'Saved'} ${title}.` })
       if (isNew) listener.created(book)
       else listener.updated(book)
-      tell({ text: `${isNew ? 'Added' : 'Saved'} ${title}.` })
       return undefined
     }
     if (isShown(edit)) {
       draw()
+      if (edit.fault) focusOn(`[name=${edit.fault}]`)
+      // Not on a button that overwrites, which the key would press that saved.
+      else if (edit.theirs !== undefined) focusOn('#conflict-title')
+      restoreFocus()
       return undefined
     }
     const text = `${title} was not ${isNew ? 'added' : 'saved'}.`
     const actions = [
-      { label: 'Open', run: () => open(edit) },
+      { label: 'Open', run: () => open(edit), opensDialog: true },
       { label: 'Discard', run: () => {} },
     ]
     tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
@@ -105,6 +182,7 @@ function takeTheirs({ theirs, tag }) {
   listener.updated(theirs)
   current = new Edit(theirs, tag)
   draw()
+  restoreFocus()
 }
 
 /** @param {Edit} edit */
@@ -117,7 +195,7 @@ function addAgain(edit) {
 /** @param {Edit} edit */
 function remove({ book, tag }) {
   if (book === undefined) return
-  deleteLater(book, tag, () => listener.deletionsChanged())
+  deleteLater(book, tag, listener)
   close()
 }
 
@@ -127,27 +205,53 @@ const conflict = ({ theirs }) =>
     ? 'Somebody has deleted this book meanwhile'
     : 'Somebody else has changed this book meanwhile'
 
-/** @param {Edit} edit @param {keyof Edit['draft']} name @param {string} label @param {boolean} isFirst */
-const field = ({ draft, message, isBusy, theirs }, name, label, isFirst = false) => html`<label>${label}
-  <input
+/** Keeps what is typed. @param {Edit} edit @param {keyof Edit['draft']} name */
+const input = (edit, name) => (/** @type {InputEvent} */ event) => {
+  edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
+  edit.isLeaving = false
+  draw()
+}
+
+/** Enter saves, as in a field of one line. @param {KeyboardEvent} event */
+function submitOnEnter(event) {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  event.preventDefault()
+  const { form } = /** @type {HTMLTextAreaElement} */ (event.target)
+  form?.requestSubmit()
+}
+
+/** Of several lines, because a field of one line drops line breaks. @param {Edit} edit @param {'title' | 'author'} name @param {string} label */
+const textField = (edit, name, label) => html`<label>${label}
+  <textarea
     name=${name}
+    rows="1"
     dir="auto"
     autocomplete="off"
-    inputmode=${name === 'year' ? 'numeric' : 'text'}
-    ?autofocus=${isFirst}
-    ?readonly=${isBusy}
-    aria-invalid=${name === 'year' && message.startsWith('The year') ? 'true' : 'false'}
-    .value=${live(draft[name])}
-    @input=${(/** @type {InputEvent} */ event) => {
-      draft[name] = /** @type {HTMLInputElement} */ (event.target).value
-      if (theirs) draw()
-    }}
+    ?autofocus=${name === 'title'}
+    ?readonly=${edit.isBusy}
+    aria-invalid=${edit.fault === name}
+    .value=${live(edit.draft[name])}
+    @input=${input(edit, name)}
+    @keydown=${submitOnEnter}
+  ></textarea>
+</label>`
+
+/** @param {Edit} edit */
+const yearField = (edit) => html`<label>Year
+  <input
+    name="year"
+    autocomplete="off"
+    inputmode="numeric"
+    ?readonly=${edit.isBusy}
+    aria-invalid=${edit.fault === 'year'}
+    .value=${live(edit.draft.year)}
+    @input=${input(edit, 'year')}
   />
 </label>`
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`
-  <p>Nothing was overwritten. Yours can still be edited above; saving it now replaces what is on the right.</p>
+  <p>Nothing was overwritten. You can still edit yours above. If you save it, it replaces theirs.</p>
   <table>
     <thead><tr><td></td><th scope="col">Yours</th><th scope="col">Theirs, as stored</th></tr></thead>
     <tbody>
@@ -155,8 +259,8 @@ const comparison = ({ draft }, theirs) => html`
         /** @type {const} */ (['title', 'author', 'year']).map(
           (name) => html`<tr class=${draft[name] === String(theirs[name]) ? '' : 'differs'}>
           <th scope="row">${name}</th>
-          <td dir="auto">${draft[name]}</td>
-          <td dir="auto">${theirs[name]}</td>
+          <td dir="auto">${cut(draft[name], COMPARED)}</td>
+          <td dir="auto">${cut(String(theirs[name]), COMPARED)}</td>
         </tr>`,
         )
       }
@@ -166,19 +270,35 @@ const comparison = ({ draft }, theirs) => html`
 
 /** @param {Edit} edit */
 const conflictSection = (edit) => html`<section class="conflict" aria-labelledby="conflict-title">
-  <h3 id="conflict-title">${conflict(edit)}</h3>
+  <h3 id="conflict-title" tabindex="-1">${conflict(edit)}</h3>
   ${edit.theirs ? comparison(edit, edit.theirs) : html`<p>What you typed is still here, and can be added as a new book.</p>`}
 </section>`
 
-/** @param {Edit} edit */
+/** In a conflict no button is the one that Enter presses. @param {Edit} edit */
 function buttons(edit) {
-  const { book, theirs, isBusy } = edit
+  const { book, theirs, isBusy, isLeaving } = edit
+  if (isLeaving)
+    return html`
+      <p class="leaving" role="alert">Discard what you typed?</p>
+      <button type="button" class="main" @click=${() => stay(edit)}>Keep editing</button>
+      <button type="button" class="delete" @click=${close}>Discard</button>
+    `
+  const cancelButton = html`<button type="button" @click=${() => leave(edit)}>Cancel</button>`
   if (theirs === null)
-    return html`<button type="button" class="main" ?disabled=${isBusy} @click=${() => addAgain(edit)}>Add as a new book</button>`
+    return html`
+      <button type="button" class="main" ?disabled=${isBusy} @click=${() => addAgain(edit)}>Add as a new book</button>
+      ${cancelButton}
+    `
+  if (theirs !== undefined)
+    return html`
+      <button type="button" ?disabled=${isBusy} @click=${() => takeTheirs(edit)}>Take theirs</button>
+      <button type="button" ?disabled=${isBusy} @click=${() => save(edit)}>Save mine over theirs</button>
+      ${cancelButton}
+    `
   return html`
-    <button class="main" ?disabled=${isBusy}>${theirs ? 'Save mine over theirs' : 'Save'}</button>
-    ${theirs ? html`<button type="button" ?disabled=${isBusy} @click=${() => takeTheirs(edit)}>Take theirs</button>` : nothing}
-    ${book && !theirs ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>Delete</button>` : nothing}
+    <button class="main" aria-disabled=${isBusy}>Save</button>
+    ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>Delete</button>` : nothing}
+    ${cancelButton}
   `
 }
 
@@ -188,19 +308,19 @@ function draw() {
   const edit = current
   const submit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault()
-    save(edit)
+    if (edit.theirs === undefined && !edit.isLeaving) save(edit)
   }
   render(
-    html`<dialog class="editor" aria-labelledby="editor-title">
+    html`<dialog class="editor" aria-labelledby="editor-title" @cancel=${cancel} @close=${closed}>
       <form novalidate @submit=${submit}>
-        <h2 id="editor-title">${edit.book ? 'Edit the book' : 'Add a book'}</h2>
-        ${field(edit, 'title', 'Title', true)} ${field(edit, 'author', 'Author')} ${field(edit, 'year', 'Year')}
+        <div class="heading">
+          <h2 id="editor-title">${edit.book ? 'Edit the book' : 'Add a book'}</h2>
+          ${edit.book ? html`<a href="/#book=${edit.book.id}" target="_blank">Link to this book</a>` : nothing}
+        </div>
+        ${textField(edit, 'title', 'Title')} ${textField(edit, 'author', 'Author')} ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}
         <p class="error" role="alert">${edit.message}</p>
-        <div class="buttons">
-          ${buttons(edit)}
-          <button type="button" @click=${close}>Cancel</button>
-        </div>
+        <div class="buttons">${buttons(edit)}</div>
       </form>
     </dialog>`,
     element,

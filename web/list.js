@@ -1,10 +1,16 @@
 import { html } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
+import { legible, oneLine } from './text.js'
 
 /**
  * @typedef {import('./pages.js').BookPages} BookPages
  * @typedef {'title' | 'author' | 'year'} Column
- * @typedef {{ pages: BookPages, sort: string, sortBy(column: Column): void, edit(id: number): void }} Properties
+ * @typedef {object} Properties
+ * @property {BookPages} pages
+ * @property {string} sort
+ * @property {(column: Column) => void} sortBy
+ * @property {(id: number) => void} edit
+ * @property {() => void} redraw draws the rows that are now in sight.
  */
 
 /** Rows that are there beyond those in sight, so that the keyboard always finds the next one. */
@@ -20,93 +26,229 @@ const COLUMNS = [
   ['year', 'Year'],
 ]
 
-/** Which rows are to be drawn, and where. @param {number} length how many there are. */
+/** The row of the head. */
+const HEAD = -1
+
+/** The cell that has the focus, or gets it by Tab. */
+let active = { row: 0, column: 0 }
+
+/** Whether all books that are there are drawn, for paper. */
+let isPrinting = false
+
+/** @param {boolean} isIt */
+export function setPrinting(isIt) {
+  isPrinting = isIt
+}
+
+const list = () => /** @type {HTMLElement | null} */ (document.querySelector('.rows'))
+const grid = () => document.querySelector('[role=grid]')
+const hasFocus = () => grid()?.contains(document.activeElement) === true
+const rowHeight = () =>
+  Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
+
+/**
+ * Which rows are to be drawn, and where. Either the list scrolls in itself or, where there is little space, the page.
+ * @param {number} length how many there are.
+ */
 export function rowsInSight(length) {
-  const list = document.querySelector('.rows')
-  const rowHeight = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
-  const inSight = Math.ceil((list?.clientHeight ?? innerHeight) / rowHeight)
-  const height = Math.min(length * rowHeight, MAX_HEIGHT)
-  const top = Math.min(list?.scrollTop ?? 0, height)
-  const scale = height < MAX_HEIGHT ? 1 : ((length - inSight) / (height - inSight * rowHeight)) * rowHeight
-  const first = Math.max(Math.floor((top / rowHeight) * scale) - SPARE, 0)
+  const [element, row] = [list(), rowHeight()]
+  const inSight = Math.ceil(Math.min(element?.clientHeight ?? innerHeight, innerHeight) / row)
+  const height = Math.min(length * row, MAX_HEIGHT)
+  const scrolled = Math.max(element?.scrollTop ?? 0, -(element?.getBoundingClientRect().top ?? 0))
+  const top = Math.min(scrolled, height)
+  /** Rows in the height of one. */
+  const scale = height < MAX_HEIGHT ? 1 : ((length - inSight) / (height - inSight * row)) * row
+  const first = Math.max(Math.floor((top / row) * scale) - SPARE, 0)
   const end = Math.min(first + inSight + 2 * SPARE, length)
-  const before = scale === 1 ? first * rowHeight : Math.max(top - SPARE * rowHeight, 0)
-  return { first, end, before, after: Math.max(height - before - (end - first) * rowHeight, 0) }
+  const before = scale === 1 ? first * row : Math.max(top - SPARE * row, 0)
+  const after = Math.max(height - before - (end - first) * row, 0)
+  return { first, end, before, after, inSight, scale, top: Math.floor((top / row) * scale) }
 }
 
 /**
- * The table of books: only the rows in sight are in the document.
+ * The grid of books (WAI-ARIA Authoring Practices, "Grid Pattern"): only the rows in sight are in the document, and the
+ * one that has the focus.
  * @param {Properties} properties
  */
-export function bookTable({ pages, sort, sortBy, edit }) {
-  const { first, end } = rowsInSight(pages.length)
+export function bookTable(properties) {
+  const { pages, sort, sortBy } = properties
+  const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
+  if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
+  const isInSight = active.row === HEAD || (active.row >= first && active.row < end)
+  if (!isInSight && !isPrinting) {
+    if (!hasFocus()) active = { ...active, row: Math.min(top, end - 1) }
+    else if (active.row < first) rows.unshift(active.row)
+    else rows.push(active.row)
+  }
   return html`<div
-    role="table"
+    role="grid"
     aria-label="Books"
     aria-rowcount=${pages.isComplete ? pages.length + 1 : -1}
-    @keydown=${moveFocus}
+    @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, properties)}
+    @focusin=${(/** @type {FocusEvent} */ event) => takeFocus(event, properties)}
   >
     <div role="rowgroup" class="head">
-      <div role="row" aria-rowindex="1">${COLUMNS.map(([column, label]) => header(column, label, sort, sortBy))}</div>
+      <div role="row" aria-rowindex="1">
+        ${COLUMNS.map(([column, label], index) => header(column, index, label, sort, sortBy))}
+      </div>
     </div>
     <div class="before" role="presentation"></div>
     <div role="rowgroup">
       ${repeat(
         rows,
-        (row) => pages.book(row)?.id ?? `row ${row}`,
-        (row) => bookRow(row, pages.book(row), edit),
+        (row) => row,
+        (row) => bookRow(row, row < first || row >= end, properties),
       )}
     </div>
     <div class="after" role="presentation"></div>
   </div>`
 }
 
-/** Sets the heights that stand for the rows that are not drawn: a policy without inline styles leaves only this way. @param {number} length */
+/**
+ * Sets the heights that stand for the rows that are not drawn: a policy without inline styles leaves only this way.
+ * @param {number} length
+ */
 export function placeRows(length) {
-  const { before, after } = rowsInSight(length)
-  for (const [selector, height] of /** @type {const} */ ([
-    ['.before', before],
-    ['.after', after],
-  ])) {
+  const { before, after, scale } = rowsInSight(length)
+  const place = (
+    /** @type {string} */ selector,
+    /** @type {'height' | 'top'} */ property,
+    /** @type {number} */ pixels,
+  ) => {
     const element = /** @type {HTMLElement | null} */ (document.querySelector(selector))
-    if (element !== null) element.style.height = `${height}px`
+    if (element !== null) element.style[property] = `${pixels}px`
+  }
+  place('.before', 'height', isPrinting ? 0 : before)
+  place('.after', 'height', isPrinting ? 0 : after)
+  place('.row.apart', 'top', ((active.row + 1) * rowHeight()) / scale)
+}
+
+/** Shows the list from its first row. */
+export function toTop() {
+  if (active.row !== HEAD) active = { ...active, row: 0 }
+  const element = list()
+  element?.scrollTo(0, 0)
+  if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
+}
+
+/** The dialog above the others, if one is open. */
+export const openDialog = () => Array.from(document.querySelectorAll('dialog[open]')).at(-1)
+
+/** Gives the focus to where it belongs when what had it is gone. */
+export function restoreFocus() {
+  if (document.activeElement !== null && document.activeElement !== document.body) return
+  const place = openDialog() ?? (grid() === null ? document.querySelector('main') : null)
+  if (place === null) return focusActive()
+  const first = /** @type {HTMLElement | null | undefined} */ (
+    place?.querySelector('textarea, input, button')
+  )
+  first?.focus()
+}
+
+/**
+ * Draws, and gives the focus back to its cell if the element that had it is no longer there.
+ * @param {() => void} draw
+ */
+export function keepingFocus(draw) {
+  const had = hasFocus()
+  draw()
+  if (had && !hasFocus()) {
+    if (grid() === null) restoreFocus()
+    else focusActive({ preventScroll: true })
   }
 }
 
-/** @param {Column} column @param {string} label @param {string} sort @param {(column: Column) => void} sortBy */
-function header(column, label, sort, sortBy) {
-  const order = sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
-  return html`<div role="columnheader" class=${column} aria-sort=${order}>
-    <button type="button" @click=${() => sortBy(column)}>${label}</button>
-  </div>`
+/** @param {FocusOptions} [options] */
+function focusActive(options) {
+  const cell = /** @type {HTMLElement | null | undefined} */ (
+    grid()?.querySelector(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
+  )
+  const target = cell?.querySelector('button') ?? cell
+  target?.focus(options)
 }
 
-/** @param {number} row @param {import('./service.js').Book | undefined} book @param {(id: number) => void} edit */
-function bookRow(row, book, edit) {
-  if (book === undefined)
-    return html`<div role="row" class="row loading" aria-rowindex=${row + 2}><div role="cell">…</div></div>`
-  const { id, title, author, year } = book
-  return html`<div role="row" class="row" aria-rowindex=${row + 2} @click=${() => edit(id)}>
-    <div role="cell" class="title">
-      <button type="button" dir="auto" title="Edit">${title.slice(0, 300) || '(no title)'}</button>
-    </div>
-    <div role="cell" class="author" dir="auto">${author.slice(0, 300)}</div>
-    <div role="cell" class="year">${year}</div>
-  </div>`
+/** The cell that has the focus is the one that Tab leads to. @param {FocusEvent} event @param {Properties} properties */
+function takeFocus({ target }, { redraw }) {
+  const cell = /** @type {HTMLElement} */ (target).closest('[aria-colindex]')
+  const row = cell?.closest('[aria-rowindex]')
+  if (!cell || !row) return
+  active = { row: Number(row.ariaRowIndex) - 2, column: Number(cell.ariaColIndex) - 1 }
+  redraw()
 }
 
-/** The arrow keys go from book to book. @param {KeyboardEvent} event */
-function moveFocus(event) {
-  const row = /** @type {HTMLElement} */ (event.target).closest('.row')
-  const other =
-    event.key === 'ArrowDown'
-      ? row?.nextElementSibling
-      : event.key === 'ArrowUp'
-        ? row?.previousElementSibling
-        : null
-  const button = other?.querySelector('button')
-  if (!button) return
+/** @param {KeyboardEvent} event @param {Properties} properties */
+function navigate(event, { pages, edit, redraw }) {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event
+  if (altKey || metaKey || shiftKey) return
+  const { row, column } = active
+  const last = pages.length - 1
+  const page = Math.max(rowsInSight(pages.length).inSight - 2, 1)
+  if (key === 'Enter' && !(event.target instanceof HTMLButtonElement)) {
+    const book = pages.book(row)
+    if (book) edit(book.id)
+    return
+  }
+  /** @type {Record<string, { row: number, column: number }>} */
+  const ways = ctrlKey
+    ? { Home: { row: 0, column: 0 }, End: { row: last, column: COLUMNS.length - 1 } }
+    : {
+        ArrowDown: { row: row + 1, column },
+        ArrowUp: { row: row - 1, column },
+        ArrowLeft: { row, column: column - 1 },
+        ArrowRight: { row, column: column + 1 },
+        PageDown: { row: row + page, column },
+        PageUp: { row: Math.max(row - page, Math.min(row, 0)), column },
+        Home: { row, column: 0 },
+        End: { row, column: COLUMNS.length - 1 },
+      }
+  const to = ways[key]
+  if (to === undefined) return
   event.preventDefault()
-  button.focus()
+  active = {
+    row: Math.min(Math.max(to.row, HEAD), last),
+    column: Math.min(Math.max(to.column, 0), COLUMNS.length - 1),
+  }
+  const { first, end, scale } = rowsInSight(pages.length)
+  if (active.row !== HEAD && (active.row < first || active.row >= end)) scrollTo(active.row / scale)
+  redraw()
+  focusActive()
+}
+
+/** @param {number} rows from the top of the list. */
+function scrollTo(rows) {
+  const element = list()
+  if (element === null) return
+  const pixels = rows * rowHeight()
+  if (element.scrollHeight > element.clientHeight) element.scrollTop = pixels
+  else window.scrollBy(0, element.getBoundingClientRect().top + pixels)
+}
+
+/** @param {number} row @param {number} column */
+const tabindex = (row, column) => (active.row === row && active.column === column ? 0 : -1)
+
+/** @param {Column} column @param {number} index @param {string} label @param {string} sort @param {(column: Column) => void} sortBy */
+function header(column, index, label, sort, sortBy) {
+  const order = sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
+  return html`<div role="columnheader" class=${column} aria-sort=${order} aria-colindex=${index + 1}>
+    <button type="button" tabindex=${tabindex(HEAD, index)} @click=${() => sortBy(column)}>${label}</button>
+  </div>`
+}
+
+/** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {Properties} properties */
+function bookRow(row, isApart, { pages, edit }) {
+  const book = pages.book(row)
+  const name = isApart ? 'row apart' : 'row'
+  if (book === undefined)
+    return html`<div role="row" class=${`${name} loading`} aria-rowindex=${row + 2}>
+      <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
+    </div>`
+  const { id, title, author, year } = book
+  return html`<div role="row" class=${name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
+    <div role="gridcell" class="title" aria-colindex="1">
+      <button type="button" dir="auto" title="Edit" tabindex=${tabindex(row, 0)}>${legible(title)}</button>
+    </div>
+    <div role="gridcell" class="author" dir="auto" aria-colindex="2" tabindex=${tabindex(row, 1)}>${oneLine(author)}</div>
+    <div role="gridcell" class="year" aria-colindex="3" tabindex=${tabindex(row, 2)}>${year}</div>
+  </div>`
 }

@@ -79,10 +79,17 @@ function explain(error) {
 
 /** The first log-in cannot be put off: there is nothing behind it. @param {Event} event */
 function cancel(event) {
-  if (username === '') return event.preventDefault()
+  if (!canBePutOff()) event.preventDefault()
+}
+
+/** Browsers let a dialog refuse to be closed only once before its user does something else. */
+function closed() {
+  if (!canBePutOff()) return show()
   waiting?.reject(new Refused(401, 'You are not logged in.'))
   waiting = undefined
 }
+
+const canBePutOff = () => username !== '' && leaving === undefined
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#login dialog'))
 
@@ -100,7 +107,7 @@ function draw() {
 
 function asking() {
   const isFirst = username === ''
-  return html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel}>
+  return html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
     <form @submit=${submit}>
       <h1 id="login-title">${isFirst ? 'Book Catalogue' : 'Your password, please'}</h1>
       ${
@@ -121,7 +128,8 @@ function asking() {
 const farewell = (text) => html`<dialog
   class="login first"
   aria-labelledby="login-title"
-  @cancel=${(/** @type {Event} */ event) => event.preventDefault()}
+  @cancel=${cancel}
+  @close=${closed}
 >
   <form>
     <h1 id="login-title">Book Catalogue</h1>

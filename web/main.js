@@ -1,19 +1,24 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { filterOf, queryOf, readAddress, writeAddress } from './address.js'
+import { filterOf, linkedBook, queryOf, readAddress, writeAddress } from './address.js'
 import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
 import { exportBooks } from './export.js'
-import { bookTable, placeRows, rowsInSight } from './list.js'
+import { bookTable, keepingFocus, placeRows, restoreFocus, rowsInSight, setPrinting, toTop } from './list.js'
 import { logOut, startLogin } from './login.js'
-import { BookPages, countBooks } from './pages.js'
+import { tell } from './notices.js'
+import { BookPages, countBooks, isIn } from './pages.js'
 import { Refused, wasAborted } from './service.js'
+import { noYear, quote, readYear } from './text.js'
 import { chooseFile, startTransfer } from './transfer.js'
 
 /** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
 const TYPING_PAUSE = 80
 const COUNT_PAUSE = 500
+
+/** How long to wait for books, or their number, before the page says so; in milliseconds. */
+const SLOW = 400
 
 /** How long to wait before asking a service again that is away, in milliseconds. */
 const AWAY_PAUSE = 3000
@@ -30,6 +35,10 @@ let timer
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retrying
 let counting = new AbortController()
+/** What takes long. @type {{ books?: boolean, count?: boolean }} */
+const slow = {}
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let slowTimer
 /** Whether the service did not answer when it was last asked for books. */
 let isAway = false
 
@@ -39,6 +48,11 @@ function load() {
   counting.abort()
   const next = new BookPages(queryOf(view), hidden, () => arrived(next))
   coming = next
+  clearTimeout(slowTimer)
+  slowTimer = setTimeout(() => {
+    slow.books = coming === next
+    draw()
+  }, SLOW)
   next.reach(0, 0)
   void updateCharts(filterOf(view), draw)
 }
@@ -49,43 +63,73 @@ function arrived(some) {
     if (pages !== some) pages?.stop()
     pages = some
     coming = undefined
-    count = pages.isComplete ? pages.length : undefined
+    clearTimeout(slowTimer)
+    slow.books = false
+    slow.count = false
+    count = undefined
     draw()
-    document.querySelector('.rows')?.scrollTo(0, 0)
-    if (!pages.isComplete && pages.error === undefined) void countLater()
+    toTop()
+    if (pages.error === undefined) countAgain()
   }
   if (some === pages) {
+    if (pages.isComplete) count = pages.length
     // As cursors are after a restart with another key.
     if (pages.error instanceof Refused && pages.error.status === 400 && pages.length > 0) return load()
     const wasAway = isAway
     isAway = pages.error !== undefined && !(pages.error instanceof Refused)
     clearTimeout(retrying)
     if (isAway) retrying = setTimeout(() => pages.retry(), AWAY_PAUSE)
-    else if (wasAway) countAgain()
+    else if (wasAway) changed()
     // They may not fill a tall window, in which nothing can be scrolled.
     drawRows()
   }
 }
 
-/** What could not be counted while the service was away. */
-function countAgain() {
-  if (pages.isComplete) count = pages.length
-  else if (count === undefined) void countLater()
+/** Counts what the list and the charts show, after books were changed or the service was away. */
+function changed() {
+  countAgain()
   void updateCharts(filterOf(view), draw)
 }
 
-async function countLater() {
+function countAgain() {
   counting.abort()
   counting = new AbortController()
-  const { signal } = counting
-  await new Promise((resolve) => setTimeout(resolve, COUNT_PAUSE))
-  if (signal.aborted) return
-  try {
-    count = await countBooks(queryOf(view), signal)
-    draw()
-  } catch (error) {
-    if (!wasAborted(error)) count = undefined
+  if (!pages.isComplete) void countLater(counting.signal)
+}
+
+/** @param {AbortSignal} signal */
+async function countLater(signal) {
+  for (let pause = COUNT_PAUSE; ; pause = Math.max(2 * pause, AWAY_PAUSE)) {
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    if (signal.aborted) return
+    const timer = setTimeout(() => {
+      slow.count = !signal.aborted
+      draw()
+    }, SLOW)
+    try {
+      // Those whose deletion can still be undone are still stored.
+      count = (await countBooks(queryOf(view), signal)) - pages.withheld
+      slow.count = false
+      return draw()
+    } catch (error) {
+      if (wasAborted(error) || error instanceof Refused) return
+    } finally {
+      clearTimeout(timer)
+    }
   }
+}
+
+/** Says so if a book that was stored is not one of those of the list. @param {import('./service.js').Book} book @param {boolean} isNew */
+async function updated(book, isNew) {
+  if (isNew) load()
+  else pages.replace(book)
+  const isThere = await isIn(book, view).catch(() => true)
+  if (!isThere) {
+    pages.remove(book.id)
+    const text = `${quote(book.title)} ${isNew ? 'does not match' : 'no longer matches'} your search, so it is not in this list.`
+    tell({ text, actions: [{ label: 'Show all books', run: showAll }] })
+  }
+  if (!isNew) changed()
 }
 
 /** @param {Partial<typeof view>} change @param {'typed' | 'chosen'} how */
@@ -103,7 +147,6 @@ function sortBy(column) {
   change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
 }
 
-const isFiltered = () => view.q !== '' || view.yearMin !== '' || view.yearMax !== '' || view.author !== ''
 const showAll = () => change({ q: '', yearMin: '', yearMax: '', author: '' }, 'chosen')
 
 function drawRows() {
@@ -115,7 +158,7 @@ function drawRows() {
 function draw() {
   const element = document.getElementById('app')
   if (element === null) return
-  render(page(), element)
+  keepingFocus(() => render(page(), element))
   drawCharts()
   if (pages !== undefined) placeRows(pages.length)
 }
@@ -139,6 +182,7 @@ const page = () => html`
         : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>Author: ${view.author} ✕</button>`
     }
     <p class="count" role="status">${countText()}</p>
+    <p class="error" aria-live="polite">${[view.yearMin, view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
   </search>
   ${charts(filterOf(view), {
     chooseDecade: (first) => change({ yearMin: String(first), yearMax: String(first + 9) }, 'chosen'),
@@ -154,15 +198,41 @@ const input = (name, label, type) => html`<label class=${name}>${label}
     type=${type}
     inputmode=${name === 'q' ? 'search' : 'numeric'}
     autocomplete="off"
+    aria-invalid=${name !== 'q' && isNoYear(view[name])}
     .value=${live(view[name])}
     @input=${(/** @type {InputEvent} */ event) =>
       change({ [name]: /** @type {HTMLInputElement} */ (event.target).value }, 'typed')}
   />
 </label>`
 
+/** What is typed for a year, unless it has only begun. @param {string} text */
+const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text) === undefined
+
 function countText() {
-  if (pages === undefined || count === undefined) return ''
-  return `${count.toLocaleString('en')} ${count === 1 ? 'book' : 'books'}`
+  if (pages === undefined) return ''
+  if (slow.books) return 'Loading…'
+  if (count === undefined) return slow.count ? 'Counting…' : ''
+  return books(count)
+}
+
+/** @param {number} number */
+const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book' : 'books'}`
+
+/** What is on paper, where nothing can be scrolled. */
+function printedText() {
+  const { first, end } = pages.kept
+  const isAll = first === 0 && end === pages.length && pages.isComplete
+  const shown = isAll
+    ? `All ${books(end)} of this list.`
+    : `Books ${(first + 1).toLocaleString('en')} to ${end.toLocaleString('en')}${count === undefined ? '' : ` of ${count.toLocaleString('en')}`}: those that the page has read. “Export” on the page has all of them.`
+  const { q, author, yearMin, yearMax } = view
+  const filter = [
+    q.trim() && `Search: ${q}.`,
+    author && `Author: ${author}.`,
+    yearMin.trim() && `From year: ${yearMin}.`,
+    yearMax.trim() && `To year: ${yearMax}.`,
+  ]
+  return [...filter, shown].filter((text) => text !== '').join(' ')
 }
 
 function content() {
@@ -182,13 +252,22 @@ function content() {
       : state('The books cannot be shown', error.message, 'Try again', retry)
   }
   if (pages.isComplete && pages.length === 0) {
-    return isFiltered()
+    return filterOf(view) !== ''
       ? state('No book is like that', 'Try fewer letters, or other years.', 'Show all books', showAll)
       : state('The catalogue is empty', 'Add the first book, or drop a CSV file here.', 'Add a book', addBook)
   }
   return html`
-    <div class="rows" tabindex="-1" @scroll=${drawRows}>
-      ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => void editBook(id) })}
+    ${
+      pages.isPartial
+        ? html`<p class="away" role="status">
+            New books are still being made searchable. This search may miss some of them.
+            <button type="button" @click=${load}>Search again</button>
+          </p>`
+        : nothing
+    }
+    <p class="printed">${printedText()}</p>
+    <div class="rows" aria-busy=${slow.books === true} @scroll=${drawRows}>
+      ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => void editBook(id), redraw: drawRows })}
     </div>
     ${
       error === undefined
@@ -210,11 +289,15 @@ const state = (title, text, label, action) => html`<div class="state">
 
 startLogin()
 startEditor({
-  created: load,
-  updated: (book) => pages.replace(book),
+  created: (book) => void updated(book, true),
+  updated: (book) => void updated(book, false),
   deletionsChanged() {
-    if (count !== undefined) count = undefined
     pages.refresh()
+    countAgain()
+  },
+  deleted(id) {
+    pages.remove(id)
+    changed()
   },
 })
 startTransfer(load)
@@ -223,6 +306,20 @@ addEventListener('popstate', () => {
   draw()
   load()
 })
-addEventListener('resize', () => pages && drawRows())
+for (const type of ['resize', 'scroll']) addEventListener(type, () => pages && drawRows())
+// When a dialog is closed whose opener is gone.
+addEventListener('close', restoreFocus, true)
+for (const type of ['beforeprint', 'afterprint'])
+  addEventListener(type, () => {
+    setPrinting(type === 'beforeprint')
+    draw()
+  })
+addEventListener('hashchange', openLinked)
 draw()
 load()
+openLinked()
+
+function openLinked() {
+  const id = linkedBook()
+  if (id !== undefined && document.querySelector('#editor dialog[open]') === null) void editBook(id)
+}

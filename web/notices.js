@@ -1,10 +1,18 @@
-import { html, render } from 'lit-html'
+import { html, nothing, render } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
+import { openDialog, restoreFocus } from './list.js'
 
-/** @typedef {{ text: string, actions?: { label: string, run: () => void }[] }} Notice */
+/**
+ * @typedef {{ label: string, run: () => void, opensDialog?: boolean }} Action one that opens a dialog is offered once no
+ *   other dialog is open.
+ * @typedef {{ text: string, actions?: Action[] }} Notice
+ */
 
-/** How long a notice stays, in milliseconds. */
-const TIME = 6000
+/** How long a notice stays, and how much longer while somebody is at it; in milliseconds. */
+const [TIME, LONGER] = [6000, 1000]
+
+/** For a notice that has to be seen: it stays until then. */
+export const DISMISS = { label: 'Dismiss', run() {} }
 
 /** What takes each away. @type {Map<Notice, () => void>} */
 const notices = new Map()
@@ -12,35 +20,60 @@ const notices = new Map()
 /**
  * Tells the user something, also by voice. One of its actions takes the notice away.
  * @param {Notice} notice
- * @param {number} [time] in milliseconds; infinite for one that stays until an action is chosen.
+ * @param {number} [time] in milliseconds; infinite for one that stays until an action is chosen. It does not end while
+ *   the mouse or the keyboard is at a notice.
+ * @param {() => void} [ended] called when the time is over.
  * @returns {() => void} takes it away.
  */
-export function tell(notice, time = TIME) {
+export function tell(notice, time = TIME, ended) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer
+  const wait = (/** @type {number} */ span) => {
+    timer = setTimeout(() => {
+      if (document.querySelector('#notices:is(:hover, :focus-within)')) return wait(LONGER)
+      dismiss()
+      ended?.()
+    }, span)
+  }
   const dismiss = () => {
     clearTimeout(timer)
+    const hadFocus = document.querySelector('#notices:focus-within') !== null
     notices.delete(notice)
     show()
+    if (hadFocus) restoreFocus()
   }
   // A timer cannot be infinite: it would end at once.
-  const timer = Number.isFinite(time) ? setTimeout(dismiss, time) : undefined
+  if (Number.isFinite(time)) wait(time)
   notices.set(notice, dismiss)
   show()
   return dismiss
 }
 
+const place = () => document.getElementById('notices')
+
+// A modal dialog covers the page, and hides it from screen readers: while one is open, the notices are in it.
+new MutationObserver(() => {
+  const element = place()
+  const around = openDialog() ?? document.body
+  if (element === null || element.parentElement === around) return
+  around.append(element)
+  show()
+}).observe(document.body, { subtree: true, attributeFilter: ['open'] })
+
 function show() {
-  const element = document.getElementById('notices')
+  const element = place()
   if (element === null) return
   render(
     repeat(
       notices,
       ([notice]) => notice,
       ([{ text, actions = [] }, dismiss]) => html`<div class="notice">
-        <span dir="auto">${text}</span>
-        ${actions.map(({ label, run }) => {
+        <span>${sentence(text)}</span>
+        ${actions.map(({ label, run, opensDialog = false }) => {
+          if (opensDialog && openDialog() !== undefined) return nothing
           const choose = () => {
-            dismiss()
             run()
+            dismiss()
           }
           return html`<button type="button" @click=${choose}>${label}</button>`
         })}
@@ -49,3 +82,7 @@ function show() {
     element,
   )
 }
+
+/** Each quoted title has a direction of its own. @param {string} text */
+const sentence = (text) =>
+  text.split(/“(.*)”/).map((part, index) => (index % 2 === 0 ? part : html`“<bdi>${part}</bdi>”`))

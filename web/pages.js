@@ -1,8 +1,14 @@
 import { call } from './service.js'
+import { readYear } from './text.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ path: string, start: number, length: number, books: Book[] | undefined }} Page
+ * @typedef {object} Page
+ * @property {string} path
+ * @property {number} start the row of its first book.
+ * @property {number} length how many of its books are shown.
+ * @property {Book[] | undefined} [read] as the service has answered; undefined once they were dropped.
+ * @property {Book[] | undefined} [books] those of them that are shown.
  */
 
 /** Books asked for at once. */
@@ -27,6 +33,7 @@ export class BookPages {
   #abort = new AbortController()
   /** @type {Set<Page | 'next'>} */
   #reading = new Set()
+  #isPartial = false
   /** The rows last asked for. */
   #rows = { first: 0, end: 0 }
 
@@ -52,6 +59,26 @@ export class BookPages {
     return this.#next === undefined
   }
 
+  /** Whether books may be missing, because the service has yet to make them searchable. */
+  get isPartial() {
+    return this.#isPartial
+  }
+
+  /** Those rows around the ones last asked for whose books are there. */
+  get kept() {
+    const has = (/** @type {number} */ index) => this.#pages[index]?.books !== undefined
+    let from = this.#indexOf(this.#rows.first)
+    let to = from
+    while (has(from - 1)) from--
+    while (has(to + 1)) to++
+    return { first: this.#pages[from]?.start ?? 0, end: this.#pages[to + 1]?.start ?? this.length }
+  }
+
+  /** How many of the books that were read are not shown. */
+  get withheld() {
+    return this.#pages.reduce((sum, { read = [], books = [] }) => sum + read.length - books.length, 0)
+  }
+
   /** Why books could not be read. */
   get error() {
     return this.#error
@@ -72,7 +99,7 @@ export class BookPages {
     const from = this.#indexOf(first)
     const to = this.#indexOf(end)
     for (const [index, page] of this.#pages.entries()) {
-      if (index < from - KEPT || index > to + KEPT) page.books = undefined
+      if (index < from - KEPT || index > to + KEPT) page.read = page.books = undefined
       else if (page.books === undefined && index >= from && index <= to && this.#error === undefined)
         void this.#read(page)
     }
@@ -88,16 +115,20 @@ export class BookPages {
 
   /** Puts a book in the place of the one with its id. @param {Book} book */
   replace(book) {
-    for (const { books } of this.#pages) {
-      const index = books?.findIndex(({ id }) => id === book.id) ?? -1
-      if (index !== -1) books?.splice(index, 1, book)
-    }
-    this.#changed()
+    for (const page of this.#pages) page.read = page.read?.map((each) => (each.id === book.id ? book : each))
+    this.refresh()
   }
 
-  /** Reads those pages again that are there, as after books were hidden or shown. */
+  /** Takes a book out that is no longer one of these. @param {number} id */
+  remove(id) {
+    for (const page of this.#pages) page.read = page.read?.filter((book) => book.id !== id)
+    this.refresh()
+  }
+
+  /** Shows what is no longer hidden, and hides what now is: of the books that were read, so this needs no answer. */
   refresh() {
-    for (const page of this.#pages) if (page.books !== undefined) void this.#read(page)
+    this.#place()
+    this.#changed()
   }
 
   stop() {
@@ -115,14 +146,26 @@ export class BookPages {
     return low
   }
 
+  /** Which books of each page are shown, and in which rows. */
+  #place() {
+    let start = 0
+    for (const page of this.#pages) {
+      page.books = page.read?.filter(({ id }) => !this.#hidden.has(id))
+      page.length = page.books?.length ?? page.length
+      page.start = start
+      start += page.length
+    }
+  }
+
   async #readNext() {
     const path = this.#next
     if (path === undefined || this.#reading.has('next')) return
     this.#reading.add('next')
     try {
-      const { books, next } = await this.#fetch(path)
-      this.#pages.push({ path, start: this.length, length: books.length, books })
+      const { read, next } = await this.#fetch(path)
+      this.#pages.push({ path, start: 0, length: 0, read })
       this.#next = next
+      this.#place()
     } catch (error) {
       if (this.#abort.signal.aborted) return
       this.#error = error
@@ -137,14 +180,8 @@ export class BookPages {
     if (this.#reading.has(page)) return
     this.#reading.add(page)
     try {
-      const { books } = await this.#fetch(page.path)
-      page.books = books
-      page.length = books.length
-      let start = 0
-      for (const each of this.#pages) {
-        each.start = start
-        start += each.length
-      }
+      page.read = (await this.#fetch(page.path)).read
+      this.#place()
     } catch (error) {
       if (this.#abort.signal.aborted) return
       this.#error = error
@@ -158,9 +195,10 @@ export class BookPages {
   async #fetch(path) {
     const response = await call('GET', path, { signal: this.#abort.signal })
     /** @type {{ data: Book[] }} */
-    const { data } = await response.json()
+    const { data: read } = await response.json()
+    if (isPartial(response)) this.#isPartial = true
     const next = /^<([^>]*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
-    return { books: data.filter(({ id }) => !this.#hidden.has(id)), next }
+    return { read, next }
   }
 }
 
@@ -172,3 +210,21 @@ export async function countBooks(query, signal) {
   const response = await call('GET', `/books?${query}${query && '&'}limit=1&count=true`, { signal })
   return Number(response.headers.get('x-total-count'))
 }
+
+/**
+ * Whether a book is among those of a view, as far as the service can tell.
+ * @param {Book} book @param {import('./address.js').View} view
+ */
+export async function isIn({ id, title, author, year }, view) {
+  const [from = year, to = year] = [readYear(view.yearMin), readYear(view.yearMax)]
+  if (year < from || year > to || (view.author !== '' && view.author !== author)) return false
+  if (view.q.trim() === '') return true
+  const parameters = new URLSearchParams({ q: view.q, title, author, year: String(year), limit: '1000' })
+  const response = await call('GET', `/books?${parameters}`)
+  /** @type {{ data: Book[] }} */
+  const { data } = await response.json()
+  return isPartial(response) || data.some((book) => book.id === id)
+}
+
+/** @param {Response} response */
+const isPartial = ({ headers }) => headers.get('x-search-index') === 'incomplete'

@@ -157,7 +157,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await dialog().getByLabel('Author').fill('Frank Herbert')
     await dialog().getByLabel('Year').fill('about 1965')
     await page.keyboard.press('Enter')
-    await page.getByText('The year is a whole number').waitFor()
+    await page.getByText('“about 1965” is not a year').waitFor()
     await assertAccessible(page)
     await dialog().getByLabel('Year').fill('1965')
     await page.keyboard.press('Enter')

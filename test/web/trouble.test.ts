@@ -98,6 +98,24 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.context().close()
   })
 
+  it('shows a book again that was not deleted because the service was away', async () => {
+    const page = await openPage(browser, relay.url)
+    await logInOn(page)
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await waitForTitles(page, ['Volume 0'])
+    await service.stop('SIGKILL')
+    await page.clock.runFor(7000)
+    await page.getByText('“Kindred” was not deleted: the service does not answer.').waitFor()
+    service = await start('the secret of the tests, the second of the two')
+    await page.clock.resume()
+    await waitForTitles(page, ['Kindred'])
+    await page.getByText('401 books').waitFor()
+    await assertAccessible(page)
+    await page.context().close()
+  })
+
   it('logs out while the service is away, and tells of a book that was not deleted', async () => {
     const page = await openPage(browser, `${relay.url}/?q=kindred`)
     await logInOn(page)

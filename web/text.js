@@ -1,0 +1,48 @@
+/** As much of a title as a sentence, or a row, has room for. */
+const [LONGEST_QUOTED, LONGEST_SHOWN] = [60, 300]
+
+/** Nothing but characters that nobody sees. */
+const BLANK = /^[\s\p{Cc}\p{Cf}\u115F\u1160\u2800\u3164\uFFA0]*$/u
+
+/** A text in one line, so that no two that differ there look alike. @param {string} text */
+export const oneLine = (text) => cut(text.replaceAll(/\r\n|[\n\r\u2028\u2029]/g, ' ↵ '), LONGEST_SHOWN)
+
+/** A title, or that there is none to be seen. @param {string} title */
+export function legible(title) {
+  if (title === '') return '(no title)'
+  return BLANK.test(title) ? '(blank title)' : oneLine(title)
+}
+
+/** A title in a sentence. @param {string} title */
+export const quote = (title) => `“${cut(legible(title), LONGEST_QUOTED)}”`
+
+/** @param {string} text @param {number} length in code points. */
+export function cut(text, length) {
+  if (text.length <= length) return text
+  const start = Array.from(text.slice(0, 2 * length))
+    .slice(0, length)
+    .join('')
+  return start === text ? text : `${start}…`
+}
+
+/**
+ * A year as people write it: `1950`, `1,900`, `−500`, `500 BC`.
+ * @param {string} text
+ * @returns {number | undefined} undefined if it is none, or larger than the service takes.
+ */
+export function readYear(text) {
+  const plain = text
+    .normalize('NFKC')
+    .replaceAll(/\p{Dash}/gu, '-')
+    .trim()
+  const [, sign = '', digits, era = ''] =
+    /^([-+]?) ?(\d+|\d{1,3}(?:[,.'’ ]\d{3})+) ?(bce?|ad|ce)?$/i.exec(plain) ?? []
+  if (digits === undefined || (sign !== '' && era !== '')) return undefined
+  const isBefore = sign === '-' || /^b/i.test(era)
+  const year = Number(digits.replaceAll(/\D/g, '')) * (isBefore ? -1 : 1)
+  // Not -0.
+  return Number.isSafeInteger(year) ? year + 0 : undefined
+}
+
+/** What to say of a text that is no year. @param {string} text */
+export const noYear = (text) => `${quote(text)} is not a year. Write one like 1979, or −500 for 500 BC.`
