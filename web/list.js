@@ -137,7 +137,9 @@ export const openDialog = () => Array.from(document.querySelectorAll('dialog[ope
 
 /** Gives the focus to where it belongs when what had it is gone. */
 export function restoreFocus() {
-  if (document.activeElement !== null && document.activeElement !== document.body) return
+  const now = document.activeElement
+  // A dialog that was closed has the focus until it is drawn.
+  if (now !== null && now !== document.body && now.getClientRects().length > 0) return
   const place = openDialog() ?? (grid() === null ? document.querySelector('main') : null)
   if (place === null) return focusActive()
   const first = /** @type {HTMLElement | null | undefined} */ (

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+
+const BOOKS = 450
+
+describe('the web page in small windows and with the keyboard alone', { skip: browserMissing }, () => {
+  const service = useService(async (service) => {
+    const lines = Array.from({ length: BOOKS }, (_, i) =>
+      JSON.stringify({ title: `Volume ${i}`, author: `Author ${i % 3}`, year: 1900 + (i % 100) }),
+    )
+    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
+    const body = lines.join('\n')
+    const answer = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body })
+    assert.equal(answer.status, 200)
+  })
+  let browser: Browser
+
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+
+  async function open(options: BrowserContextOptions = {}, query = ''): Promise<Page> {
+    const page = await openPage(browser, `${service.url}/${query}`, options)
+    await logInOn(page)
+    await page.locator('.row:not(.loading)').first().waitFor()
+    return page
+  }
+
+  /** The titles of the rows that are seen from top to bottom, with nothing over them. */
+  const wholeRows = (page: Page) =>
+    page.evaluate(`[...document.querySelectorAll('.row')].filter((row) => {
+      const { left, top, bottom } = row.getBoundingClientRect()
+      return [top + 2, bottom - 2].every((y) => row.contains(document.elementFromPoint(left + 20, y)))
+    }).map((row) => row.querySelector('.title').textContent.trim())`) as Promise<string[]>
+
+  /** What has the focus: a cell of the list by its title and column, or the text of another element. */
+  const focused = (page: Page) =>
+    page.evaluate(`{
+      const element = document.activeElement
+      const row = element.closest('.row')
+      row ? row.querySelector('.title').textContent.trim() + ' / ' + element.closest('[role=gridcell]').className
+        : element === document.body ? 'nothing' : element.textContent.trim() || element.name
+    }`) as Promise<string>
+
+  const press = async (page: Page, ...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+
+  for (const [what, width, height, least, isOpen] of [
+    ['a laptop at 200 %', 640, 360, 4, false],
+    ['the smallest window of WCAG 1.4.10', 320, 256, 3, false],
+    ['a phone on its side, with the charts open', 740, 360, 5, true],
+    ['a phone', 360, 740, 9, true],
+    ['a laptop, with the charts open', 1366, 625, 10, true],
+  ] as const)
+    it(`shows ${least} rows in the window of ${what}`, async () => {
+      const page = await open({ viewport: { width, height }, isMobile: width < 800, hasTouch: width < 800 })
+      await screenshot(page, `small-${width}x${height}`)
+      if (isOpen) {
+        await page.getByText('At a glance').click()
+        await page.locator('.authors canvas').waitFor()
+        await screenshot(page, `small-${width}x${height}-charts`)
+      }
+      const session = await page.context().newCDPSession(page)
+      // As a wheel or a finger scrolls: whatever scrolls there.
+      for (let i = 0; i < 40 && (await wholeRows(page)).length < least; i++) {
+        const distance = { x: width / 2, y: height - 40, yDistance: -120, speed: 3000 }
+        await session.send('Input.synthesizeScrollGesture', { ...distance, gestureSourceType: 'mouse' })
+      }
+      await screenshot(page, `small-${width}x${height}-scrolled`)
+      assert.ok((await wholeRows(page)).length >= least, String(await wholeRows(page)))
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+      await assertAccessible(page)
+      await page.getByRole('button', { name: 'Volume 3', exact: true }).click()
+      await page.getByRole('dialog').getByLabel('Year').fill('nonsense')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('“nonsense” is not a year').waitFor()
+      assert.ok(
+        await page.evaluate(`{
+          const dialog = document.querySelector('#editor dialog')
+          dialog.scrollWidth <= dialog.clientWidth
+        }`),
+      )
+      await assertAccessible(page)
+      await screenshot(page, `small-${width}x${height}-dialog`)
+      await page.context().close()
+    })
+
+  it('scrolls to the last book where the page scrolls as a whole', async () => {
+    const page = await open({ viewport: { width: 640, height: 360 } })
+    for (let i = 0; i < 60 && !(await wholeRows(page)).includes(`Volume ${BOOKS - 1}`); i++) {
+      await page.mouse.move(300, 200)
+      await page.mouse.wheel(0, 4000)
+      await page.waitForTimeout(50)
+    }
+    assert.ok((await wholeRows(page)).includes(`Volume ${BOOKS - 1}`))
+    assert.ok((await page.locator('.row').count()) < 60)
+    // Another list begins at its first book.
+    await page.getByRole('button', { name: 'Year', exact: true }).click()
+    await waitForTitles(page, ['Volume 0', 'Volume 100'])
+    assert.equal((await wholeRows(page))[0], 'Volume 0')
+    await page.context().close()
+  })
+
+  for (const [where, viewport] of [
+    ['where the list scrolls', { width: 1100, height: 800 }],
+    ['where the page scrolls', { width: 640, height: 360 }],
+  ] as const) {
+    it(`goes through the list with the keys of a grid, ${where}`, async () => {
+      const page = await open({ viewport })
+      await page.getByLabel('To year').focus()
+      // "At a glance" is between them.
+      await press(page, 'Tab', 'Tab')
+      assert.equal(await focused(page), 'Volume 0 / title')
+      await press(page, 'ArrowDown', 'ArrowDown', 'ArrowRight')
+      assert.equal(await focused(page), 'Volume 2 / author')
+      await press(page, 'End')
+      assert.equal(await focused(page), 'Volume 2 / year')
+      await press(page, 'Home')
+      assert.equal(await focused(page), 'Volume 2 / title')
+      const seen: string[] = []
+      for (let times = 0; times < 4; times++) {
+        await press(page, 'PageDown')
+        await page.waitForTimeout(100)
+        const [title = ''] = (await focused(page)).split(' / ')
+        assert.ok((await wholeRows(page)).includes(title), `${title}: ${await wholeRows(page)}`)
+        seen.push(title)
+      }
+      assert.equal(new Set(seen).size, 4)
+      for (let times = 0; times < 30 && (await focused(page)) !== `Volume ${BOOKS - 1} / year`; times++) {
+        await press(page, 'Control+End')
+        await page.waitForTimeout(50)
+      }
+      assert.equal(await focused(page), `Volume ${BOOKS - 1} / year`)
+      await press(page, 'PageUp', 'ArrowUp')
+      assert.match(await focused(page), /^Volume 4[34]\d \/ year$/)
+      await press(page, 'Control+Home')
+      assert.equal(await focused(page), 'Volume 0 / title')
+      await press(page, 'ArrowUp')
+      assert.equal(await focused(page), 'Title')
+      await press(page, 'ArrowRight', 'ArrowRight', 'Enter')
+      await page.locator('[aria-sort=ascending]').waitFor()
+      assert.equal(await focused(page), 'Year')
+      await assertAccessible(page)
+      await page.context().close()
+    })
+
+    it(`keeps the focus in the list when it is scrolled away by something else, ${where}`, async () => {
+      const page = await open({ viewport })
+      await page.getByRole('button', { name: 'Volume 1', exact: true }).focus()
+      await press(page, 'ArrowDown')
+      await page.mouse.move(300, viewport.height - 50)
+      await page.mouse.wheel(0, 6000)
+      await page.getByRole('button', { name: 'Volume 90', exact: true }).waitFor()
+      assert.equal(await focused(page), 'Volume 2 / title')
+      await assertAccessible(page)
+      await press(page, 'ArrowDown')
+      assert.equal(await focused(page), 'Volume 3 / title')
+      assert.ok((await wholeRows(page)).includes('Volume 3'))
+      await page.context().close()
+    })
+  }
+
+  it('has one stop of the Tab key in the list, before and after it', async () => {
+    const page = await open()
+    await page.getByText('At a glance').focus()
+    await press(page, 'Tab', 'ArrowDown', 'Tab')
+    assert.ok(!(await focused(page)).startsWith('Volume'), await focused(page))
+    await press(page, 'Shift+Tab')
+    assert.equal(await focused(page), 'Volume 1 / title')
+    await press(page, 'Shift+Tab')
+    assert.equal(await focused(page), 'At a glance')
+    await page.context().close()
+  })
+
+  it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {
+    const page = await open()
+    await page.getByText('At a glance').focus()
+    await press(page, 'Tab', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter')
+    await page.getByRole('dialog').waitFor()
+    assert.equal(await page.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 2')
+    await press(page, 'Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    assert.equal(await focused(page), 'Volume 2 / author')
+    await press(page, 'Home', 'Enter')
+    await page.getByRole('dialog').waitFor()
+    for (let times = 0; times < 9 && (await focused(page)) !== 'Delete'; times++) await press(page, 'Tab')
+    await press(page, 'Enter')
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.waitForTimeout(100)
+    assert.equal(await focused(page), 'Volume 3 / title')
+    await press(page, 'Tab')
+    assert.equal(await focused(page), 'Undo')
+    await press(page, 'Enter')
+    await waitForTitles(page, ['Volume 0', 'Volume 1', 'Volume 2'])
+    assert.match(await focused(page), /^Volume 2 \/ title$/)
+    await page.context().close()
+  })
+
+  it('lets nobody wait for a notice that is being read', async () => {
+    const page = await open()
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Undo' }).focus()
+    await page.clock.runFor(20_000)
+    await press(page, 'Enter')
+    await waitForTitles(page, ['Volume 0'])
+    await page.context().close()
+  })
+
+  it('gives the focus to something when the only book is deleted', async () => {
+    const page = await open({}, '?q=volume+77')
+    await page.getByRole('button', { name: 'Volume 77' }).press('Enter')
+    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    await page.getByText('No book is like that').waitFor()
+    await page.waitForTimeout(100)
+    assert.equal(await focused(page), 'Show all books')
+    await press(page, 'Tab')
+    assert.equal(await focused(page), 'Undo')
+    await press(page, 'Enter')
+    await waitForTitles(page, ['Volume 77'])
+    assert.equal(await focused(page), 'Volume 77 / title')
+    await page.context().close()
+  })
+
+  it('shows notices above a dialog, where they can be used', async () => {
+    for (const viewport of [
+      { width: 640, height: 360 },
+      { width: 360, height: 740 },
+      { width: 1100, height: 800 },
+    ]) {
+      const page = await open({ viewport })
+      await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('button', { name: 'Undo' }).waitFor()
+      await page.getByRole('button', { name: 'Add a book' }).press('Enter')
+      const undo = page.getByRole('dialog').getByRole('button', { name: 'Undo' })
+      await undo.waitFor()
+      await screenshot(page, `notice-in-dialog-${viewport.width}`)
+      await assertAccessible(page)
+      await undo.click()
+      await page.getByRole('dialog').getByLabel('Title').waitFor()
+      assert.notEqual(await focused(page), 'nothing')
+      await press(page, 'Escape')
+      await waitForTitles(page, ['Volume 0'])
+      await page.context().close()
+    }
+  })
+})
