@@ -117,7 +117,7 @@ export function explain(error) {
   if (!(error instanceof Refused)) return String(error)
   if (error.status === 400)
     return 'The service cannot store this: a text has a character that is none, or the year is too large.'
-  if (error.status === 404) return 'This book is not there any more.'
+  if (error.status === 404) return 'There is no such book, or it was deleted.'
   if (error.status === 413) return 'The texts are too long: together they may have one megabyte.'
   return error.message
 }

@@ -9,7 +9,7 @@ import { bookTable, keepingFocus, placeRows, restoreFocus, rowsInSight, setPrint
 import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
-import { Refused, wasAborted } from './service.js'
+import { Away, Refused, wasAborted } from './service.js'
 import { noYear, quote, readYear } from './text.js'
 import { chooseFile, startTransfer } from './transfer.js'
 
@@ -224,7 +224,7 @@ function printedText() {
   const isAll = first === 0 && end === pages.length && pages.isComplete
   const shown = isAll
     ? `All ${books(end)} of this list.`
-    : `Books ${(first + 1).toLocaleString('en')} to ${end.toLocaleString('en')}${count === undefined ? '' : ` of ${count.toLocaleString('en')}`}: those that the page has read. “Export” on the page has all of them.`
+    : `Books ${(first + 1).toLocaleString('en')} to ${end.toLocaleString('en')}${count === undefined ? '' : ` of ${count.toLocaleString('en')}`}: the others were not loaded when this was printed. “Export…” on the page saves all.`
   const { q, author, yearMin, yearMax } = view
   const filter = [
     q.trim() && `Search: ${q}.`,
@@ -241,7 +241,7 @@ function content() {
   const retry = () => pages.retry()
   if (error !== undefined && pages.length === 0) {
     if (!(error instanceof Refused))
-      return state('The service does not answer', 'It is tried again every few seconds.', 'Try now', retry)
+      return state(awayText(error), 'It is tried again every few seconds.', 'Try now', retry)
     return error.status === 400
       ? state(
           'There is nothing to search for',
@@ -273,12 +273,16 @@ function content() {
       error === undefined
         ? nothing
         : html`<p class="away" role="alert">
-            ${error instanceof Refused ? error.message : 'The service does not answer. It is tried again every few seconds.'}
+            ${error instanceof Refused ? error.message : `${awayText(error)}. It is tried again every few seconds.`}
             <button type="button" @click=${retry}>Try now</button>
           </p>`
     }
   `
 }
+
+/** @param {unknown} error */
+const awayText = (error) =>
+  error instanceof Away && error.isBusy ? 'The service cannot answer now' : 'The service does not answer'
 
 /** @param {string} title @param {string} text @param {string} label @param {() => void} action */
 const state = (title, text, label, action) => html`<div class="state">

@@ -42,6 +42,8 @@ export function tell(notice, time = TIME, ended) {
     show()
     if (hadFocus) restoreFocus()
   }
+  // One that only tells replaces the one before.
+  if (!notice.actions) for (const [other, dismissOther] of notices) if (!other.actions) dismissOther()
   // A timer cannot be infinite: it would end at once.
   if (Number.isFinite(time)) wait(time)
   notices.set(notice, dismiss)

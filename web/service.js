@@ -15,8 +15,14 @@ export class Refused extends Error {
   }
 }
 
-/** The service cannot be reached, or says itself that it cannot serve now. */
-export class Away extends Error {}
+/** The service cannot be reached, or says itself that it cannot serve now: then `isBusy`. */
+export class Away extends Error {
+  /** @param {string} message @param {boolean} [isBusy] */
+  constructor(message, isBusy = false) {
+    super(message)
+    this.isBusy = isBusy
+  }
+}
 
 let token = ''
 /** @type {() => Promise<void>} */
@@ -93,7 +99,7 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
   if (response.ok) return response
   const envelope = await response.json().catch(() => undefined)
   const message = envelope?.message ?? `The service answered ${response.status}`
-  if (response.status === 503 || envelope === undefined) throw new Away(message)
+  if (response.status === 503 || envelope === undefined) throw new Away(message, response.status === 503)
   throw new Refused(response.status, message)
 }
 

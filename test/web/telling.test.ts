@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, holdAnswer, logInOn, openPage, screenshot, titles, waitForTitles } from './page.ts'
+
+/** More than the page reads at once, so that it has to count them. */
+const SERIES = 250
+
+const LONG = 'Robinson Crusoe, of York, Mariner; '.repeat(15).slice(0, 500)
+
+describe('what the web page says', { skip: browserMissing }, () => {
+  const service = useService(async (service) => {
+    const lines = Array.from({ length: SERIES }, (_, i) =>
+      JSON.stringify({ title: `Volume ${i}`, author: 'Series', year: 2000 }),
+    )
+    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
+    const body = lines.join('\n')
+    const answer = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body })
+    assert.equal(answer.status, 200)
+  })
+  const headers = () => ({ authorization: service.token })
+  let browser: Browser
+  let page: Page
+
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    page = await openPage(browser, `${service.url}/?q=volume`)
+    await logInOn(page)
+    await page.getByText('250 books').waitFor()
+  })
+  afterEach(() => page.context().close())
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const field = (label: string) => page.getByRole('dialog').getByLabel(label)
+  const search = (text: string) => page.getByLabel('Search').fill(text)
+  const count = (text: string) => page.locator('.count', { hasText: new RegExp(`^${text}$`) }).waitFor()
+  const closed = () => page.getByRole('dialog').waitFor({ state: 'hidden' })
+
+  async function add(title: string, author = 'A', year = 1900): Promise<string> {
+    return `${service.url}/book/${await service.createBook({ title, author, year })}`
+  }
+
+  async function remove(url: string): Promise<void> {
+    assert.equal((await fetch(url, { method: 'DELETE', headers: headers() })).status, 200)
+  }
+
+  async function read(url: string): Promise<{ title: string; author: string; year: number }> {
+    const { data } = (await (await fetch(url, { headers: headers() })).json()) as {
+      data: { title: string; author: string; year: number }
+    }
+    return data
+  }
+
+  async function edit(title: string, changes: Record<string, string>): Promise<void> {
+    await button(title).click()
+    for (const [label, text] of Object.entries(changes)) await field(label).fill(text)
+    await button('Save').click()
+  }
+
+  it('counts the books after a deletion, after it was undone and after it was done, in the charts too', async () => {
+    const url = await add('Volume 1000', 'Series', 2000)
+    await search('volume ')
+    await count('251 books')
+    await page.getByText('At a glance').click()
+    await button('Series 251 books').waitFor()
+    await page.clock.install()
+    const remove = async () => {
+      await page.getByRole('button', { name: 'Volume 0' }).click()
+      await button('Delete').click()
+      await closed()
+      await page.clock.runFor(600)
+      await count('250 books')
+    }
+    await remove()
+    await button('Undo').click()
+    await page.clock.runFor(600)
+    await count('251 books')
+    await remove()
+    await page.clock.runFor(6000)
+    await button('Undo').waitFor({ state: 'hidden' })
+    await button('Series 250 books').waitFor()
+    await page.clock.runFor(600)
+    await count('250 books')
+    assert.equal((await fetch(url, { method: 'DELETE', headers: headers() })).status, 200)
+    await service.createBook({ title: 'Volume 0', author: 'Series', year: 2000 })
+  })
+
+  it('says that books are loaded when a search takes long, and what became of it after a 503', async () => {
+    const answered = Promise.withResolvers<void>()
+    await page.route(/books\?q=rare/, async (route) => {
+      await answered.promise
+      await route.fulfill({ status: 503, json: { status: 503, message: 'Service unavailable', data: null } })
+    })
+    await search('rare')
+    await page.getByText('Loading…').waitFor()
+    await page.locator('.rows[aria-busy=true]').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'loading')
+    answered.resolve()
+    await page.getByText('The service cannot answer now').waitFor()
+    assert.deepEqual(await titles(page), [])
+    await assertAccessible(page)
+    await page.unroute(/books\?q=rare/)
+    await button('Try now').click()
+    await page.getByText('No book is like that').waitFor()
+    await page.getByText('Loading…').waitFor({ state: 'hidden' })
+  })
+
+  it('says that a search may miss books while they are made searchable', async () => {
+    let isIncomplete = true
+    await page.route(/books\?q=volume/, async (route) => {
+      const response = await route.fetch()
+      const headers = response.headers()
+      await route.fulfill({
+        response,
+        headers: isIncomplete ? { ...headers, 'x-search-index': 'incomplete' } : headers,
+      })
+    })
+    await search('volume 1')
+    await page.getByText('New books are still being made searchable').waitFor()
+    await assertAccessible(page)
+    isIncomplete = false
+    await button('Search again').click()
+    await page.getByText('New books are still being made searchable').waitFor({ state: 'hidden' })
+  })
+
+  it('says that it is counting, and that it is opening a book, if that takes long', async () => {
+    const counted = await holdAnswer(page, 'GET', /count=true/)
+    await search('vol')
+    await page.getByText('Counting…').waitFor()
+    await counted.release()
+    await count('250 books')
+    const read = await holdAnswer(page, 'GET', /\/book\/\d+$/)
+    await button('Volume 2').click()
+    await page.getByText('Opening the book…').waitFor()
+    await assertAccessible(page)
+    await read.release()
+    await field('Title').waitFor()
+    await page.getByText('Opening the book…').waitFor({ state: 'hidden' })
+  })
+
+  for (const [typed, year] of [
+    ['1,900', '1900'],
+    [' 1950 ', '1950'],
+    ['−500', '-500'],
+    ['–500', '-500'],
+    ['500 BC', '-500'],
+    ['１９９９', '1999'],
+  ] as const)
+    it(`reads “${typed}” as the year ${year}`, async () => {
+      await page.getByLabel('From year').fill(typed)
+      await page.waitForURL((url) => url.searchParams.get('year_min') === year)
+      assert.equal(await page.getByText('is not a year').count(), 0)
+      const url = await add('Undated', 'A', 1)
+      try {
+        await page.goto(`${service.url}/?q=undated`)
+        await logInOn(page)
+        await edit('Undated', { Year: typed })
+        await page.getByText('Saved “Undated”.').waitFor()
+        assert.equal((await read(url)).year, Number(year))
+        await page.locator('.row .year', { hasText: year }).waitFor()
+      } finally {
+        await remove(url)
+      }
+    })
+
+  it('says which text is not a year', async () => {
+    await page.getByLabel('To year').fill('abc')
+    await page.getByText('“abc” is not a year').waitFor()
+    assert.equal(await page.getByLabel('To year').getAttribute('aria-invalid'), 'true')
+    await count('250 books')
+    await assertAccessible(page)
+    await screenshot(page, 'no-year')
+    await page.getByLabel('To year').fill('')
+    await page.getByText('“abc” is not a year').waitFor({ state: 'hidden' })
+    await edit('Volume 2', { Year: '19x' })
+    await page.getByText('“19x” is not a year').waitFor()
+    assert.equal(await field('Year').evaluate((element) => element.matches(':focus')), true)
+  })
+
+  it('asks for a title, and for a year', async () => {
+    await button('Add a book').click()
+    await field('Year').fill('1999')
+    await button('Save').click()
+    await page.getByText('A book needs a title.').waitFor()
+    assert.equal(await field('Title').evaluate((element) => element.matches(':focus')), true)
+    await assertAccessible(page)
+    await field('Title').fill('Named')
+    await field('Year').fill('')
+    await button('Save').click()
+    await page.getByText('A book needs a year.').waitFor()
+  })
+
+  it('asks for a log-in however often Escape is pressed', async () => {
+    const other = await openPage(browser, service.url)
+    await other.getByLabel('Username').fill('admin')
+    for (let times = 0; times < 5; times++) {
+      await other.keyboard.press('Escape')
+      await other.waitForTimeout(50)
+    }
+    assert.equal(await other.getByLabel('Username').inputValue(), 'admin')
+    await logInOn(other)
+    await other.getByRole('button', { name: 'Volume 2', exact: true }).waitFor()
+    await other.context().close()
+  })
+
+  for (const [query, title, change] of [
+    ['q=prefilter', 'Prefilter', { Title: 'Another' }],
+    ['author=Gone', 'Prefilter', { Author: 'Another' }],
+    ['year_max=1000', 'Prefilter', { Year: '1001' }],
+  ] as const)
+    it(`takes a book out of the list that no longer matches ${query}, and says so`, async () => {
+      const url = await add('Prefilter', 'Gone', 1000)
+      try {
+        await page.goto(`${service.url}/?${query}`)
+        await logInOn(page)
+        await waitForTitles(page, [title])
+        await edit(title, change)
+        await page.getByText('no longer matches your search').waitFor()
+        await page.getByText('No book is like that').waitFor()
+        await assertAccessible(page)
+      } finally {
+        await remove(url)
+      }
+    })
+
+  it('says that a new book does not match what is searched for', async () => {
+    await button('Add a book').click()
+    await field('Title').fill('Something else')
+    await field('Year').fill('1')
+    await page.keyboard.press('Enter')
+    await page.getByText('“Something else” does not match your search').waitFor()
+    await page.locator('.notice').getByRole('button', { name: 'Show all books' }).click()
+    await count('251 books')
+    await search('something')
+    await waitForTitles(page, ['Something else'])
+    await button('Something else').click()
+    const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await button('Delete').click()
+    await button('Log out').click()
+    await deleted
+  })
+
+  it('prints what it has read, says which books these are, and prints no buttons', async () => {
+    const shown = () =>
+      page.evaluate(`[...document.querySelectorAll('button, input, a, dialog, .notice')]
+        .filter((element) => element.checkVisibility() && !element.closest('.row')).map((element) => element.textContent)`)
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
+    await page.emulateMedia({ media: 'print' })
+    await page
+      .getByText('Search: volume. Books 1 to 100 of 250: the others were not loaded when this was printed.')
+      .waitFor()
+    assert.equal((await titles(page)).length, 100)
+    assert.deepEqual(await shown(), ['Title', 'Author', 'Year'])
+    await assertAccessible(page)
+    await screenshot(page, 'print')
+    await page.emulateMedia({ media: null })
+    await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
+    assert.ok((await titles(page)).length < 60)
+    for (let i = 0; i < 60 && !(await titles(page)).includes('Volume 249'); i++) {
+      await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
+      await page.waitForTimeout(60)
+    }
+    const pdf = await page.pdf({ format: 'A4' })
+    const pages = pdf.toString('latin1').match(/\/Type \/Page\b/g) ?? []
+    assert.ok(pages.length >= 5, `${pages.length} pages`)
+    assert.ok((await titles(page)).length < 60)
+  })
+
+  it('tells titles apart that are hard to tell apart, and stores them as they were', async () => {
+    const odd = ['Odd\nlines', 'Odd  lines', ' ', '', 'Odd שלום עולם (1)', `Odd ${LONG}`]
+    const urls: string[] = []
+    for (const title of odd) urls.push(await add(title, 'Oddly', 1234))
+    try {
+      await page.goto(`${service.url}/?author=Oddly`)
+      await logInOn(page)
+      await count('6 books')
+      const shown = await page.locator('.row .title').allInnerTexts()
+      assert.equal(new Set(shown.map((text) => text.trim())).size, odd.length)
+      assert.ok(!shown.some((text) => text.trim() === ''))
+      await assertAccessible(page)
+      await screenshot(page, 'odd-titles')
+      for (const [row, title] of odd.entries()) {
+        await page.locator('.row .title button').nth(row).click()
+        assert.equal(await field('Title').inputValue(), title)
+        await field('Year').fill('1235')
+        await button('Save').click()
+        await closed()
+        assert.deepEqual(await read(urls[row] ?? ''), {
+          id: (await read(urls[row] ?? ''))['id' as 'title'],
+          title,
+          author: 'Oddly',
+          year: 1235,
+        })
+      }
+      await page.locator('.row .title button').nth(5).click()
+      assert.ok(
+        await field('Title').evaluate((element) => element.scrollHeight <= element.clientHeight + 2),
+        'the whole title is in sight',
+      )
+      await screenshot(page, 'long-title')
+    } finally {
+      for (const url of urls) await remove(url)
+    }
+  })
+
+  it('shows two versions of a long title in a window of any width', async () => {
+    const url = await add(LONG, 'Longest', 1719)
+    try {
+      for (const [width, height] of [
+        [320, 256],
+        [360, 740],
+        [1100, 800],
+      ] as const) {
+        await page.setViewportSize({ width, height })
+        await page.goto(`${service.url}/?author=Longest`)
+        await logInOn(page)
+        await page.locator('.row .title button').click()
+        await field('Title').fill(`${LONG}${'unbroken'.repeat(60)}`)
+        await fetch(url, { method: 'PUT', headers: headers(), body: `{"year":${width}}` })
+        await field('Title').press('Enter')
+        await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+        await assertAccessible(page)
+        await screenshot(page, `long-conflict-${width}`)
+        const [inner, outer] = (await page
+          .getByRole('dialog')
+          .evaluate((dialog) => [dialog.scrollWidth, dialog.clientWidth])) as [number, number]
+        assert.ok(inner <= outer, `${inner} > ${outer}`)
+        for (const name of ['Take theirs', 'Save mine over theirs', 'Cancel'])
+          await button(name).scrollIntoViewIfNeeded()
+        await button('Take theirs').click()
+      }
+    } finally {
+      await remove(url)
+    }
+  })
+
+  it('gives notices an edge in the colours of the system', async () => {
+    await page.emulateMedia({ forcedColors: 'active' })
+    await button('Volume 3').click()
+    await button('Delete').click()
+    await button('Undo').waitFor()
+    const [width, colour, background] = (await page.evaluate(`{
+      const style = getComputedStyle(document.querySelector('.notice'))
+      ;[style.borderTopWidth, style.borderTopColor, style.backgroundColor]
+    }`)) as string[]
+    assert.equal(width, '1px')
+    assert.notEqual(colour, background)
+    await screenshot(page, 'forced-colours')
+    await button('Undo').click()
+  })
+
+  it('has a link to a book, in its dialog and in the address, that opens it in another tab', async () => {
+    await button('Volume 7').click()
+    const link = page.getByRole('link', { name: 'Link to this book' })
+    const href = await page.evaluate(`document.querySelector('#editor a').href`)
+    assert.equal(href, `${service.url}/#book=8`)
+    assert.equal(page.url(), `${service.url}/?q=volume#book=8`)
+    const [other] = await Promise.all([page.context().waitForEvent('page'), link.click()])
+    await logInOn(other)
+    await other.getByRole('dialog').waitFor()
+    assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 7')
+    await assertAccessible(other)
+    await other.keyboard.press('Escape')
+    await other.getByRole('dialog').waitFor({ state: 'hidden' })
+    assert.equal(other.url(), `${service.url}/`)
+    // Typed into the address bar of a tab that has the page.
+    await other.evaluate(`location.hash = '#book=9'`)
+    await other.getByRole('dialog').waitFor()
+    assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 8')
+    await other.keyboard.press('Escape')
+    await other.getByRole('dialog').waitFor({ state: 'hidden' })
+    await other.evaluate(`location.hash = '#book=999999'`)
+    await other.getByText('There is no such book').waitFor()
+    await button('Cancel').click()
+    await closed()
+    assert.equal(page.url(), `${service.url}/?q=volume`)
+  })
+})
