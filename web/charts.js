@@ -55,10 +55,9 @@ export async function updateCharts(filter, changed) {
 export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
   const toggle = (/** @type {Event} */ event) => {
     isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
-    if (!isOpen) return
-    if (shown !== filter) void updateCharts(filter, changed)
-    // They may have come while there was no space to draw them.
-    else changed()
+    // The list may have another place, and what is drawn may have come while there was no space for it.
+    changed()
+    if (isOpen && shown !== filter) void updateCharts(filter, changed)
   }
   return html`<section aria-label="Charts"><details class="charts" @toggle=${toggle}>
     <summary>At a glance</summary>

@@ -50,20 +50,18 @@ export function deleteLater(book, tag, listener) {
     try {
       // The page may be closed before the answer.
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
-      listener.deleted(book.id)
-      return undefined
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) {
-        listener.deleted(book.id)
-        return undefined
+      if (!(error instanceof Refused) || error.status !== 404) {
+        const text = `${title} was not deleted: ${explain(error)}.`
+        show()
+        tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
+        return text
       }
-      const text = `${title} was not deleted: ${explain(error)}.`
-      show()
-      tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
-      return text
     } finally {
       pending.delete(deletion)
     }
+    listener.deleted(book.id)
+    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { nameBook } from './address.js'
 import { deleteLater } from './deletions.js'
 import { Edit, explain, readForEdit } from './edit.js'
-import { restoreFocus } from './list.js'
+import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
@@ -62,12 +62,12 @@ export async function editBook(id) {
   const { signal } = reading
   let dismiss = () => {}
   const timer = setTimeout(() => {
-    dismiss = tell({ text: 'Opening the book…' }, Number.POSITIVE_INFINITY)
+    if (openDialog() === undefined) dismiss = tell({ text: 'Opening the book…' }, Number.POSITIVE_INFINITY)
   }, SLOW)
   signal.addEventListener('abort', () => dismiss())
   try {
     const edit = Array.from(saving).find(({ book }) => book?.id === id) ?? (await readForEdit(id, signal))
-    if (!signal.aborted && document.querySelector('dialog[open]') === null) open(edit)
+    if (!signal.aborted && openDialog() === undefined) open(edit)
   } catch (error) {
     if (signal.aborted) return
     tell({
@@ -136,8 +136,7 @@ function closed() {
 }
 
 /** @param {string} selector */
-const focusOn = (selector) =>
-  /** @type {HTMLElement | null | undefined} */ (dialog()?.querySelector(selector))?.focus()
+const focusOn = (selector) => find(`#editor ${selector}`)?.focus()
 
 /** @param {Edit} edit */
 function save(edit) {

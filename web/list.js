@@ -33,15 +33,17 @@ const HEAD = -1
 let active = { row: 0, column: 0 }
 
 /** Whether all books that are there are drawn, for paper. */
-let isPrinting = false
+export let isPrinting = false
 
 /** @param {boolean} isIt */
 export function setPrinting(isIt) {
   isPrinting = isIt
 }
 
-const list = () => /** @type {HTMLElement | null} */ (document.querySelector('.rows'))
-const grid = () => document.querySelector('[role=grid]')
+/** @param {string} selector */
+export const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector))
+const list = () => find('.rows')
+const grid = () => find('[role=grid]')
 const hasFocus = () => grid()?.contains(document.activeElement) === true
 const rowHeight = () =>
   Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
@@ -111,12 +113,9 @@ export function bookTable(properties) {
  */
 export function placeRows(length) {
   const { before, after, scale } = rowsInSight(length)
-  const place = (
-    /** @type {string} */ selector,
-    /** @type {'height' | 'top'} */ property,
-    /** @type {number} */ pixels,
-  ) => {
-    const element = /** @type {HTMLElement | null} */ (document.querySelector(selector))
+  /** @type {(selector: string, property: 'height' | 'top', pixels: number) => void} */
+  const place = (selector, property, pixels) => {
+    const element = find(selector)
     if (element !== null) element.style[property] = `${pixels}px`
   }
   place('.before', 'height', isPrinting ? 0 : before)
@@ -140,7 +139,7 @@ export function restoreFocus() {
   const now = document.activeElement
   // A dialog that was closed has the focus until it is drawn.
   if (now !== null && now !== document.body && now.getClientRects().length > 0) return
-  const place = openDialog() ?? (grid() === null ? document.querySelector('main') : null)
+  const place = openDialog() ?? (grid() === null ? find('main') : null)
   if (place === null) return focusActive()
   const first = /** @type {HTMLElement | null | undefined} */ (
     place?.querySelector('textarea, input, button')
@@ -163,9 +162,7 @@ export function keepingFocus(draw) {
 
 /** @param {FocusOptions} [options] */
 function focusActive(options) {
-  const cell = /** @type {HTMLElement | null | undefined} */ (
-    grid()?.querySelector(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
-  )
+  const cell = find(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
   const target = cell?.querySelector('button') ?? cell
   target?.focus(options)
 }
@@ -211,17 +208,21 @@ function navigate(event, { pages, edit, redraw }) {
     row: Math.min(Math.max(to.row, HEAD), last),
     column: Math.min(Math.max(to.column, 0), COLUMNS.length - 1),
   }
-  const { first, end, scale } = rowsInSight(pages.length)
-  if (active.row !== HEAD && (active.row < first || active.row >= end)) scrollTo(active.row / scale)
+  const { first, end, top, scale } = rowsInSight(pages.length)
+  const isDrawn = active.row === HEAD || (active.row >= first && active.row < end)
+  // Where a pixel is more than one, the browser would scroll too far.
+  if (!isDrawn || (scale > 1 && active.row < top)) scrollTo(active.row, scale)
+  else if (scale > 1 && active.row >= top + page) scrollTo(active.row - page + 1, scale)
   redraw()
-  focusActive()
+  focusActive({ preventScroll: scale > 1 })
 }
 
-/** @param {number} rows from the top of the list. */
-function scrollTo(rows) {
+/** @param {number} row @param {number} scale */
+function scrollTo(row, scale) {
   const element = list()
   if (element === null) return
-  const pixels = rows * rowHeight()
+  // Rounded pixels must not lead to the row before.
+  const pixels = (scale > 1 ? (row + 0.5) / scale : row) * rowHeight()
   if (element.scrollHeight > element.clientHeight) element.scrollTop = pixels
   else window.scrollBy(0, element.getBoundingClientRect().top + pixels)
 }

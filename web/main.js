@@ -5,7 +5,16 @@ import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
 import { exportBooks } from './export.js'
-import { bookTable, keepingFocus, placeRows, restoreFocus, rowsInSight, setPrinting, toTop } from './list.js'
+import {
+  bookTable,
+  isPrinting,
+  keepingFocus,
+  placeRows,
+  restoreFocus,
+  rowsInSight,
+  setPrinting,
+  toTop,
+} from './list.js'
 import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
@@ -17,7 +26,7 @@ import { chooseFile, startTransfer } from './transfer.js'
 const TYPING_PAUSE = 80
 const COUNT_PAUSE = 500
 
-/** How long to wait for books, or their number, before the page says so; in milliseconds. */
+/** How long to wait for books before the page says so, in milliseconds. */
 const SLOW = 400
 
 /** How long to wait before asking a service again that is away, in milliseconds. */
@@ -35,8 +44,9 @@ let timer
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retrying
 let counting = new AbortController()
-/** What takes long. @type {{ books?: boolean, count?: boolean }} */
-const slow = {}
+let isCounting = false
+/** Whether the books that are coming take long. */
+let isSlow = false
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let slowTimer
 /** Whether the service did not answer when it was last asked for books. */
@@ -50,7 +60,7 @@ function load() {
   coming = next
   clearTimeout(slowTimer)
   slowTimer = setTimeout(() => {
-    slow.books = coming === next
+    isSlow = coming === next
     draw()
   }, SLOW)
   next.reach(0, 0)
@@ -64,8 +74,7 @@ function arrived(some) {
     pages = some
     coming = undefined
     clearTimeout(slowTimer)
-    slow.books = false
-    slow.count = false
+    isSlow = false
     count = undefined
     draw()
     toTop()
@@ -94,7 +103,8 @@ function changed() {
 function countAgain() {
   counting.abort()
   counting = new AbortController()
-  if (!pages.isComplete) void countLater(counting.signal)
+  isCounting = !pages.isComplete
+  if (isCounting) void countLater(counting.signal)
 }
 
 /** @param {AbortSignal} signal */
@@ -102,19 +112,16 @@ async function countLater(signal) {
   for (let pause = COUNT_PAUSE; ; pause = Math.max(2 * pause, AWAY_PAUSE)) {
     await new Promise((resolve) => setTimeout(resolve, pause))
     if (signal.aborted) return
-    const timer = setTimeout(() => {
-      slow.count = !signal.aborted
-      draw()
-    }, SLOW)
     try {
       // Those whose deletion can still be undone are still stored.
       count = (await countBooks(queryOf(view), signal)) - pages.withheld
-      slow.count = false
       return draw()
     } catch (error) {
-      if (wasAborted(error) || error instanceof Refused) return
-    } finally {
-      clearTimeout(timer)
+      if (wasAborted(error)) return
+      if (error instanceof Refused) {
+        isCounting = false
+        return draw()
+      }
     }
   }
 }
@@ -123,8 +130,9 @@ async function countLater(signal) {
 async function updated(book, isNew) {
   if (isNew) load()
   else pages.replace(book)
-  const isThere = await isIn(book, view).catch(() => true)
-  if (!isThere) {
+  const shown = view
+  const isThere = await isIn(book, shown).catch(() => true)
+  if (!isThere && shown === view) {
     pages.remove(book.id)
     const text = `${quote(book.title)} ${isNew ? 'does not match' : 'no longer matches'} your search, so it is not in this list.`
     tell({ text, actions: [{ label: 'Show all books', run: showAll }] })
@@ -210,8 +218,8 @@ const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text)
 
 function countText() {
   if (pages === undefined) return ''
-  if (slow.books) return 'Loading…'
-  if (count === undefined) return slow.count ? 'Counting…' : ''
+  if (isSlow) return 'Loading…'
+  if (count === undefined) return isCounting ? 'Counting…' : ''
   return books(count)
 }
 
@@ -221,18 +229,8 @@ const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book
 /** What is on paper, where nothing can be scrolled. */
 function printedText() {
   const { first, end } = pages.kept
-  const isAll = first === 0 && end === pages.length && pages.isComplete
-  const shown = isAll
-    ? `All ${books(end)} of this list.`
-    : `Books ${(first + 1).toLocaleString('en')} to ${end.toLocaleString('en')}${count === undefined ? '' : ` of ${count.toLocaleString('en')}`}: the others were not loaded when this was printed. “Export…” on the page saves all.`
-  const { q, author, yearMin, yearMax } = view
-  const filter = [
-    q.trim() && `Search: ${q}.`,
-    author && `Author: ${author}.`,
-    yearMin.trim() && `From year: ${yearMin}.`,
-    yearMax.trim() && `To year: ${yearMax}.`,
-  ]
-  return [...filter, shown].filter((text) => text !== '').join(' ')
+  if (first === 0 && end === pages.length && pages.isComplete) return `All ${books(end)}.`
+  return `Books ${first + 1} to ${end} of ${count ?? 'more'}. The others were not loaded: “Export…” on the page saves all.`
 }
 
 function content() {
@@ -265,8 +263,8 @@ function content() {
           </p>`
         : nothing
     }
-    <p class="printed">${printedText()}</p>
-    <div class="rows" aria-busy=${slow.books === true} @scroll=${drawRows}>
+    ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
+    <div class="rows" aria-busy=${isSlow} @scroll=${drawRows}>
       ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => void editBook(id), redraw: drawRows })}
     </div>
     ${

@@ -4,6 +4,20 @@ import uPlot from 'uplot'
  * @typedef {{ accent: string, text: string, line: string }} Colours
  */
 
+// Most visits do not need these either.
+await Promise.all(
+  ['uplot/dist/uPlot.min.css', 'charts.css'].map((path) => {
+    const sheet = document.createElement('link')
+    sheet.rel = 'stylesheet'
+    sheet.href = new URL(path, import.meta.url).href
+    document.head.append(sheet)
+    return new Promise((resolve, reject) => {
+      sheet.onload = resolve
+      sheet.onerror = () => reject(new TypeError(`${path} cannot be loaded`))
+    })
+  }),
+)
+
 /** Sizes in pixels that style.css has too, so that the buttons lie on the bars. */
 const [LABELS, PADDING, ROW] = [26, 8, 26]
 /** How wide the place of a decade is. */

@@ -5,8 +5,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readWebFiles } from '../../src/http/web-page/assets.ts'
 import { useService } from '../support/use-service.ts'
 
-/** What the whole page may weigh, compressed, in bytes. */
+/** What the whole page may weigh, compressed, in bytes; and what the first visit may load of it, in how many requests. */
 const BUDGET = 100_000
+const FIRST_VISIT = { bytes: 45_000, requests: 25 }
 
 describe('the web page', () => {
   const service = useService()
@@ -59,7 +60,24 @@ describe('the web page', () => {
       [],
     )
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
-    assert.deepEqual(later, ['plot.js', 'uPlot.esm.js'])
+    assert.deepEqual(later, ['charts.css', 'plot.js', 'uPlot.esm.js', 'uPlot.min.css'])
+  })
+
+  it('loads little at the first visit, headers included', async () => {
+    const { body } = await get('/')
+    const named = Array.from(
+      body.toString().matchAll(/(?:href|src)="(\/web\/[^"]*)"/g),
+      ([, path]) => path ?? '',
+    )
+    const answers = await Promise.all(
+      ['/', ...new Set(named)].map((path) => get(path, { 'accept-encoding': 'br' })),
+    )
+    const bytes = answers.reduce(
+      (sum, { headers, body }) => sum + JSON.stringify(headers).length + body.length,
+      0,
+    )
+    assert.ok(answers.length <= FIRST_VISIT.requests, `${answers.length} requests`)
+    assert.ok(bytes <= FIRST_VISIT.bytes, `${bytes} bytes`)
   })
 
   it('is asked for each time, and sent only if it is another', async () => {
