@@ -89,7 +89,9 @@ export class ThreadPool implements Service {
     }
     // The first thread prepares a database for the others.
     for (const first of this.#threads.keys()) await first.open()
-    await Promise.all(Array.from({ length: this.#config.threads - 1 }, () => this.#add()))
+    const { threads } = this.#config
+    await Promise.all(Array.from({ length: threads - 1 }, () => this.#add()))
+    if (this.#threads.size < threads) throw new Error('a thread died while the others started')
     this.#state = 'open'
   }
 

@@ -126,7 +126,10 @@ export class Network implements AsyncDisposable {
         if (budget > 0) pass(from, () => to.write(data.subarray(0, budget)))
         if (from === server) budget = Math.max(0, budget - data.length)
       })
-      from.on('error', () => {})
+      // A service that closes a connection with an answer in it resets it.
+      from.on('error', () => {
+        if (budget > 0) pass(from, () => to.destroy())
+      })
       from.on('end', () => {
         if (budget > 0) pass(from, () => to.end())
       })
