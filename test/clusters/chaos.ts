@@ -36,8 +36,11 @@ const STORE_TIMEOUT = 4
 /** What an answer may take beside the deadline, in milliseconds. */
 const GRACE = 300
 
-/** A write has to succeed within this time of the database's own recovery. */
-const RECOVERY = 500
+/**
+ * A write has to succeed within this time of the database's own recovery. It usually takes a tenth of it. HAProxy has to
+ * notice the recovery too, and a machine with two processors runs the whole cluster.
+ */
+const RECOVERY = 2000
 
 /** How a service reaches the database. */
 export interface Way {
