@@ -78,7 +78,8 @@ export class ThreadPool implements Service {
     await requireFreePort({ host, port, setting: 'PORT' })
     const first = await this.#start()
     const url = await first.listen(port)
-    this.#port = Number(new URL(url).port)
+    // The URL leaves out port 80.
+    this.#port = port || Number(new URL(url).port)
     return url
   }
 

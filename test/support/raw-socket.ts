@@ -27,7 +27,7 @@ export class RawConnection implements Disposable {
 
   static async open(url: string): Promise<RawConnection> {
     const { hostname, port } = new URL(url)
-    const socket = connect({ host: hostname, port: Number(port) })
+    const socket = connect({ host: hostname, port: Number(port || 80) })
     await once(socket, 'connect')
     return new RawConnection(socket)
   }

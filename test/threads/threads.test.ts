@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -19,6 +20,9 @@ import {
 const CONNECTIONS = 32
 
 const BOOK = JSON.stringify({ title: 'T', author: 'A', year: 1 })
+
+/** Loaded into the threads of a service, so that a request can end one. */
+const DYING = ['--import', resolve(import.meta.dirname, 'dying-thread.ts')]
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => i)
 
@@ -52,11 +56,10 @@ describe('a service with four threads', () => {
   let authorization: string
 
   before(async () => {
-    const hook = resolve(import.meta.dirname, 'dying-thread.ts')
     service = await startService(
       directory.path,
       { THREADS: '4', METRICS_PORT: '0', LOGIN_FAILURE_LIMIT: '5', TRUST_PROXY: '1', LOG_LEVEL: 'debug' },
-      ['--import', hook],
+      DYING,
     )
     authorization = `Authorization: ${await logIn(service.url)}`
   })
@@ -185,6 +188,20 @@ describe('a service with four threads', () => {
     })
   })
 
+  it('listens on port 80 with every thread', async (t) => {
+    // An address that hardly anybody uses.
+    const [HOST, PORT] = ['127.0.0.2', '80']
+    if (!(await canListen(HOST, Number(PORT)))) return t.skip('this user may not, or somebody else does')
+    const settings = { HOST, PORT, THREADS: '2', DB_URL: 'sqlite:port.db' }
+    const other = await startService(directory.path, settings, DYING)
+    t.after(() => other.stop())
+    using dying = await RawConnection.open(other.url)
+    await dying.send(head('GET /healthz', 'X-Die: now'))
+    await until('the death is in the log', async () => other.output().includes('a thread died with'))
+    // Before there is a replacement.
+    assert.equal((await once(other.url, head('GET /healthz'))).status, 200)
+  })
+
   it('answers what is in flight on every thread when it is stopped', async () => {
     const other = await startService(directory.path, { THREADS: '4', DB_URL: 'sqlite:other.db' })
     const token = `Authorization: ${await logIn(other.url)}`
@@ -251,6 +268,15 @@ describe('a service with four threads', () => {
     }
   })
 })
+
+async function canListen(host: string, port: number): Promise<boolean> {
+  const server = createServer()
+  const listening = new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, host, () => resolve(true))
+  })
+  if (await listening) await new Promise((resolve) => server.close(resolve))
+  return await listening
+}
 
 async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000
