@@ -93,6 +93,7 @@ export class ThreadPool implements Service {
     const { threads } = this.#config
     await Promise.all(Array.from({ length: threads - 1 }, () => this.#add()))
     if (this.#threads.size < threads) throw new Error('a thread died while the others started')
+    this.#refuseIfStopping()
     this.#state = 'open'
   }
 
@@ -115,6 +116,7 @@ export class ThreadPool implements Service {
     const thread = await this.#start()
     try {
       await thread.open()
+      this.#refuseIfStopping()
       await thread.listen(this.#port)
     } catch (error) {
       await this.#threads.get(thread)?.terminate()
@@ -124,6 +126,7 @@ export class ThreadPool implements Service {
 
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async #start(): Promise<HttpThread> {
+    this.#refuseIfStopping()
     const worker = new Worker(new URL('./http-thread.ts', import.meta.url), {
       env: this.#environment,
       workerData: { answers: this.#answers.memory } satisfies HttpThreadData,
@@ -157,7 +160,14 @@ export class ThreadPool implements Service {
     log.error({ err: death }, 'a thread died with its connections, and is replaced')
     await sleep(REPLACE_PAUSE)
     if (this.#state !== 'open') return
-    await this.#add().catch((err: unknown) => log.error({ err }, 'a new thread cannot answer requests'))
+    await this.#add().catch((err: unknown) => {
+      if (this.#state === 'open') log.error({ err }, 'a new thread cannot answer requests')
+    })
+  }
+
+  /** A thread that began to listen now would not be stopped any more. */
+  #refuseIfStopping(): void {
+    if (this.#state === 'stopping') throw new Error('the service is stopping')
   }
 
   /** What a thread may call. */

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { parseExposition, total } from '../support/exposition.ts'
+import { freePort } from '../support/free-port.ts'
 import { head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
 import {
   ACCOUNT,
@@ -200,6 +201,36 @@ describe('a service with four threads', () => {
     await until('the death is in the log', async () => other.output().includes('a thread died with'))
     // Before there is a replacement.
     assert.equal((await once(other.url, head('GET /healthz'))).status, 200)
+  })
+
+  it('starts no more threads when it is stopped meanwhile', async () => {
+    const port = await freePort()
+    const { child, ended, output } = spawnService(directory.path, {
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      THREADS: '4',
+      DB_URL: 'sqlite:early.db',
+      PASSWORD: ACCOUNT.password,
+      SECRET_TOKEN: SECRET,
+    })
+    const url = `http://127.0.0.1:${port}`
+    const body = JSON.stringify({ ...ACCOUNT, password: 'wrong' })
+    const request = withBody('POST /token', body)
+    // The first thread listens before the others start.
+    let connection: RawConnection | undefined
+    await until('the first thread listens', async () => {
+      connection = await RawConnection.open(url).catch(() => undefined)
+      await connection?.send(request.slice(0, -1))
+      // The service tries the port first, and closes it again.
+      const isCut = connection?.rest().then(() => true)
+      return (await Promise.race([isCut, setTimeout(50, false)])) === false
+    })
+    child.kill('SIGTERM')
+    await setTimeout(3000)
+    await connection?.send(request.slice(-1))
+    assert.equal((await connection?.answer())?.status, 401)
+    assert.deepEqual(await ended, { code: 0, signal: null })
+    assert.doesNotMatch(output(), /"level":[45]0/)
   })
 
   it('answers what is in flight on every thread when it is stopped', async () => {
