@@ -182,7 +182,8 @@ export class ThreadPool implements Service {
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
       beginImport: () => {
-        if (this.#importing !== undefined) return false
+        // The calls of a thread that has died may come after its end.
+        if (this.#importing !== undefined || !this.#threads.has(thread())) return false
         this.#importing = thread()
         return true
       },

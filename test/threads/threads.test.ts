@@ -159,7 +159,7 @@ describe('a service with four threads', () => {
       connections.use({ [Symbol.asyncDispose]: async () => other[Symbol.dispose]() })
     // This import is on any thread, perhaps on the one that dies.
     using dying = await RawConnection.open(service.url)
-    await dying.send(head('GET /healthz', 'X-Die: now'))
+    await dying.send(head('GET /healthz', 'X-Die: 0'))
     await until('the death is in the log', async () =>
       /"level":50.*the error of the test.*a thread died/.test(service.output()),
     )
@@ -183,8 +183,20 @@ describe('a service with four threads', () => {
     await until('another import may begin', async () => {
       // Nobody answers while all threads are being replaced.
       const ended = () => undefined
-      await once(service.url, head('GET /healthz', 'X-Die: now')).catch(ended)
+      await once(service.url, head('GET /healthz', 'X-Die: 0')).catch(ended)
       await setTimeout(300)
+      return (await once(service.url, importing(file)).catch(ended))?.status === 200
+    })
+  })
+
+  it('lets others import when a thread has died before it was given its turn', async () => {
+    const file = 'title,author,year\nx,y,1\n'
+    service.process.kill('SIGUSR2')
+    using dying = await RawConnection.open(service.url)
+    await dying.send(importing(file).replace('\r\n', '\r\nX-Die: 300\r\n'))
+    await dying.rest()
+    await until('another import may begin', async () => {
+      const ended = () => undefined
       return (await once(service.url, importing(file)).catch(ended))?.status === 200
     })
   })
@@ -197,7 +209,7 @@ describe('a service with four threads', () => {
     const other = await startService(directory.path, settings, DYING)
     t.after(() => other.stop())
     using dying = await RawConnection.open(other.url)
-    await dying.send(head('GET /healthz', 'X-Die: now'))
+    await dying.send(head('GET /healthz', 'X-Die: 0'))
     await until('the death is in the log', async () => other.output().includes('a thread died with'))
     // Before there is a replacement.
     assert.equal((await once(other.url, head('GET /healthz'))).status, 200)
