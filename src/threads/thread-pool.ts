@@ -74,9 +74,10 @@ export class ThreadPool implements Service {
 
   async listen(): Promise<string> {
     const { host, port } = this.#config
-    // Another service on the same port would otherwise get a part of the connections.
-    await requireFreePort({ host, port, setting: 'PORT' })
     const first = await this.#start()
+    // Another service on the same port would otherwise get a part of the connections. This comes after the start of the
+    // thread, which takes long enough for another service to do the same.
+    await requireFreePort({ host, port, setting: 'PORT' })
     const url = await first.listen(port)
     // The URL leaves out port 80.
     this.#port = port || Number(new URL(url).port)
