@@ -100,11 +100,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
 
-  function generate(name: Secret, bytes: number): () => string {
-    return () => {
+  /** @param bytes of the random value that it gets if it is absent. */
+  function readSecret(name: Secret, accepted: string, bytes: number): string {
+    const generate = () => {
       generated.add(name)
       return randomBytes(bytes).toString('base64url')
     }
+    const readPlain = () => read(name, accepted, generate, String)
+    return read(`${name}_FILE`, 'the path of a file that holds any text', readPlain, readSettingFile)
   }
 
   const config: Config = {
@@ -127,25 +130,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       () => DEFAULT_TIMEOUT,
       (text) => wholeNumber(1, 60)(text) * 1000,
     ),
-    secretToken: read(
-      'SECRET_TOKEN_FILE',
-      'the path of a file that holds any text',
-      () =>
-        read(
-          'SECRET_TOKEN',
-          `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
-          generate('SECRET_TOKEN', RECOMMENDED_SECRET_BYTES),
-          String,
-        ),
-      readSettingFile,
+    secretToken: readSecret(
+      'SECRET_TOKEN',
+      `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
+      RECOMMENDED_SECRET_BYTES,
     ),
     username: read('USERNAME', 'any text', () => 'admin', String),
-    password: read(
-      'PASSWORD_FILE',
-      'the path of a file that holds any text',
-      () => read('PASSWORD', 'any text', generate('PASSWORD', 15), String),
-      readSettingFile,
-    ),
+    password: readSecret('PASSWORD', 'any text', 15),
     port: read('PORT', 'a whole number from 0 to 65535', () => 8080, wholeNumber(0, 65535)),
     host: read('HOST', 'an address or a name of this machine', () => undefined, String),
     threads: read('THREADS', `a whole number from 1 to ${MAX_THREADS}`, () => 1, wholeNumber(1, MAX_THREADS)),

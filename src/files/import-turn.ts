@@ -7,15 +7,17 @@ export interface ImportTurns {
 
 /** Decides for all imports of the process. */
 export class ImportTurn implements ImportTurns {
-  #isTaken = false
+  #owner: object | undefined
 
-  begin(): boolean {
-    if (this.#isTaken) return false
-    this.#isTaken = true
+  /** @param owner whose import it is, where several have imports. */
+  begin(owner: object = this): boolean {
+    if (this.#owner !== undefined) return false
+    this.#owner = owner
     return true
   }
 
-  end(): void {
-    this.#isTaken = false
+  /** Has no effect if it is the turn of another one. */
+  end(owner: object = this): void {
+    if (this.#owner === owner) this.#owner = undefined
   }
 }

@@ -1,16 +1,15 @@
 import type { BirpcReturn } from 'birpc'
 import type { Book, BookChanges, NewBook } from '../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position } from '../catalogue/query.ts'
-import {
-  type Imported,
-  type ImportedBook,
-  type ImportOptions,
-  type Page,
-  type PageBounds,
-  type QueryOptions,
-  type Statistics,
-  type Store,
-  StoreUnavailable,
+import type {
+  Imported,
+  ImportedBook,
+  ImportOptions,
+  Page,
+  PageBounds,
+  QueryOptions,
+  Statistics,
+  Store,
 } from '../catalogue/store.ts'
 
 /** A group of books to import; undefined after the last one. */
@@ -45,19 +44,10 @@ type RemoteCalls = Pick<BirpcReturn<StoreCalls>, keyof StoreCalls>
 
 /**
  * Serves the calls of another thread.
- * @param opened returns the store once it is open.
  * @param nextGroup asks that thread for the next group of an import.
  */
-export function serveStore(
-  opened: () => Store | undefined,
-  nextGroup: (call: number) => Promise<Group>,
-): StoreCalls {
+export function serveStore(store: Store, nextGroup: (call: number) => Promise<Group>): StoreCalls {
   const running = new Map<number, AbortController>()
-  const store = () => {
-    const store = opened()
-    if (store === undefined) throw new StoreUnavailable('the store is being opened', { nothingWritten: true })
-    return store
-  }
 
   async function run<Result>(
     call: number,
@@ -81,14 +71,13 @@ export function serveStore(
   }
 
   return {
-    create: (book) => store().create(book),
-    update: (...change) => store().update(...change),
-    delete: (...book) => store().delete(...book),
-    page: (call, ...query) => run(call, (options) => store().page(...query, options)),
-    count: (call, filter) => run(call, (options) => store().count(filter, options)),
-    statistics: (call, filter) => run(call, (options) => store().statistics(filter, options)),
-    import: (call, options) =>
-      run(call, ({ signal }) => store().import(groups(call), { ...options, signal })),
+    create: (book) => store.create(book),
+    update: (...change) => store.update(...change),
+    delete: (...book) => store.delete(...book),
+    page: (call, ...query) => run(call, (options) => store.page(...query, options)),
+    count: (call, filter) => run(call, (options) => store.count(filter, options)),
+    statistics: (call, filter) => run(call, (options) => store.statistics(filter, options)),
+    import: (call, options) => run(call, ({ signal }) => store.import(groups(call), { ...options, signal })),
     cancel: (call) => running.get(call)?.abort(),
   }
 }

@@ -5,9 +5,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import type { Store } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
+import { ImportTurn } from '../files/import-turn.ts'
 import { requireFreePort } from '../http/listen.ts'
 import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { deferStore } from '../store/open.ts'
 import { AnswerCount } from '../store/sqlite/shared-read.ts'
 import { connect } from './channel.ts'
 import type { HttpThreadCalls, HttpThreadData, MainCalls } from './http-thread.ts'
@@ -49,10 +51,12 @@ export class ThreadPool implements Service {
   readonly #workers = new Set<Worker>()
   /** Those that can be called. The others are starting. */
   readonly #threads = new Map<HttpThread, Worker>()
-  #store: Store | undefined
+  readonly #opening = Promise.withResolvers<Store>()
+  /** The store of an SQLite file. */
+  readonly #store: Store
+  /** Belongs to the thread whose import is running. */
+  readonly #importTurn = new ImportTurn()
   #port = 0
-  /** The thread whose import is running. */
-  #importing: HttpThread | undefined
   #state: 'starting' | 'open' | 'stopping' = 'starting'
 
   private constructor(
@@ -65,6 +69,7 @@ export class ThreadPool implements Service {
     this.#environment = environment
     this.#shared = shared
     this.#metrics = metrics
+    this.#store = deferStore(this.#opening.promise, config.storeTimeout)
   }
 
   /** @param environment has the settings, with those that were made up for this run. */
@@ -86,11 +91,12 @@ export class ThreadPool implements Service {
 
   async open(): Promise<void> {
     if (this.#config.dbUrl.engine === 'sqlite') {
-      this.#store = await openConfiguredStore(this.#config, this.#answers)
+      this.#opening.resolve(await openConfiguredStore(this.#config, this.#answers))
       this.#metrics?.reportLoad(this.#store)
     }
     // The first thread prepares a database for the others.
-    for (const first of this.#threads.keys()) await first.open()
+    const [first] = this.#threads.keys()
+    await first?.open()
     const { threads } = this.#config
     await Promise.all(Array.from({ length: threads - 1 }, () => this.#add()))
     if (this.#threads.size < threads) throw new Error('a thread died while the others started')
@@ -103,7 +109,7 @@ export class ThreadPool implements Service {
     // A thread that dies meanwhile has no requests in flight any more.
     await Promise.allSettled(Array.from(this.#threads.keys(), (thread) => thread.stop()))
     await Promise.all(Array.from(this.#workers, (worker) => worker.terminate()))
-    await this.#store?.close()
+    await this.#store.close()
   }
 
   async metrics(): Promise<string> {
@@ -175,22 +181,13 @@ export class ThreadPool implements Service {
   #callsOf(thread: () => HttpThread, ready: () => void): MainCalls {
     const { loginLimit, lines } = this.#shared
     return {
-      ...serveStore(
-        () => this.#store,
-        (call) => thread().nextGroup(call),
-      ),
+      ...serveStore(this.#store, (call) => thread().nextGroup(call)),
       ready,
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
-      beginImport: () => {
-        // The calls of a thread that has died may come after its end.
-        if (this.#importing !== undefined || !this.#threads.has(thread())) return false
-        this.#importing = thread()
-        return true
-      },
-      endImport: () => {
-        if (this.#importing === thread()) this.#importing = undefined
-      },
+      // The calls of a thread that has died may come after its end.
+      beginImport: () => this.#threads.has(thread()) && this.#importTurn.begin(thread()),
+      endImport: () => this.#importTurn.end(thread()),
       log: (line) => lines.write(line),
     }
   }

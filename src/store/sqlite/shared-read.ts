@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** Counts answers that later reads of any thread must be at least as new as. The count is in shared memory. */
+/** Counts the answers of all threads, in shared memory. A read must be at least as new as every answer before it. */
 export class AnswerCount {
   /** To make the same count in another thread. */
   readonly memory: SharedArrayBuffer
