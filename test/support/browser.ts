@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { after, before } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
 
 /** Chromium's executable: from the setting CHROMIUM, which must then be right, or where Debian puts it. */
@@ -24,4 +25,20 @@ export function launchBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
+}
+
+/**
+ * To be called in a file or a `describe`.
+ * @returns a function that returns a browser, from before the tests there until after them.
+ */
+export function useBrowser(): () => Browser {
+  let browser: Browser | undefined
+  before(async () => {
+    browser = await launchBrowser()
+  })
+  after(() => browser?.close())
+  return () => {
+    if (browser === undefined) throw new Error('the browser has not been started yet')
+    return browser
+  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before } from 'node:test'
+import type { NewBook } from '../../src/catalogue/book.ts'
 import { logIn } from './client.ts'
 import { type Service, startService, temporaryDirectory } from './service.ts'
 
@@ -96,5 +97,12 @@ export class ServiceInUse {
     const response = await fetch(`${this.url}/book`, { method: 'POST', headers, body: JSON.stringify(book) })
     assert.equal(response.status, 201)
     return ((await response.json()) as { data: { id: number } }).data.id
+  }
+
+  async importBooks(books: readonly NewBook[]): Promise<void> {
+    const headers = { authorization: this.#token, 'content-type': 'application/x-ndjson' }
+    const body = books.map((book) => JSON.stringify(book)).join('\n')
+    const response = await fetch(`${this.url}/books/import`, { method: 'POST', headers, body })
+    assert.equal(response.status, 200)
   }
 }

@@ -157,7 +157,6 @@ describe('a service with four threads', () => {
     const others = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(service.url)))
     for (const other of others)
       connections.use({ [Symbol.asyncDispose]: async () => other[Symbol.dispose]() })
-    // This import is on any thread, perhaps on the one that dies.
     using dying = await RawConnection.open(service.url)
     await dying.send(head('GET /healthz', 'X-Die: 0'))
     await until('the death is in the log', async () =>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, afterEach, before, beforeEach, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchBrowser } from '../support/browser.ts'
+import { afterEach, beforeEach, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
@@ -14,17 +14,13 @@ const ROWS = 30_000
 
 describeOnEngine('an import by the web page', (database) => {
   const service = useService(undefined, database)
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   let relay: Relay
 
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
-    page = await openPage(browser, relay.url)
+    page = await openPage(browser(), relay.url)
     await logInOn(page)
   })
   afterEach(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, enterPassword, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
 
@@ -9,18 +9,16 @@ const BOOK = /\/book\/\d+$/
 
 describe('an answer that reaches the web page late', { skip: browserMissing }, () => {
   const service = useService()
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   let sula: number
 
   before(async () => {
-    browser = await launchBrowser()
     sula = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
   })
-  after(() => browser?.close())
   beforeEach(async () => {
-    page = await openPage(browser, service.url)
+    page = await openPage(browser(), service.url)
     await logInOn(page)
     await waitForTitles(page, ['Sula', 'Kindred'])
   })
@@ -122,7 +120,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   })
 
   it('opens no dialog over the question for the password', async () => {
-    const other = await openPage(browser, 'about:blank')
+    const other = await openPage(browser(), 'about:blank')
     await other.clock.install()
     await other.goto(service.url)
     await logInOn(other)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { afterEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
 
@@ -10,19 +10,15 @@ const BOOK = /\/book\/\d+$/
 describe('a log-out on the web page', { skip: browserMissing }, () => {
   const service = useService()
   const headers = () => ({ authorization: service.token })
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
 
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
   afterEach(() => page.context().close())
 
   /** Opens the page, and on it a new book. @returns its URL. */
   async function openBook(title: string): Promise<string> {
     const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
-    page = await openPage(browser, `${service.url}/?q=${title}`)
+    page = await openPage(browser(), `${service.url}/?q=${title}`)
     await logInOn(page)
     await waitForTitles(page, [title])
     await button(title).click()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, logInOn, openPage, screenshot } from './page.ts'
 
@@ -22,17 +22,12 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const response = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body: EXAMPLES })
     assert.equal(response.status, 200)
   })
-  let browser: Browser
-
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
+  const browser = useBrowser()
 
   const viewport = { width: 900, height: 640 }
 
   async function open(query: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await openPage(browser, `${service.url}/${query}`, { viewport, ...options })
+    const page = await openPage(browser(), `${service.url}/${query}`, { viewport, ...options })
     await logInOn(page)
     await page
       .getByText(/^\d+ books?$/)

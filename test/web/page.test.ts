@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { launchBrowser } from '../support/browser.ts'
+import { before, it } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
 import {
@@ -22,25 +22,16 @@ describeOnEngine('the web page in a browser', (database) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
     await service.createBook({ title: 'Cien años de soledad', author: 'Gabriel García Márquez', year: 1967 })
-    const lines = Array.from({ length: 1200 }, (_, i) =>
-      JSON.stringify({ title: `Volume ${i}`, author: 'Series', year: 2100 + i }),
+    await service.importBooks(
+      Array.from({ length: 1200 }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2100 + i })),
     )
-    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
-    const response = await fetch(`${service.url}/books/import`, {
-      method: 'POST',
-      headers,
-      body: lines.join('\n'),
-    })
-    assert.equal(response.status, 200)
   }, database)
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
 
   before(async () => {
-    browser = await launchBrowser()
-    page = await openPage(browser, service.url)
+    page = await openPage(browser(), service.url)
   })
-  after(() => browser?.close())
 
   const search = (text: string) => page.getByLabel('Search').fill(text)
   const dialog = () => page.getByRole('dialog')
@@ -177,7 +168,7 @@ describeOnEngine('the web page in a browser', (database) => {
   })
 
   it('shows both versions when two people edit one book, and overwrites nothing unseen', async () => {
-    const other = await openPage(browser, `${service.url}/?q=dune`)
+    const other = await openPage(browser(), `${service.url}/?q=dune`)
     await logInOn(other)
     await other.getByRole('button', { name: 'Dune Messiah' }).click()
     await page.getByRole('button', { name: 'Dune Messiah' }).click()
@@ -222,7 +213,7 @@ describeOnEngine('the web page in a browser', (database) => {
 
   it('moves up the rows after a deleted book, also those that were read with another page of the list', async () => {
     const viewport = { width: 1100, height: 5000 }
-    const other = await openPage(browser, `${service.url}/?year_min=2100&sort=year`, { viewport })
+    const other = await openPage(browser(), `${service.url}/?year_min=2100&sort=year`, { viewport })
     await logInOn(other)
     const waitForRow = async (row: number, title: string) =>
       other.locator(`.row[aria-rowindex="${row + 2}"]`, { hasText: title }).waitFor()
@@ -238,7 +229,7 @@ describeOnEngine('the web page in a browser', (database) => {
   it('sends a deletion when the page is closed before', async () => {
     const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
     await using relay = await Relay.open(() => service.url)
-    const other = await openPage(browser, `${relay.url}/?q=shortlived`)
+    const other = await openPage(browser(), `${relay.url}/?q=shortlived`)
     await logInOn(other)
     await other.getByRole('button', { name: 'Shortlived' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
@@ -257,7 +248,7 @@ describeOnEngine('the web page in a browser', (database) => {
   })
 
   it('asks for the password shortly before the token ends, above what is being typed', async () => {
-    const other = await openPage(browser, 'about:blank')
+    const other = await openPage(browser(), 'about:blank')
     await other.clock.install()
     await other.goto(service.url)
     await logInOn(other)
@@ -316,7 +307,7 @@ describeOnEngine('the web page in a browser', (database) => {
     })
 
   it('is as good on a phone, and in the dark', async () => {
-    const phone = await openPage(browser, service.url, {
+    const phone = await openPage(browser(), service.url, {
       viewport: { width: 360, height: 740 },
       hasTouch: true,
       isMobile: true,
@@ -327,7 +318,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await assertAccessible(phone)
     await screenshot(phone, 'phone')
     await phone.context().close()
-    const dark = await openPage(browser, service.url, { colorScheme: 'dark' })
+    const dark = await openPage(browser(), service.url, { colorScheme: 'dark' })
     await assertAccessible(dark)
     await logInOn(dark)
     await waitForTitles(dark, ['Kindred'])

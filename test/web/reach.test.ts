@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
 const BOOKS = 450
 
 describe('the web page in small windows and with the keyboard alone', { skip: browserMissing }, () => {
-  const service = useService(async (service) => {
-    const lines = Array.from({ length: BOOKS }, (_, i) =>
-      JSON.stringify({ title: `Volume ${i}`, author: `Author ${i % 3}`, year: 1900 + (i % 100) }),
-    )
-    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
-    const body = lines.join('\n')
-    const answer = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body })
-    assert.equal(answer.status, 200)
-  })
-  let browser: Browser
-
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: BOOKS }, (_, i) => ({
+        title: `Volume ${i}`,
+        author: `Author ${i % 3}`,
+        year: 1900 + (i % 100),
+      })),
+    ),
+  )
+  const browser = useBrowser()
 
   async function open(options: BrowserContextOptions = {}, query = ''): Promise<Page> {
-    const page = await openPage(browser, `${service.url}/${query}`, options)
+    const page = await openPage(browser(), `${service.url}/${query}`, options)
     await logInOn(page)
     await page.locator('.row:not(.loading)').first().waitFor()
     return page

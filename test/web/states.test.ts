@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, logInOn, openPage, waitForTitles } from './page.ts'
 
 describeOnEngine('the states of the web page', (database) => {
   const service = useService(undefined, database)
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
 
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
   beforeEach(async () => {
-    page = await openPage(browser, service.url)
+    page = await openPage(browser(), service.url)
     await logInOn(page)
   })
   afterEach(() => page.context().close())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, holdAnswer, logInOn, openPage, screenshot, titles, waitForTitles } from './page.ts'
 
@@ -11,25 +11,17 @@ const SERIES = 250
 const LONG = 'Robinson Crusoe, of York, Mariner; '.repeat(15).slice(0, 500)
 
 describe('what the web page says', { skip: browserMissing }, () => {
-  const service = useService(async (service) => {
-    const lines = Array.from({ length: SERIES }, (_, i) =>
-      JSON.stringify({ title: `Volume ${i}`, author: 'Series', year: 2000 }),
-    )
-    const headers = { authorization: service.token, 'content-type': 'application/x-ndjson' }
-    const body = lines.join('\n')
-    const answer = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body })
-    assert.equal(answer.status, 200)
-  })
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: SERIES }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2000 })),
+    ),
+  )
   const headers = () => ({ authorization: service.token })
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
 
-  before(async () => {
-    browser = await launchBrowser()
-  })
-  after(() => browser?.close())
   beforeEach(async () => {
-    page = await openPage(browser, `${service.url}/?q=volume`)
+    page = await openPage(browser(), `${service.url}/?q=volume`)
     await logInOn(page)
     await page.getByText('250 books').waitFor()
   })
@@ -197,7 +189,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
   })
 
   it('asks for a log-in however often Escape is pressed', async () => {
-    const other = await openPage(browser, service.url)
+    const other = await openPage(browser(), service.url)
     await other.getByLabel('Username').fill('admin')
     for (let times = 0; times < 5; times++) {
       await other.keyboard.press('Escape')

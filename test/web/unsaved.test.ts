@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
 describe('what is typed on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   let sula: string
 
   before(async () => {
-    browser = await launchBrowser()
     sula = `${service.url}/book/${await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })}`
   })
-  after(() => browser?.close())
   beforeEach(async () => {
-    page = await openPage(browser, service.url)
+    page = await openPage(browser(), service.url)
     await logInOn(page)
     await waitForTitles(page, ['Sula'])
   })
