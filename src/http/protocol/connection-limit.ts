@@ -81,7 +81,7 @@ export function limitConnections(server: Server, log: FastifyBaseLogger, limit: 
  */
 export function connectionLimit(threads: number): number {
   const files = Number(/^Max open files\s+(\d+)/m.exec(readLimits())?.[1] ?? Number.POSITIVE_INFINITY)
-  return Math.floor(Math.min(MAX_CONNECTIONS, SHARE * files) / threads)
+  return Math.max(1, Math.floor(Math.min(MAX_CONNECTIONS, SHARE * files) / threads))
 }
 
 /** @returns an empty text if there is no such file: only Linux has it. */

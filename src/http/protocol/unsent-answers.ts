@@ -94,7 +94,9 @@ export class UnsentAnswers {
     const more = bytes - (known?.bytes ?? 0)
     const limit = known === undefined ? this.#limits.budget : 2 * this.#limits.budget
     if (this.#total + more > this.#limits.budget) this.#makeRoom(more)
-    const hasRoom = this.#total + more <= limit
+    // One answer alone always has room: the share of a thread may be smaller than a page.
+    const isAlone = this.#total === (known?.bytes ?? 0)
+    const hasRoom = isAlone || this.#total + more <= limit
     if (known !== undefined) {
       this.#total += more
       known.bytes = bytes

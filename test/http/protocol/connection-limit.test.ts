@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { limitConnections } from '../../../src/http/protocol/connection-limit.ts'
+import { connectionLimit, limitConnections } from '../../../src/http/protocol/connection-limit.ts'
 import { serveThrough } from '../../../src/http/protocol/malformed-requests.ts'
 import { oneAtATime } from '../../../src/http/protocol/pipelining.ts'
 
@@ -93,4 +93,8 @@ it('an idle one is found behind very many that are answered, if not at once', as
   await once(refused, 'close')
   assert.ok(!idle.closed)
   await ask(await open())
+})
+
+it('each of many threads may have at least one connection', () => {
+  assert.equal(connectionLimit(1_000_000), 1)
 })

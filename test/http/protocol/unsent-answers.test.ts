@@ -75,6 +75,16 @@ describe('the memory of answers that are not taken', () => {
     assert.ok(!answers.some(isCut))
   })
 
+  it('has room for one answer of any size', async () => {
+    unsent = new UnsentAnswers({ ...NO_RATE, budget: SIZE / 4, patience: 60_000 })
+    const first = await answered()
+    assert.ok(first.hasRoom)
+    unsent.hold(replyOf(first.response), 2 * SIZE)
+    assert.ok(!isCut(first))
+    assert.ok(!(await answered()).hasRoom)
+    assert.ok(!isCut(first))
+  })
+
   it('is free again when an answer is taken, or its client is gone, also if its size has changed', async () => {
     unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const [first, second] = [await answered(), await answered(), await answered(), await answered()]
