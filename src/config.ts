@@ -6,7 +6,7 @@ import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 /** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
 export type TrustProxy = boolean | number | string[]
 
-/** The validated settings. `docs/configuration.md` describes each for users. */
+/** The validated settings, which can be cloned. `docs/configuration.md` describes each for users. */
 export interface Config {
   readonly dbUrl: DbUrl
   /** The most connections to a database server. */
@@ -191,15 +191,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return config
-}
-
-/** @returns the environment of a thread that has the same secrets, whether they were made up or read from a file. */
-export function environmentOfThread(
-  environment: Readonly<Record<string, string | undefined>>,
-  { secretToken, password }: Config,
-): Record<string, string | undefined> {
-  const { SECRET_TOKEN_FILE: _, PASSWORD_FILE: __, ...others } = environment
-  return { ...others, SECRET_TOKEN: secretToken, PASSWORD: password }
 }
 
 /** Warnings about accepted settings, one line each. */

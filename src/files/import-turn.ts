@@ -2,7 +2,8 @@
 export interface ImportTurns {
   /** @returns whether an import may begin now. */
   begin(): boolean | Promise<boolean>
-  end(): void
+  /** Call it before the import is answered: its client may send the next one at once. */
+  end(): void | Promise<void>
 }
 
 /** Decides for all imports of the process. */

@@ -34,13 +34,18 @@ export async function listen(server: Server, address: Address): Promise<string> 
   return `http://${isIPv6(name) ? `[${name}]` : name}:${(server.address() as AddressInfo).port}`
 }
 
-/** @throws OperatorError if another process listens on the address. */
-export async function requireFreePort(address: Address): Promise<void> {
+/**
+ * @returns the port of the address, or a free one for port 0.
+ * @throws OperatorError if another process listens on the address.
+ */
+export async function requireFreePort(address: Address): Promise<number> {
   const server = createServer()
   await listen(server, address)
+  const { port } = server.address() as AddressInfo
   const closed = once(server, 'close')
   server.close()
   await closed
+  return port
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Address): Error {

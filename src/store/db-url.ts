@@ -3,20 +3,26 @@ import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { StoreUnavailable } from '../catalogue/store.ts'
-import type { ServerTarget } from './client-server/hosts.ts'
 import { codeOf } from './client-server/network-errors.ts'
 import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
 import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
-/** Where the store is, as read from `DB_URL`. */
+/** Where the store is, as read from `DB_URL`. It can be cloned. */
 export type DbUrl =
   | {
       readonly engine: 'sqlite'
       /** Path of the database file, relative to the working directory or absolute. */
       readonly path: string
     }
-  | ({ readonly engine: 'postgres' } & ServerTarget<PostgresTarget>)
-  | ({ readonly engine: 'mysql' } & ServerTarget<MysqlTarget>)
+  | ServerUrl<'postgres', PostgresTarget>
+  | ServerUrl<'mysql', MysqlTarget>
+
+interface ServerUrl<Engine extends string, Target> {
+  readonly engine: Engine
+  readonly target: Target
+  /** Path of the `DB_URL_FILE` that the URL is from. */
+  readonly file?: string
+}
 
 /** The accepted forms of `DB_URL`, for messages. */
 export const ACCEPTED_DB_URLS =
@@ -50,22 +56,31 @@ export function parseDbUrl(text: string): DbUrl {
 }
 
 /**
- * Reads a file that holds a `DB_URL`. What it says of the server is read again for each connection.
+ * Reads a file that holds a `DB_URL`. `latestTarget` reads it again.
  * @throws Error that says what is wrong, without the path or the content: a path may be a password by mistake.
  */
 export function readDbUrlFile(path: string): DbUrl {
-  const first = parseFile(path)
-  if (first.engine === 'sqlite') return first
-  const latest = () => {
-    try {
-      const now = parseFile(path)
-      if (now.engine === first.engine && databaseOf(now) === databaseOf(first)) return now.target
-    } catch (error) {
-      throw new StoreUnavailable(`DB_URL_FILE ${(error as Error).message}`)
-    }
-    throw new StoreUnavailable('DB_URL_FILE names another engine or database than at the start')
+  const dbUrl = parseFile(path)
+  return dbUrl.engine === 'sqlite' ? dbUrl : { ...dbUrl, file: path }
+}
+
+/**
+ * The target of a new connection: the same as at the start, or what the file says now.
+ * @throws StoreUnavailable
+ */
+export function latestTarget<Engine extends string, Target extends PostgresTarget | MysqlTarget>(
+  first: ServerUrl<Engine, Target>,
+): Target {
+  if (first.file === undefined) return first.target
+  try {
+    const now = parseFile(first.file)
+    const isSame =
+      now.engine !== 'sqlite' && now.engine === first.engine && databaseOf(now) === databaseOf(first)
+    if (isSame) return now.target as Target
+  } catch (error) {
+    throw new StoreUnavailable(`DB_URL_FILE ${(error as Error).message}`)
   }
-  return { ...first, latest } as DbUrl
+  throw new StoreUnavailable('DB_URL_FILE names another engine or database than at the start')
 }
 
 const parseFile = (path: string) => parseDbUrl(readSettingFile(path))

@@ -1,7 +1,7 @@
 import type { Store } from '../catalogue/store.ts'
 import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
-import type { DbUrl } from './db-url.ts'
+import { type DbUrl, latestTarget } from './db-url.ts'
 import type { AnswerCount } from './sqlite/shared-read.ts'
 import { openSqlite } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
@@ -27,9 +27,13 @@ export async function openStore(
     case 'sqlite':
       return openSqlite(dbUrl.path, answers)
     case 'postgres':
-      return (await import('./postgres/engine.ts')).openPostgres(dbUrl, options)
+      return (await import('./postgres/engine.ts')).openPostgres(
+        dbUrl.target,
+        () => latestTarget(dbUrl),
+        options,
+      )
     case 'mysql':
-      return (await import('./mysql/engine.ts')).openMysql(dbUrl, options)
+      return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
   }
 }
 

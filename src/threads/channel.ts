@@ -1,6 +1,6 @@
 import { type BirpcReturn, createBirpc } from 'birpc'
 import { StoreNotEmpty, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
-import { OperatorError } from '../errors.ts'
+import { describeError, OperatorError } from '../errors.ts'
 
 /** An error in a form that can be sent to another thread. A copy of an error would lose its class and its fields. */
 type SentError =
@@ -41,14 +41,22 @@ export function connect<Remote extends object, Local extends object>(
 }
 
 function sent(cause: unknown): SentError {
-  const error = cause instanceof Error ? cause : new Error(String(cause))
-  if (error instanceof StoreUnavailable) {
-    const { message, cause, reason, nothingWritten } = error
-    return { kind: 'unavailable', message, options: { cause, reason, nothingWritten } }
+  const error = plain(cause)
+  if (cause instanceof StoreUnavailable) {
+    const { message, reason, nothingWritten } = cause
+    return { kind: 'unavailable', message, options: { cause: error.cause, reason, nothingWritten } }
   }
-  if (error instanceof StoreNotOpened) return { kind: 'not opened', error }
-  if (error instanceof OperatorError) return { kind: 'operator', error }
-  return { kind: error instanceof StoreNotEmpty ? 'not empty' : 'other', error }
+  if (cause instanceof StoreNotOpened) return { kind: 'not opened', error }
+  if (cause instanceof OperatorError) return { kind: 'operator', error }
+  return { kind: cause instanceof StoreNotEmpty ? 'not empty' : 'other', error }
+}
+
+/** A copy that can be cloned. Other fields of an error may hold functions or connections. */
+function plain(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const { message, stack, cause } = error
+  const copy = new Error(message || describeError(error), cause === undefined ? {} : { cause: plain(cause) })
+  return Object.assign(copy, { stack })
 }
 
 function received(sent: SentError): Error {

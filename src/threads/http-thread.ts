@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import type { Store } from '../catalogue/store.ts'
-import { readConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { ImportTurns } from '../files/import-turn.ts'
 import { createLogger } from '../observability/logging.ts'
 import type { MetricValues } from '../observability/metrics.ts'
@@ -33,15 +33,15 @@ export interface HttpThreadCalls {
   nextGroup(call: number): Promise<Group>
 }
 
-/** What this thread starts with. Its settings are in its environment. */
+/** What this thread starts with. */
 export interface HttpThreadData {
+  readonly config: Config
   /** The memory of an AnswerCount. */
   readonly answers: SharedArrayBuffer
 }
 
 if (parentPort === null) throw new Error('this file is for a thread')
-const { answers } = workerData as HttpThreadData
-const config = readConfig(process.env)
+const { config, answers } = workerData as HttpThreadData
 
 const main = connect<MainCalls, HttpThreadCalls>(parentPort, {
   listen: (port) => service.listen(port),
@@ -55,7 +55,7 @@ const service = await HttpService.create(
   config,
   {
     loginLimit: { wait: (address) => main.wait(address), attempt: (...login) => main.attempt(...login) },
-    importTurns: { begin: () => main.beginImport(), end: () => void main.endImport.asEvent() },
+    importTurns: { begin: () => main.beginImport(), end: () => main.endImport() },
   },
   createLogger(config.logLevel, { write: (line) => void main.log.asEvent(line) }),
   openStore,

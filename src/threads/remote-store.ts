@@ -42,28 +42,34 @@ export interface StoreCalls {
 /** The calls as functions of the other thread. */
 type RemoteCalls = Pick<BirpcReturn<StoreCalls>, keyof StoreCalls>
 
+/** The calls of another thread, as this one serves them. */
+interface ServedStore {
+  readonly calls: StoreCalls
+  /** Cancels all calls that can be cancelled, and waits for their end. */
+  cancelAll(): Promise<void>
+}
+
 /**
  * Serves the calls of another thread.
  * @param nextGroup asks that thread for the next group of an import.
  */
-export function serveStore(store: Store, nextGroup: (call: number) => Promise<Group>): StoreCalls {
-  const running = new Map<number, AbortController>()
+export function serveStore(store: Store, nextGroup: (call: number) => Promise<Group>): ServedStore {
+  const running = new Map<number, { readonly controller: AbortController; readonly work: Promise<unknown> }>()
 
-  async function run<Result>(
+  function run<Result>(
     call: number,
-    work: (options: { signal: AbortSignal; onIncomplete: () => void }) => Promise<Result>,
+    begin: (options: { signal: AbortSignal; onIncomplete: () => void }) => Promise<Result>,
   ): Promise<Answer<Result>> {
     const controller = new AbortController()
-    running.set(call, controller)
     let isIncomplete = false
     const onIncomplete = () => {
       isIncomplete = true
     }
-    try {
-      return { result: await work({ signal: controller.signal, onIncomplete }), isIncomplete }
-    } finally {
-      running.delete(call)
-    }
+    const work = begin({ signal: controller.signal, onIncomplete })
+      .then((result) => ({ result, isIncomplete }))
+      .finally(() => running.delete(call))
+    running.set(call, { controller, work })
+    return work
   }
 
   async function* groups(call: number): AsyncGenerator<readonly ImportedBook[], void> {
@@ -71,14 +77,22 @@ export function serveStore(store: Store, nextGroup: (call: number) => Promise<Gr
   }
 
   return {
-    create: (book) => store.create(book),
-    update: (...change) => store.update(...change),
-    delete: (...book) => store.delete(...book),
-    page: (call, ...query) => run(call, (options) => store.page(...query, options)),
-    count: (call, filter) => run(call, (options) => store.count(filter, options)),
-    statistics: (call, filter) => run(call, (options) => store.statistics(filter, options)),
-    import: (call, options) => run(call, ({ signal }) => store.import(groups(call), { ...options, signal })),
-    cancel: (call) => running.get(call)?.abort(),
+    calls: {
+      create: (book) => store.create(book),
+      update: (...change) => store.update(...change),
+      delete: (...book) => store.delete(...book),
+      page: (call, ...query) => run(call, (options) => store.page(...query, options)),
+      count: (call, filter) => run(call, (options) => store.count(filter, options)),
+      statistics: (call, filter) => run(call, (options) => store.statistics(filter, options)),
+      import: (call, options) =>
+        run(call, ({ signal }) => store.import(groups(call), { ...options, signal })),
+      cancel: (call) => running.get(call)?.controller.abort(),
+    },
+    cancelAll: async () => {
+      const all = [...running.values()]
+      for (const { controller } of all) controller.abort()
+      await Promise.allSettled(all.map(({ work }) => work))
+    },
   }
 }
 
@@ -153,7 +167,10 @@ export class RemoteStore implements Pick<Store, Exclude<keyof StoreCalls, 'cance
 
   /** The other thread asks for the next group of an import. */
   async nextGroup(call: number): Promise<Group> {
-    return this.#sources.get(call)?.()
+    const read = this.#sources.get(call)
+    // Without an error, the import would take this for the end of the file.
+    if (read === undefined) throw new Error('the import has ended')
+    return read()
   }
 
   async #cancellable<Result>(

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import type { Store } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
+import { describeError, OperatorError } from '../errors.ts'
 import { ImportTurn } from '../files/import-turn.ts'
 import { requireFreePort } from '../http/listen.ts'
 import type { LogStream } from '../observability/logging.ts'
@@ -17,8 +18,12 @@ import { openConfiguredStore } from './open-store.ts'
 import { serveStore } from './remote-store.ts'
 import { makeMetrics, type Service } from './service.ts'
 
-/** The time between the death of a thread and its replacement, in milliseconds. */
-const REPLACE_PAUSE = 500
+/** The shortest and the longest time between the death of a thread and its replacement, in milliseconds. */
+const MIN_PAUSE = 500
+const MAX_PAUSE = 30_000
+
+/** A thread that dies sooner is replaced after twice the time of the last pause, in milliseconds. */
+const SHORT_LIFE = 60_000
 
 /** MiB of V8's young generation in each thread. */
 const YOUNG_GENERATION = 8
@@ -36,7 +41,12 @@ interface Shared {
   readonly lines: LogStream
 }
 
-type HttpThread = BirpcReturn<HttpThreadCalls, MainCalls>
+interface HttpThread {
+  readonly calls: BirpcReturn<HttpThreadCalls, MainCalls>
+  readonly worker: Worker
+  /** Is fulfilled with the reason when the thread has ended. */
+  readonly death: Promise<Error>
+}
 
 /**
  * Answers requests on several threads, which all listen on the same port. For an SQLite file, the main thread does what
@@ -44,37 +54,29 @@ type HttpThread = BirpcReturn<HttpThreadCalls, MainCalls>
  */
 export class ThreadPool implements Service {
   readonly #config: Config
-  readonly #environment: NodeJS.Dict<string>
   readonly #shared: Shared
   readonly #metrics: Metrics | undefined
   readonly #answers = new AnswerCount()
   readonly #workers = new Set<Worker>()
   /** Those that can be called. The others are starting. */
-  readonly #threads = new Map<HttpThread, Worker>()
+  readonly #threads = new Set<HttpThread>()
   readonly #opening = Promise.withResolvers<Store>()
   /** The store of an SQLite file. */
   readonly #store: Store
   /** Belongs to the thread whose import is running. */
   readonly #importTurn = new ImportTurn()
+  readonly #stopping = new AbortController()
   #port = 0
-  #state: 'starting' | 'open' | 'stopping' = 'starting'
 
-  private constructor(
-    config: Config,
-    environment: NodeJS.Dict<string>,
-    shared: Shared,
-    metrics: Metrics | undefined,
-  ) {
+  private constructor(config: Config, shared: Shared, metrics: Metrics | undefined) {
     this.#config = config
-    this.#environment = environment
     this.#shared = shared
     this.#metrics = metrics
     this.#store = deferStore(this.#opening.promise, config.storeTimeout)
   }
 
-  /** @param environment has the settings, with those that were made up for this run. */
-  static async create(config: Config, environment: NodeJS.Dict<string>, shared: Shared): Promise<ThreadPool> {
-    return new ThreadPool(config, environment, shared, await makeMetrics(config))
+  static async create(config: Config, shared: Shared): Promise<ThreadPool> {
+    return new ThreadPool(config, shared, await makeMetrics(config))
   }
 
   async listen(): Promise<string> {
@@ -82,11 +84,8 @@ export class ThreadPool implements Service {
     const first = await this.#start()
     // Another service on the same port would otherwise get a part of the connections. This comes after the start of the
     // thread, which takes long enough for another service to do the same.
-    await requireFreePort({ host, port, setting: 'PORT' })
-    const url = await first.listen(port)
-    // The URL leaves out port 80.
-    this.#port = port || Number(new URL(url).port)
-    return url
+    this.#port = await requireFreePort({ host, port, setting: 'PORT' })
+    return first.calls.listen(this.#port)
   }
 
   async open(): Promise<void> {
@@ -94,20 +93,18 @@ export class ThreadPool implements Service {
       this.#opening.resolve(await openConfiguredStore(this.#config, this.#answers))
       this.#metrics?.reportLoad(this.#store)
     }
+    const [first] = this.#threads
+    if (first === undefined) throw new Error('a thread that answers requests died while it started')
     // The first thread prepares a database for the others.
-    const [first] = this.#threads.keys()
-    await first?.open()
-    const { threads } = this.#config
-    await Promise.all(Array.from({ length: threads - 1 }, () => this.#add()))
-    if (this.#threads.size < threads) throw new Error('a thread died while the others started')
-    this.#refuseIfStopping()
-    this.#state = 'open'
+    await first.calls.open()
+    const others = Array.from({ length: this.#config.threads - 1 }, () => this.#add())
+    for (const thread of [first, ...(await Promise.all(others))]) void this.#supervise(thread)
   }
 
   async stop(): Promise<void> {
-    this.#state = 'stopping'
+    this.#stopping.abort()
     // A thread that dies meanwhile has no requests in flight any more.
-    await Promise.allSettled(Array.from(this.#threads.keys(), (thread) => thread.stop()))
+    await Promise.allSettled(Array.from(this.#threads, ({ calls }) => calls.stop()))
     await Promise.all(Array.from(this.#workers, (worker) => worker.terminate()))
     await this.#store.close()
   }
@@ -115,18 +112,20 @@ export class ThreadPool implements Service {
   async metrics(): Promise<string> {
     const { sumOfMetrics } = await import('../observability/metrics.ts')
     const own = (await this.#metrics?.values()) ?? []
-    const threads = await Promise.all(Array.from(this.#threads.keys(), (thread) => thread.metrics()))
+    const threads = await Promise.all(Array.from(this.#threads, ({ calls }) => calls.metrics()))
     return await sumOfMetrics(own, threads)
   }
 
-  async #add(): Promise<void> {
+  async #add(): Promise<HttpThread> {
     const thread = await this.#start()
+    const { calls, worker } = thread
     try {
-      await thread.open()
+      await calls.open()
       this.#refuseIfStopping()
-      await thread.listen(this.#port)
+      await calls.listen(this.#port)
+      return thread
     } catch (error) {
-      await this.#threads.get(thread)?.terminate()
+      await worker.terminate()
       throw error
     }
   }
@@ -135,60 +134,74 @@ export class ThreadPool implements Service {
   async #start(): Promise<HttpThread> {
     this.#refuseIfStopping()
     const worker = new Worker(new URL('./http-thread.ts', import.meta.url), {
-      env: this.#environment,
-      workerData: { answers: this.#answers.memory } satisfies HttpThreadData,
+      workerData: { config: this.#config, answers: this.#answers.memory } satisfies HttpThreadData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })
+    const { loginLimit, lines } = this.#shared
     const ready = Promise.withResolvers<void>()
-    const calls = this.#callsOf(() => thread, ready.resolve)
-    const thread: HttpThread = connect<HttpThreadCalls, MainCalls>(worker, calls)
+    const death = Promise.withResolvers<Error>()
+    const store = serveStore(this.#store, (call) => thread.calls.nextGroup(call))
+    const calls = connect<HttpThreadCalls, MainCalls>(worker, {
+      ...store.calls,
+      ready: ready.resolve,
+      wait: (address) => loginLimit.wait(address),
+      attempt: (...login) => loginLimit.attempt(...login),
+      // The calls of a thread that has died may come after its end.
+      beginImport: () => this.#threads.has(thread) && this.#importTurn.begin(thread),
+      endImport: () => this.#importTurn.end(thread),
+      log: (line) => lines.write(line),
+    })
+    const thread: HttpThread = { calls, worker, death: death.promise }
     this.#workers.add(worker)
     let cause: unknown
     worker.on('error', (error) => {
       cause = error
     })
     worker.on('exit', () => {
-      const error = new Error('a thread that answers requests died', { cause })
+      const error = deathOf(cause)
       this.#workers.delete(worker)
       this.#threads.delete(thread)
-      calls.endImport()
-      thread.$close(error)
+      calls.$close(error)
+      void store.cancelAll().then(() => this.#importTurn.end(thread))
       ready.reject(error)
-      if (this.#state === 'open') void this.#replace(error)
+      death.resolve(error)
     })
     await ready.promise
-    this.#threads.set(thread, worker)
+    this.#threads.add(thread)
     return thread
   }
 
-  /** A replacement that dies as well is replaced in its turn. */
-  async #replace(death: Error): Promise<void> {
-    const { log } = this.#shared
-    log.error({ err: death }, 'a thread died with its connections, and is replaced')
-    await sleep(REPLACE_PAUSE)
-    if (this.#state !== 'open') return
-    await this.#add().catch((err: unknown) => {
-      if (this.#state === 'open') log.error({ err }, 'a new thread cannot answer requests')
-    })
+  /** Replaces a thread when it dies, and every replacement too. */
+  async #supervise(thread: HttpThread): Promise<void> {
+    const { signal } = this.#stopping
+    let next = Promise.resolve(thread)
+    for (let pause = MIN_PAUSE; ; ) {
+      const begun = Date.now()
+      const err = await next.then(
+        ({ death }) => death,
+        (error: unknown) => error,
+      )
+      if (signal.aborted) return
+      if (Date.now() - begun > SHORT_LIFE) pause = MIN_PAUSE
+      this.#shared.log.error({ err, pause }, 'a thread died with its connections, and is replaced')
+      // The pause ends when the service stops, and then no thread is added.
+      await sleep(pause, undefined, { signal }).catch(() => {})
+      pause = Math.min(2 * pause, MAX_PAUSE)
+      next = this.#add()
+    }
   }
 
   /** A thread that began to listen now would not be stopped any more. */
   #refuseIfStopping(): void {
-    if (this.#state === 'stopping') throw new Error('the service is stopping')
+    if (this.#stopping.signal.aborted) throw new Error('the service is stopping')
   }
+}
 
-  /** What a thread may call. */
-  #callsOf(thread: () => HttpThread, ready: () => void): MainCalls {
-    const { loginLimit, lines } = this.#shared
-    return {
-      ...serveStore(this.#store, (call) => thread().nextGroup(call)),
-      ready,
-      wait: (address) => loginLimit.wait(address),
-      attempt: (...login) => loginLimit.attempt(...login),
-      // The calls of a thread that has died may come after its end.
-      beginImport: () => this.#threads.has(thread()) && this.#importTurn.begin(thread()),
-      endImport: () => this.#importTurn.end(thread()),
-      log: (line) => lines.write(line),
-    }
-  }
+/** The error of a thread that has ended. */
+function deathOf(cause: unknown): Error {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException
+  // The system or the limits of memory did not let it run: no stack helps.
+  if (code?.startsWith('ERR_WORKER_'))
+    return new OperatorError(`THREADS: a thread that answers requests cannot run: ${describeError(cause)}`)
+  return new Error('a thread that answers requests died', { cause })
 }

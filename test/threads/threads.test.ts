@@ -112,6 +112,32 @@ describe('a service with four threads', () => {
     assert.ok((statuses(answers)[200] ?? 0) > 0)
   })
 
+  it('has ended an import before it answers, so that the next one can begin on any thread', async () => {
+    await using connections = new AsyncDisposableStack()
+    const open = async () => {
+      const connection = await RawConnection.open(service.url)
+      connections.use({ [Symbol.asyncDispose]: async () => connection[Symbol.dispose]() })
+      return connection
+    }
+    const importers = await Promise.all(numbered(8).map(open))
+    const writers = await Promise.all(numbered(CONNECTIONS).map(open))
+    let isOver = false
+    // Messages of several threads wait for the main thread, which takes them in any order.
+    const writing = writers.map(async (writer) => {
+      while (!isOver) {
+        await writer.send(withBody('PUT /book/1', '{"year":1}', authorization))
+        assert.equal((await writer.answer()).status, 200)
+      }
+    })
+    for (const i of numbered(60)) {
+      const importer = importers[i % importers.length]
+      await importer?.send(importing('title,author,year\nx,y,1\n'))
+      assert.equal((await importer?.answer())?.status, 200)
+    }
+    isOver = true
+    await Promise.all(writing)
+  })
+
   it('refuses a file with the reason, and stores nothing of it', async () => {
     const before = (await get('/books?count=true&limit=1')).headers.get('x-total-count')
     const rows = 'x,y,1\n'.repeat(5000)
@@ -198,6 +224,30 @@ describe('a service with four threads', () => {
       const ended = () => undefined
       return (await once(service.url, importing(file)).catch(ended))?.status === 200
     })
+  })
+
+  it('replaces a thread by one with the same settings and database, and waits longer each time', async (t) => {
+    const DB_URL_FILE = 'database'
+    const path = join(directory.path, DB_URL_FILE)
+    writeFileSync(path, 'sqlite:same.db')
+    const settings = { THREADS: '2', DB_URL: undefined, DB_URL_FILE }
+    const other = await startService(directory.path, settings, DYING)
+    t.after(() => other.stop())
+    const token = `Authorization: ${await logIn(other.url)}`
+    writeFileSync(path, 'sqlite:books.db')
+    const ended = () => undefined
+    await until('a thread that died twice is replaced', async () => {
+      await once(other.url, head('GET /healthz', 'X-Die: 0')).catch(ended)
+      return /"pause":500.*"pause":1000,/s.test(other.output())
+    })
+    await until('all threads answer', async () => {
+      await setTimeout(1500)
+      return (await onEach(other.url, () => head('GET /healthz')).catch(ended)) !== undefined
+    })
+    const created = await once(other.url, withBody('POST /book', BOOK, token))
+    const answers = await onEach(other.url, () => head('GET /books', token))
+    assert.deepEqual(statuses(answers), { 200: CONNECTIONS })
+    for (const { body } of answers) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
   })
 
   it('listens on port 80 with every thread', async (t) => {
@@ -294,6 +344,12 @@ describe('a service with four threads', () => {
 
   it('says why it cannot start', async () => {
     const settings = { PORT: '0', HOST: '127.0.0.1', THREADS: '2', SECRET_TOKEN: SECRET }
+    const without = { ...settings, DIE_AT_START: 'ERR_WORKER_INIT_FAILED' }
+    const { ended, output } = spawnService(directory.path, without, DYING)
+    assert.deepEqual(await ended, { code: 1, signal: null })
+    const reason =
+      /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m
+    assert.match(output(), reason)
     for (const [DB_URL, reason] of [
       ['sqlite:.', /^Cannot start: DB_URL: the database file \. cannot be opened: [^\n]+\n$/m],
       ['postgres://x:y@127.0.0.1:1/z', /^Cannot start: DB_URL: [^\n]+\n$/m],

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LoginThrottle } from '../../auth/login-throttle.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
-import { type Config, configWarnings, environmentOfThread } from '../../config.ts'
+import { type Config, configWarnings } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
@@ -60,13 +60,7 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
   const loginLimit = new LoginThrottle(config.loginFailureLimit)
   if (config.threads > 1) {
     const { canSpreadConnections, ThreadPool } = await import('../../threads/thread-pool.ts')
-    if (canSpreadConnections) {
-      return ThreadPool.create(config, environmentOfThread(process.env, config), {
-        loginLimit,
-        log,
-        lines,
-      })
-    }
+    if (canSpreadConnections) return ThreadPool.create(config, { loginLimit, log, lines })
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
   // Not loaded in the main thread of several: it is most of the code.

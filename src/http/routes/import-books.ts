@@ -124,7 +124,7 @@ export function importBooks(
           })
           return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
         } finally {
-          turns.end()
+          await turns.end()
           reply.raw.off('close', leave)
         }
       } catch (error) {

@@ -34,16 +34,6 @@ export interface HostChoice {
   readonly loadBalanceHosts: (typeof LOAD_BALANCE_HOSTS)[number]
 }
 
-/** How to reach a database on a server. */
-export interface ServerTarget<Target> {
-  readonly target: Target
-  /**
-   * Returns the target of a new connection, where it may change.
-   * @throws StoreUnavailable
-   */
-  readonly latest?: () => Target
-}
-
 /** The least time for a host, in milliseconds. */
 const LEAST_SHARE = 500
 

@@ -2,7 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { isForReads, nameOf, type ServerTarget } from '../client-server/hosts.ts'
+import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
@@ -40,10 +40,12 @@ const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
 
 /**
  * Connects to a MySQL or MariaDB server, or a compatible one. Waits if the server is not ready yet.
+ * @param latest returns the target of each new connection.
  * @throws StoreNotOpened
  */
 export async function openMysql(
-  { target, latest }: ServerTarget<MysqlTarget>,
+  target: MysqlTarget,
+  latest: () => MysqlTarget,
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`

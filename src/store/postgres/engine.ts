@@ -3,7 +3,7 @@ import { type Book, FIELD_NAMES, type FieldValue, fieldValues, isTextField } fro
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { isForReads, nameOf, type ServerTarget } from '../client-server/hosts.ts'
+import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, selectListPage } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
@@ -42,10 +42,12 @@ const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(3)}`
 
 /**
  * Connects to a PostgreSQL server, or a compatible one. Waits if the server is not ready yet.
+ * @param latest returns the target of each new connection.
  * @throws StoreNotOpened
  */
 export async function openPostgres(
-  { target, latest }: ServerTarget<PostgresTarget>,
+  target: PostgresTarget,
+  latest: () => PostgresTarget,
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the PostgreSQL server at ${nameOf(target)}`
