@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
+import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import { parseExposition, total } from '../support/exposition.ts'
 import { freePort } from '../support/free-port.ts'
 import { head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
@@ -51,21 +52,29 @@ const statuses = (answers: readonly RawAnswer[]) =>
     ]),
   )
 
-describe('a service with four threads', () => {
+for (const engine of ENGINES) {
+  describe(`a service with four threads on ${engine}`, { skip: engineMissing(engine) }, () =>
+    sharesPromises(engine),
+  )
+}
+
+/** What holds for all threads together. */
+function sharesPromises(engine: Engine): void {
   const directory = temporaryDirectory()
+  const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
+  let DB_URL = 'sqlite:books.db'
   let service: Service
   let authorization: string
 
   before(async () => {
-    service = await startService(
-      directory.path,
-      { THREADS: '4', METRICS_PORT: '0', LOGIN_FAILURE_LIMIT: '5', TRUST_PROXY: '1', LOG_LEVEL: 'debug' },
-      DYING,
-    )
+    if (databases !== undefined) DB_URL = await (await databases()).createDatabase()
+    const settings = { DB_URL, THREADS: '4', METRICS_PORT: '0', LOGIN_FAILURE_LIMIT: '5', TRUST_PROXY: '1' }
+    service = await startService(directory.path, { ...settings, LOG_LEVEL: 'debug' }, DYING)
     authorization = `Authorization: ${await logIn(service.url)}`
   })
   after(async () => {
     await service.stop()
+    if (databases !== undefined) await (await databases()).dropDatabase(DB_URL)
     directory.remove()
   })
 
@@ -225,6 +234,18 @@ describe('a service with four threads', () => {
       return (await once(service.url, importing(file)).catch(ended))?.status === 200
     })
   })
+}
+
+describe('a service with threads', () => {
+  const directory = temporaryDirectory()
+  let service: Service
+  before(async () => {
+    service = await startService(directory.path, { THREADS: '2' })
+  })
+  after(async () => {
+    await service.stop()
+    directory.remove()
+  })
 
   it('replaces a thread by one with the same settings and database, and waits longer each time', async (t) => {
     const DB_URL_FILE = 'database'
@@ -324,7 +345,8 @@ describe('a service with four threads', () => {
       SECRET_TOKEN_FILE: file('secret', SECRET),
     })
     // The token is of another service with the same secret.
-    const answers = await onEach(other.url, () => head('GET /books', authorization))
+    const token = `Authorization: ${await logIn(service.url)}`
+    const answers = await onEach(other.url, () => head('GET /books', token))
     assert.deepEqual(statuses(answers), { 200: CONNECTIONS })
     await logIn(other.url)
     await other.stop()
