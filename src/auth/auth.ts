@@ -13,12 +13,15 @@ const ACCEPTED_ALGORITHMS = ['HS256', 'HS384', 'HS512']
 const REMEMBERED_TOKENS = 1000
 const REMEMBERED_TOKEN_LENGTH = 512
 
-/** A login request (§2). A field that is absent matches no account. */
-export const Login = partialSchema<Account>(
+/** A login request (§2). */
+export const Login = objectSchema<Account>(
   { username: { type: 'string' }, password: { type: 'string' } },
   { $id: 'Login', examples: [{ username: 'admin', password: 'correct horse battery staple' }] },
 )
-export type Login = Partial<Account>
+
+/** What is read as a login request. A field that is absent matches no account. */
+export const LoginFields = partialSchema<Account>(Login.properties)
+export type LoginFields = Partial<Account>
 
 /** The data of a successful login (§2). */
 export const TokenData = objectSchema<{ token: string }>(
@@ -55,7 +58,7 @@ export class Auth {
   }
 
   /** Whether the login matches the account. The time does not depend on where they differ. */
-  matches(login: Login): boolean {
+  matches(login: LoginFields): boolean {
     const username = sameText(login.username ?? '', this.#account.username)
     const password = sameText(login.password ?? '', this.#account.password)
     return username && password

@@ -23,8 +23,12 @@ interface Field {
 }
 
 const TEXT: Field = {
-  // Any well-formed Unicode except NUL: under the `u` flag the surrogate range matches lone surrogates only.
-  schema: { type: 'string', pattern: '^[^\\u0000\\uD800-\\uDFFF]*$', description: 'The text may be empty.' },
+  schema: {
+    type: 'string',
+    // Surrogates only in pairs: also without the `u` flag, which clients that are made from the document may not set.
+    pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
+    description: 'Any Unicode text without NUL. It may be empty.',
+  },
   faultOf(value) {
     if (typeof value !== 'string') return `${quoted(value)} is not text`
     if (value.includes('\0')) return `${quoted(value)} contains a NUL character`
@@ -174,6 +178,7 @@ export const BookId: Schema = {
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'The id is assigned by the service and not reused after the book is deleted.',
+  examples: [EXAMPLE.id],
 }
 
 const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].schema])) as Record<

@@ -75,6 +75,9 @@ export function envelope<Data>({ status, message }: StatusLine, data: Data): Env
   return { status, message, data }
 }
 
+/** The schema of the data of an answer without any. */
+export const NoData: Schema = { type: 'null' }
+
 /** The schema of an envelope with one status, any of these messages, and data like the example. */
 export function envelopeSchema(
   answers: readonly [StatusLine, ...StatusLine[]],
@@ -82,16 +85,17 @@ export function envelopeSchema(
   exampleData: unknown,
 ): Schema {
   const { status } = answers[0]
-  const messages = answers.map((answer) => answer.message)
+  const messages = answers.map(({ message }) => message)
+  const message = messages.length === 1 ? { const: messages[0] } : { enum: messages }
   return objectSchema<Envelope<unknown>>(
-    {
-      status: { type: 'integer', enum: [status] },
-      message: { type: 'string', enum: messages },
-      data,
-    },
-    {
-      description: messages.join(', or '),
-      examples: answers.map((answer) => envelope(answer, exampleData)),
-    },
+    { status: { type: 'integer', const: status }, message: { type: 'string', ...message }, data },
+    { examples: answers.map((answer) => envelope(answer, exampleData)) },
   )
 }
+
+/** The schema of the answers to requests that fail. */
+export const FailureEnvelope = objectSchema<Envelope<null>>({
+  status: { type: 'integer', minimum: 400, maximum: 599 },
+  message: { type: 'string' },
+  data: NoData,
+})

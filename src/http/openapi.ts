@@ -1,90 +1,94 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
+import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
-import { BookId } from '../catalogue/book.ts'
-import { objectSchema } from '../catalogue/json-schema.ts'
-import { PreconditionFields } from './routes/endpoint-schema.ts'
 
-/** The page loads and calls only the service itself, and cannot be put into a frame. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Where the document keeps its named parts. */
+type Section = 'headers' | 'parameters' | 'responses' | 'schemas'
 
-const WEB = join(import.meta.dirname, '../../web')
+/** A part of the document with a name. The document has its content once, and refers to it wherever it is used. */
+export class Component {
+  readonly section: Section
+  readonly name: string
+  readonly content: object
 
-/** Serves the OpenAPI document of all routes that are registered after it, and a page where a person can try them. */
+  constructor(section: Section, name: string, content: object) {
+    this.section = section
+    this.name = name
+    this.content = content
+  }
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** The route in the OpenAPI document, as an Operation Object that may have components. Others are not in it. */
+    operation?: object
+  }
+}
+
+/** Serves the OpenAPI document of the routes that are registered after it. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
+  const paths: Record<string, Record<string, object>> = {}
+  const components: Record<Section, Record<string, object>> = {
+    schemas: {},
+    parameters: {},
+    headers: {},
+    responses: {},
+  }
+  const refer = (part: object): object =>
+    JSON.parse(
+      JSON.stringify(part, (key, value: unknown) => {
+        if (key === '$id') return undefined
+        // Fastify knows schemas by their `$id`.
+        if (key === '$ref' && typeof value === 'string')
+          return value.replace(/^(\w+)#$/, '#/components/schemas/$1')
+        if (!(value instanceof Component)) return value
+        components[value.section][value.name] ??= refer(value.content)
+        return { $ref: `#/components/${value.section}/${value.name}` }
+      }),
+    )
+
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    if (schema?.operation === undefined || method === 'HEAD') return
+    const path = url.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(method).toLowerCase()]: refer(schema.operation) }
+  })
+  app.addHook('onReady', async () => {
+    Object.assign(components.schemas, refer(app.getSchemas()))
+  })
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Book Catalogue',
+      version: packageJson.version,
+      description:
+        'Log in with `POST /token`, then send the token unchanged in the Authorization header. ' +
+        'The page at /docs sends it for you after you have logged in there.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'Login', description: 'How to get a token.' },
+      { name: 'Books', description: 'The books, one by one or many at once.' },
+      { name: 'Health', description: 'What supervisors ask. No token is needed.' },
+    ],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'The token string itself, with no scheme prefix.',
+        } as const,
+      },
+      ...components,
+    },
+  }
+  // The document is complete. The plugin only passes it on to the page.
   await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Book Catalogue',
-        version: packageJson.version,
-        description:
-          'Log in with `POST /token`, then send the token unchanged in the Authorization header. ' +
-          'The page at /docs sends it for you after you have logged in there.',
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      components: {
-        securitySchemes: {
-          token: {
-            type: 'apiKey',
-            in: 'header',
-            name: 'Authorization',
-            description: 'The token string itself, with no scheme prefix.',
-          },
-        },
-      },
-      security: [{ token: [] }],
-    },
-    refResolver: { buildLocalReference: ({ $id }, _baseUri, _fragment, i) => String($id ?? `schema-${i}`) },
-    // The endpoint checks ids and preconditions (404, 412), not the route's schema (400). Here they are only described.
-    transform: ({ schema: { describedOnly, ...schema }, url }) => ({
-      schema: {
-        ...schema,
-        ...describedOnly,
-        ...(url.endsWith('/:id') && { params: objectSchema({ id: BookId }), headers: PreconditionFields }),
-      },
-      url,
-    }),
+    mode: 'static',
+    specification: { document: document as StaticDocumentSpec['document'] },
   })
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger())
-  const [colours, look, script] = await Promise.all(
-    ['colours.css', 'docs/theme.css', 'docs/theme.js'].map((name) => readFile(join(WEB, name), 'utf8')),
-  )
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_SECURITY_POLICY,
-    theme: {
-      title: 'Book Catalogue API',
-      css: [{ filename: 'theme.css', content: `${colours}${look}` }],
-      js: [{ filename: 'theme.js', content: `${script}` }],
-    },
-    uiConfig: {
-      layout: 'BaseLayout',
-      tryItOutEnabled: true,
-      defaultModelsExpandDepth: 0,
-      responseInterceptor: useTokenOfLogin,
-    },
-  })
+  app.get('/openapi.json', () => document)
 }
-
-/** Runs in the page. After a successful login, further calls have its token. */
-function useTokenOfLogin<Response>(response: Response): Response {
-  const { url, ok, obj } = response as { url: string; ok: boolean; obj?: { data: { token: string } } }
-  if (ok && obj && new URL(url).pathname.endsWith('/token')) ui.preauthorizeApiKey('token', obj.data.token)
-  return response
-}
-
-/** Swagger UI's handle, in the scope where the page runs the function above. */
-declare const ui: { preauthorizeApiKey(scheme: string, key: string): void }

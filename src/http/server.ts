@@ -4,6 +4,7 @@ import type { Config, TrustProxy } from '../config.ts'
 import { requestId } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { allowOrigins } from './cors.ts'
+import { registerDocsPage } from './docs-page.ts'
 import { COMMON_HEADERS } from './envelope.ts'
 import { answerErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
@@ -106,6 +107,7 @@ export async function createServer(
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)
 
   await registerOpenApi(app)
+  await registerDocsPage(app)
   registerHealth(app, { store })
   registerWebPage(app)
   registerApi(app, { ...services, store }, settings, unsent, failures)

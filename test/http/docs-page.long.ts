@@ -54,13 +54,19 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
 
   it('lists all endpoints', async () => {
     await page.locator('.opblock').first().waitFor()
-    assert.equal(await page.locator('.opblock').count(), 8)
+    assert.equal(await page.locator('.opblock').count(), 10)
   })
 
   it('shows that a call without a token is refused', async () => {
     const { status, answer } = await tryOut('listBooks')
     assert.match(status, /401/)
     assert.match(answer, /Authorization token required/)
+  })
+
+  it('fills in no parameter that narrows the list', async () => {
+    const inputs = page.locator('[id$="-listBooks"] .parameters input')
+    assert.equal(await inputs.count(), 9)
+    for (const input of await inputs.all()) assert.equal(await input.inputValue(), '')
   })
 
   it('lets a person log in, and sends the token with the next call', async () => {

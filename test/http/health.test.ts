@@ -65,18 +65,6 @@ describe('while all is well', () => {
       })
     }
   }
-
-  it('neither is in /openapi.json', async () => {
-    const { text } = await get(`${service.url}/openapi.json`)
-    assert.deepEqual(Object.keys(JSON.parse(text).paths).sort(), [
-      '/book',
-      '/book/{id}',
-      '/books',
-      '/books/import',
-      '/books/statistics',
-      '/token',
-    ])
-  })
 })
 
 describe('while the service waits for its database', () => {

@@ -3,8 +3,16 @@ import type { FastifyError, FastifyReply, onRequestHookHandler } from 'fastify'
 import { Book, BookChanges, NewBook, parseBookId } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { conditionalWrite, entityTag, ifMatch, ifNoneMatch } from '../conditional-requests.ts'
-import { type Envelope, envelope, type Failure, failure, type StatusLine, success } from '../envelope.ts'
-import { describeEndpoint, type Endpoint, NoData } from './endpoint-schema.ts'
+import {
+  type Envelope,
+  envelope,
+  type Failure,
+  failure,
+  NoData,
+  type StatusLine,
+  success,
+} from '../envelope.ts'
+import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 /** A browser may keep the book for its user. It has to ask each time whether the book is still the same. */
 const REVALIDATED = { 'cache-control': 'private, no-cache' }
@@ -20,7 +28,7 @@ export function createBook(store: Store, authenticated: onRequestHookHandler): E
       body: NewBook,
       success: success.bookCreated,
       data: Book,
-      tagged: true,
+      headers: ['ETag'],
       failures: [failure.invalidInput],
     }),
     config: { unreadable: failure.invalidInput },
@@ -36,9 +44,10 @@ export function readBook(store: Store, authenticated: onRequestHookHandler): End
     schema: describeEndpoint({
       id: 'readBook',
       summary: 'Read a book',
+      ofBook: true,
       success: success.bookRetrieved,
       data: Book,
-      tagged: true,
+      headers: ['ETag'],
       revalidated: true,
       failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
@@ -69,10 +78,11 @@ export function updateBook(
     schema: describeEndpoint({
       id: 'updateBook',
       summary: 'Change the given fields of a book',
+      ofBook: true,
       body: BookChanges,
       success: success.bookUpdated,
       data: Book,
-      tagged: true,
+      headers: ['ETag'],
       failures: [failure.bookNotFound, failure.invalidInput, failure.preconditionFailed],
     }),
     config: { unreadable: failure.invalidInput },
@@ -98,6 +108,7 @@ export function deleteBook(store: Store, authenticated: onRequestHookHandler): E
     schema: describeEndpoint({
       id: 'deleteBook',
       summary: 'Delete a book',
+      ofBook: true,
       success: success.bookDeleted,
       data: NoData,
       failures: [failure.bookNotFound, failure.preconditionFailed],

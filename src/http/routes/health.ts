@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
-import { envelope, failure, success } from '../envelope.ts'
+import { envelope, failure, NoData, type StatusLine, success } from '../envelope.ts'
+import { describeEndpoint } from './endpoint-schema.ts'
 
 /**
  * Tells a supervisor whether the process is alive, and whether it can serve. Both endpoints are public and say nothing
@@ -15,12 +16,16 @@ export function registerHealth(app: FastifyInstance, { store }: { readonly store
     })
     return asking
   }
-  // The OpenAPI document does not describe these.
-  const route = { schema: { hide: true }, config: { alwaysServed: true } }
+  const route = (id: string, summary: string, success: StatusLine) => ({
+    schema: describeEndpoint({ id, summary, tag: 'Health', success, data: NoData, failures: [] }),
+    config: { alwaysServed: true },
+  })
+  const alive = route('isAlive', 'Ask whether the process is alive', success.alive)
+  const ready = route('isReady', 'Ask whether the service can serve requests', success.ready)
 
-  app.get('/healthz', route, async () => envelope(success.alive, null))
+  app.get('/healthz', alive, async () => envelope(success.alive, null))
 
-  app.get('/readyz', route, async () => {
+  app.get('/readyz', ready, async () => {
     // While the service stops, requests still come on open connections.
     if (!app.server.listening) throw failure.unavailable
     try {

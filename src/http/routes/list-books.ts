@@ -42,11 +42,12 @@ export function listBooks(
     schema: describeEndpoint({
       id: 'listBooks',
       summary: 'List all books in the order of their ids, or a selection of them',
+      description:
+        'With `Accept: text/csv` or `Accept: application/x-ndjson`, the answer is the same books as a file.',
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
-      files: 'written',
-      indexed: true,
+      headers: ['Link', 'X-Total-Count', 'X-Search-Index'],
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,

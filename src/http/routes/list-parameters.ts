@@ -50,8 +50,8 @@ export const FilterParameters = partialSchema<FilterValues>({
   q: {
     type: 'string',
     description:
-      'Search words. Each must be the beginning of a word in the title or the author. Case, accents and punctuation are ignored.',
-    examples: ['garcia marquez'],
+      'Search words, such as `garcia marquez`. Each must be the beginning of a word in the title or the author. Case, ' +
+      'accents and punctuation are ignored.',
   },
   title: { type: 'string', description: 'The exact title.' },
   author: { type: 'string', description: 'The exact author.' },
@@ -85,9 +85,8 @@ export const ListParameters = partialSchema<ListValues>({
     type: 'string',
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
-      'The fields to sort by, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
+      'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
       'of them are sorted by id. Texts are compared by code point.',
-    examples: ['year,-title'],
   },
   ...FilterParameters.properties,
 })

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Auth, Login, TokenData } from '../../auth/auth.ts'
+import { type Auth, Login, LoginFields, TokenData } from '../../auth/auth.ts'
 import type { LoginLimit } from '../../auth/login-throttle.ts'
 import { type Config, LOGIN_BODY_LIMIT } from '../../config.ts'
 import { isFromForeignPage } from '../cors.ts'
@@ -14,15 +14,16 @@ export function logIn(
   auth: Auth,
   loginLimit: LoginLimit,
   settings: LoginSettings,
-): Endpoint<{ Body: Login }> {
+): Endpoint<{ Body: LoginFields }> {
   const warnOfProxy = proxyWarning(settings)
 
   return {
     schema: describeEndpoint({
       id: 'logIn',
       summary: 'Exchange the username and the password for a token',
-      public: true,
+      tag: 'Login',
       body: Login,
+      accepted: LoginFields,
       success: success.tokenGenerated,
       data: TokenData,
       failures: [

@@ -43,7 +43,7 @@ export function countBooks(store: Store, authenticated: onRequestHookHandler): E
       query: FilterParameters,
       success: success.statisticsRetrieved,
       data: BookStatistics,
-      indexed: true,
+      headers: ['X-Search-Index'],
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,

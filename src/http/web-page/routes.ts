@@ -31,9 +31,7 @@ export function registerWebPage(app: FastifyInstance): void {
     })
     return reading
   }
-  const route = { schema: { hide: true } }
-
-  app.get('/', route, async (request, reply) => {
+  app.get('/', async (request, reply) => {
     const { page, version, importMapDigest } = await read()
     const tag = `"${version}"`
     reply.headers({
@@ -46,7 +44,7 @@ export function registerWebPage(app: FastifyInstance): void {
     return sendFile(request, reply, page)
   })
 
-  app.get<{ Params: { version: string; '*': string } }>('/web/:version/*', route, async (request, reply) => {
+  app.get<{ Params: { version: string; '*': string } }>('/web/:version/*', async (request, reply) => {
     const { version, files } = await read()
     const file = request.params.version === version ? files.get(request.params['*']) : undefined
     if (file === undefined) throw failure.notFound

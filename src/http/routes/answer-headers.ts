@@ -1,0 +1,40 @@
+import { Component } from '../openapi.ts'
+
+/** The header fields of answers that the OpenAPI document describes. */
+const HEADERS = {
+  ETag: { description: 'The strong entity tag of the book (RFC 9110 §8.8.3).', schema: { type: 'string' } },
+  Link: {
+    description: 'Leads to the next page with `rel="next"`, if there is one (RFC 8288).',
+    schema: { type: 'string' },
+  },
+  'Retry-After': {
+    description: 'Seconds after which the request may be sent again.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'WWW-Authenticate': { description: 'The challenge (RFC 9110 §11.6.1).', schema: { type: 'string' } },
+  'X-Request-Id': {
+    description: 'The id that the request carried, or a new one.',
+    schema: { type: 'string' },
+  },
+  'X-Search-Index': {
+    description:
+      'Sent only while many books are being indexed. Books that were written lately may be missing from the answer.',
+    schema: { type: 'string', enum: ['incomplete'] },
+  },
+  'X-Stored': {
+    description: 'Sent for a POST, PUT or DELETE: whether the request may have stored something.',
+    schema: { type: 'string', enum: ['no', 'unknown'] },
+  },
+  'X-Total-Count': {
+    description: 'The number of books on all pages, if `count` asks for it.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+} as const
+
+export type HeaderName = keyof typeof HEADERS
+
+/** @returns the named fields, and those of every answer, for a Response Object. */
+export function headers(...names: readonly HeaderName[]): Record<string, Component> {
+  const all = [...names, 'X-Request-Id'] as const
+  return Object.fromEntries(all.map((name) => [name, new Component('headers', name, HEADERS[name])]))
+}

@@ -1,0 +1,46 @@
+import { envelope, type Failure, FailureEnvelope, failure, type StatusLine } from '../envelope.ts'
+import { Component } from '../openapi.ts'
+import { type HeaderName, headers } from './answer-headers.ts'
+
+const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After', 'X-Stored'],
+}
+
+/**
+ * Describes failures of an endpoint, by their statuses. Endpoints that fail in the same way share the description.
+ * @param reason for example, what follows the message of the first failure.
+ */
+export function failureResponses(
+  failures: readonly Failure[],
+  reason: string | undefined,
+): Record<string, Component> {
+  const responses: Record<string, Component> = {}
+  for (const [status, some] of Map.groupBy(failures, (each) => each.status)) {
+    const examples = some.map((each) => {
+      const message = each === failures[0] && reason ? `${each.message}: ${reason}` : each.message
+      return [nameOf(each), { value: envelope({ status, message }, null) }]
+    })
+    responses[status] = new Component('responses', some.map(nameOf).join('-or-'), {
+      description: messagesOf(some),
+      headers: headers(...(HEADERS[status] ?? [])),
+      content: {
+        'application/json': {
+          schema: new Component('schemas', 'Failure', FailureEnvelope),
+          examples: Object.fromEntries(examples),
+        },
+      },
+    })
+  }
+  return responses
+}
+
+export function messagesOf(answers: readonly StatusLine[]): string {
+  return answers.map(({ message }) => message).join(', or ')
+}
+
+/** The name of the failure in the table, such as `bookNotFound`. */
+function nameOf(each: Failure): string {
+  return Object.entries(failure).find(([, known]) => known === each)?.[0] ?? ''
+}
