@@ -1,4 +1,3 @@
-import swagger, { type StaticDocumentSpec } from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
 
@@ -25,8 +24,30 @@ declare module 'fastify' {
   }
 }
 
-/** Serves the OpenAPI document of the routes that are registered after it. */
-export async function registerOpenApi(app: FastifyInstance): Promise<void> {
+/** A route that the document describes. */
+interface Route {
+  readonly path: string
+  readonly method: string
+  readonly operation: object
+}
+
+/** Serves the OpenAPI document of the routes that are registered after it. It is made at the first request. */
+export function registerOpenApi(app: FastifyInstance): void {
+  const routes: Route[] = []
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    if (schema?.operation === undefined || method === 'HEAD') return
+    const path = url.replace(/:(\w+)/g, '{$1}')
+    routes.push({ path, method: String(method).toLowerCase(), operation: schema.operation })
+  })
+  let document: object | undefined
+  app.get('/openapi.json', () => {
+    document ??= describeRoutes(routes, app.getSchemas())
+    return document
+  })
+}
+
+/** @param schemas to which routes refer by their `$id`. */
+function describeRoutes(routes: readonly Route[], schemas: object): object {
   const paths: Record<string, Record<string, object>> = {}
   const components: Record<Section, Record<string, object>> = {
     schemas: {},
@@ -47,15 +68,10 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       }),
     )
 
-  app.addHook('onRoute', ({ method, url, schema }) => {
-    if (schema?.operation === undefined || method === 'HEAD') return
-    const path = url.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [String(method).toLowerCase()]: refer(schema.operation) }
-  })
-  app.addHook('onReady', async () => {
-    Object.assign(components.schemas, refer(app.getSchemas()))
-  })
-  const document = {
+  for (const { path, method, operation } of routes)
+    paths[path] = { ...paths[path], [method]: refer(operation) }
+  Object.assign(components.schemas, refer(schemas))
+  return {
     openapi: '3.1.0',
     info: {
       title: 'Book Catalogue',
@@ -65,7 +81,8 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         'The page at /docs sends it for you after you have logged in there.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    // Relative to the document: a proxy may serve all of it under a path of its own.
+    servers: [{ url: '.' }],
     tags: [
       { name: 'Login', description: 'How to get a token.' },
       { name: 'Books', description: 'The books, one by one or many at once.' },
@@ -80,15 +97,9 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
           in: 'header',
           name: 'Authorization',
           description: 'The token string itself, with no scheme prefix.',
-        } as const,
+        },
       },
       ...components,
     },
   }
-  // The document is complete. The plugin only passes it on to the page.
-  await app.register(swagger, {
-    mode: 'static',
-    specification: { document: document as StaticDocumentSpec['document'] },
-  })
-  app.get('/openapi.json', () => document)
 }

@@ -4,7 +4,6 @@ import type { Config, TrustProxy } from '../config.ts'
 import { requestId } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { allowOrigins } from './cors.ts'
-import { registerDocsPage } from './docs-page.ts'
 import { COMMON_HEADERS } from './envelope.ts'
 import { answerErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
@@ -24,7 +23,7 @@ import { oneAtATime } from './protocol/pipelining.ts'
 import { limitUnsentAnswers } from './protocol/unsent-answers.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi, type Services } from './routes/index.ts'
-import { registerWebPage } from './web-page/routes.ts'
+import { registerWebPages } from './web-page/pages.ts'
 
 /** Limits for clients. Sizes are in bytes, times in milliseconds. */
 const LIMITS = {
@@ -106,10 +105,9 @@ export async function createServer(
   metrics?.countAnswers(app)
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)
 
-  await registerOpenApi(app)
-  await registerDocsPage(app)
+  registerOpenApi(app)
   registerHealth(app, { store })
-  registerWebPage(app)
+  registerWebPages(app)
   registerApi(app, { ...services, store }, settings, unsent, failures)
   refuseOtherMethods()
   return app

@@ -3,6 +3,8 @@ import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { readWebFiles } from '../../src/http/web-page/assets.ts'
+import { CATALOGUE, DOCS } from '../../src/http/web-page/pages.ts'
+import type { WebPage } from '../../src/http/web-page/routes.ts'
 import { useService } from '../support/use-service.ts'
 
 /** What the whole page may weigh, compressed, in bytes; and what the first visit may load of it, in how many requests. */
@@ -29,9 +31,9 @@ describe('the web page', () => {
   }
 
   /** Those of every file, also of what is loaded only when it is needed. */
-  async function paths(): Promise<string[]> {
-    const { version, files } = await readWebFiles()
-    return [...files.keys()].map((name) => `/web/${version}/${name}`)
+  async function paths({ source, prefix }: WebPage = CATALOGUE): Promise<string[]> {
+    const { version, files } = await readWebFiles(source)
+    return [...files.keys()].map((name) => `${prefix}/${version}/${name}`)
   }
 
   it('is HTML at /, whatever the query', async () => {
@@ -53,7 +55,7 @@ describe('the web page', () => {
 
   it('names its own files only, and loads the plotting library later', async () => {
     const { body } = await get('/')
-    const named = Array.from(body.toString().matchAll(/(?:href|src)="([^"]*)"/g), ([, path]) => path ?? '')
+    const named = Array.from(body.toString().matchAll(/(?:href|src)="\.?([^"]*)"/g), ([, path]) => path ?? '')
     const all = await paths()
     assert.deepEqual(
       named.filter((path) => path !== '/docs' && !all.includes(path)),
@@ -66,7 +68,7 @@ describe('the web page', () => {
   it('loads little at the first visit, headers included', async () => {
     const { body } = await get('/')
     const named = Array.from(
-      body.toString().matchAll(/(?:href|src)="(\/web\/[^"]*)"/g),
+      body.toString().matchAll(/(?:href|src)="\.(\/web\/[^"]*)"/g),
       ([, path]) => path ?? '',
     )
     const answers = await Promise.all(
@@ -109,7 +111,7 @@ describe('the web page', () => {
   })
 
   it('has the same bytes in every coding', async () => {
-    for (const path of ['/', ...(await paths())]) {
+    for (const path of ['/', ...(await paths()), '/docs', ...(await paths(DOCS))]) {
       const plain = await get(path)
       assert.equal(plain.headers['content-encoding'], undefined)
       assert.deepEqual(gunzipSync((await get(path, { 'accept-encoding': 'gzip' })).body), plain.body)

@@ -46,7 +46,6 @@ export function collectPaths(app: FastifyInstance): () => void {
       app.route({
         url,
         method: methods.filter((method) => !allowed.includes(method)),
-        schema: { hide: true },
         onRequest: (_request, reply, done) => {
           reply.header('allow', allowed.join(', '))
           done(failure.methodNotAllowed)

@@ -2,50 +2,64 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ifNoneMatch } from '../conditional-requests.ts'
 import { negotiate } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
-import { CODINGS, readWebFiles, type WebFile, type WebFiles } from './assets.ts'
+import { CODINGS, encode, readWebFiles, type Source, type WebFile } from './assets.ts'
 
-/** The page loads and calls only the service itself, and cannot be put into a frame. */
-const policy = (importMapDigest: string) =>
-  [
-    "default-src 'none'",
-    `script-src 'self' 'sha256-${importMapDigest}'`,
-    "style-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    // The library makes HTML only from templates, which are constants in the code, never from the texts of books.
-    'trusted-types lit-html',
-  ].join('; ')
+/** A page of the service. */
+export interface WebPage {
+  readonly path: string
+  /** What the paths of its other files begin with. */
+  readonly prefix: string
+  readonly source: Source
+  /**
+   * @param template of the page, with its root.
+   * @param root what the addresses of the files begin with, in the page.
+   * @param files their paths after the root.
+   * @returns the page, and the directives of its Content-Security-Policy.
+   */
+  complete(
+    template: string,
+    root: string,
+    files: readonly string[],
+  ): { html: string; policy: readonly string[] }
+}
 
-/** Serves the web page at `/`, which browsers ask for each time, and its files under paths that they may keep. */
-export function registerWebPage(app: FastifyInstance): void {
-  let reading: Promise<WebFiles> | undefined
+/** Serves a page, which browsers ask for each time, and its files under paths that they may keep. */
+export function servePage(app: FastifyInstance, page: WebPage): void {
+  const { path, prefix, source, complete } = page
+
+  async function read() {
+    const { version, template, files } = await readWebFiles(source)
+    // Relative to the page: a proxy may serve all of it under a path of its own.
+    const root = `.${prefix}/${version}/`
+    const { html, policy } = complete(template.replaceAll('{{root}}', root), root, [...files.keys()])
+    const fields = {
+      'cache-control': 'no-cache',
+      'content-security-policy': policy.join('; '),
+      'referrer-policy': 'no-referrer',
+      etag: `"${version}"`,
+    }
+    return { version, files, fields, page: await encode('index.html', Buffer.from(html)) }
+  }
+  let reading: ReturnType<typeof read> | undefined
   // The files are read at the first request, for a quick start.
-  const read = () => {
-    reading ??= readWebFiles().catch((error: unknown) => {
+  const readOnce = () => {
+    reading ??= read().catch((error: unknown) => {
       reading = undefined
       throw error
     })
     return reading
   }
-  app.get('/', async (request, reply) => {
-    const { page, version, importMapDigest } = await read()
-    const tag = `"${version}"`
-    reply.headers({
-      'cache-control': 'no-cache',
-      'content-security-policy': policy(importMapDigest),
-      'referrer-policy': 'no-referrer',
-      etag: tag,
-    })
-    if (!ifNoneMatch(request.headers, tag)) return reply.header('vary', 'Accept-Encoding').code(304).send()
+
+  app.get(path, async (request, reply) => {
+    const { page, fields } = await readOnce()
+    reply.headers(fields)
+    if (!ifNoneMatch(request.headers, fields.etag))
+      return reply.header('vary', 'Accept-Encoding').code(304).send()
     return sendFile(request, reply, page)
   })
 
-  app.get<{ Params: { version: string; '*': string } }>('/web/:version/*', async (request, reply) => {
-    const { version, files } = await read()
+  app.get<{ Params: { version: string; '*': string } }>(`${prefix}/:version/*`, async (request, reply) => {
+    const { version, files } = await readOnce()
     const file = request.params.version === version ? files.get(request.params['*']) : undefined
     if (file === undefined) throw failure.notFound
     reply.header('cache-control', 'public, max-age=31536000, immutable')

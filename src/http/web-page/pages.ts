@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { servePage, type WebPage } from './routes.ts'
+
+/** A page loads and calls only the service itself, and cannot be put into a frame. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+]
+
+/** Modules that the catalogue loads only when it needs them. */
+const LATER = new Set(['plot.js', 'uplot/dist/uPlot.esm.js'])
+
+export const CATALOGUE: WebPage = {
+  path: '/',
+  prefix: '/web',
+  source: {
+    folder: '.',
+    libraries: [
+      'lit-html/lit-html.js',
+      'lit-html/directive.js',
+      'lit-html/directive-helpers.js',
+      'lit-html/directives/live.js',
+      'lit-html/directives/repeat.js',
+      'uplot/dist/uPlot.esm.js',
+      'uplot/dist/uPlot.min.css',
+    ],
+  },
+  complete(template, root, files) {
+    const importMap = JSON.stringify({
+      imports: {
+        'lit-html': `${root}lit-html/lit-html.js`,
+        'lit-html/': `${root}lit-html/`,
+        uplot: `${root}uplot/dist/uPlot.esm.js`,
+      },
+    })
+    const modules = files.filter((name) => name.endsWith('.js') && !LATER.has(name))
+    const head = [
+      `<script type="importmap">${importMap}</script>`,
+      ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),
+    ]
+    return {
+      html: template.replace('<!-- modules -->', head.join('\n    ')),
+      policy: [
+        ...POLICY,
+        `script-src 'self' 'sha256-${createHash('sha256').update(importMap).digest('base64')}'`,
+        "img-src 'self'",
+        "require-trusted-types-for 'script'",
+        // The library makes HTML only from templates, which are constants in the code, never from the texts of books.
+        'trusted-types lit-html',
+      ],
+    }
+  },
+}
+
+export const DOCS: WebPage = {
+  path: '/docs',
+  prefix: '/docs',
+  source: {
+    folder: 'docs',
+    shared: ['colours.css', 'icon.svg'],
+    // Swagger UI's own package reports each installation to its maker. This one has the same files; nothing else of it
+    // is used.
+    libraries: [
+      '@fastify/swagger-ui/static/swagger-ui.css',
+      '@fastify/swagger-ui/static/swagger-ui-bundle.js',
+    ],
+  },
+  complete: (html) => ({ html, policy: [...POLICY, "script-src 'self'", "img-src 'self' data:"] }),
+}
+
+/** Serves the catalogue, and a page to try the endpoints of the OpenAPI document. */
+export function registerWebPages(app: FastifyInstance): void {
+  servePage(app, CATALOGUE)
+  servePage(app, DOCS)
+  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308))
+}

@@ -1,0 +1,36 @@
+// Starts Swagger UI.
+
+/** @typedef {{ url: string, ok: boolean, obj?: { data: { token: string } } }} Answer */
+/** @typedef {{ preauthorizeApiKey(scheme: string, key: string): void }} Ui */
+/** @typedef {((options: object) => Ui) & { presets: { apis: unknown }, plugins: { DownloadUrl: unknown } }} Bundle */
+const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: Bundle }} */ (/** @type {unknown} */ (window))
+
+// The library would change its colours only with a button of its own.
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', followSystem)
+followSystem()
+
+const ui = SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  presets: [SwaggerUIBundle.presets.apis],
+  plugins: [SwaggerUIBundle.plugins.DownloadUrl],
+  layout: 'BaseLayout',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+  responseInterceptor: useTokenOfLogin,
+})
+
+/**
+ * After a successful login, further calls have its token.
+ * @template {Answer} T
+ * @param {T} answer
+ */
+function useTokenOfLogin(answer) {
+  const { url, ok, obj } = answer
+  if (ok && obj && new URL(url).pathname.endsWith('/token')) ui.preauthorizeApiKey('token', obj.data.token)
+  return answer
+}
