@@ -1,5 +1,6 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
+import { COLUMNS_EXAMPLE, type ColumnMapping } from './column-mapping.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
@@ -66,39 +67,78 @@ const SOURCES: readonly KnownSource[] = [
   },
 ]
 
+/** How a field is read from the one column that is named for it. */
+const READERS: { readonly [Name in keyof NewBook]: (cell: string) => Cells[Name] } = {
+  title: plain,
+  author: plain,
+  year: (cell) => foreignYear(plain(cell)),
+}
+
+/** A program that is not known. All fields are read from named columns. */
+const OTHER: KnownSource = {
+  name: 'another program',
+  columns: [],
+  mayLackYear: true,
+  read: () => ({ title: undefined, author: undefined, year: undefined }),
+}
+
 /**
  * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
+ * @param columns of fields that are not where that program has them. If the program is not known, all fields are read
+ * from these columns, or from those of their own names.
  * @throws ImportRefused that names the columns found and those needed.
  */
-export function detectLayout(header: readonly string[]): CsvLayout {
+export function detectLayout(header: readonly string[], columns: ColumnMapping): CsvLayout {
   const positions = new Map<string, number>()
   for (const [index, name] of header.entries()) {
-    const key = unwrapped(name).trim().toLowerCase()
-    if (!positions.has(key)) positions.set(key, index)
+    const key = keyOf(unwrapped(name))
+    if (key !== '' && !positions.has(key)) positions.set(key, index)
   }
-  const has = (column: string) => positions.has(column.toLowerCase())
-  const source = SOURCES.find(({ columns }) =>
-    columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
+  const has = (column: string) => positions.has(keyOf(column))
+  for (const column of Object.values(columns)) {
+    if (column !== '' && !has(column))
+      throw new ImportRefused(`there is no column ${quoted(column)}; ${columnsOf(header)}`)
+  }
+  const known = SOURCES.find((source) =>
+    source.columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
   )
-  if (source === undefined) throw new ImportRefused(unknownHeader(header))
+  const source = known ?? OTHER
+  const named: ColumnMapping = known ? columns : { ...ownColumns(has), ...columns }
+  const fields = FIELD_NAMES.flatMap((name) => {
+    const column = named[name]
+    return column === undefined ? [] : { name, column: keyOf(column) }
+  })
+  if (source === OTHER && fields.length < FIELD_NAMES.length) throw new ImportRefused(unknownHeader(header))
+  const readNamed = (get: Get): Partial<Cells> =>
+    Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](get(column))]))
+  const read = fields.length === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
   return {
     name: source.name,
-    mayLackYear: source.mayLackYear,
-    read: (cells) => source.read((column) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''),
+    mayLackYear: source.mayLackYear || named.year !== undefined,
+    read: (cells) => read((column) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''),
   }
 }
+
+const keyOf = (column: string) => column.trim().toLowerCase()
+
+const ownColumns = (has: (column: string) => boolean): ColumnMapping =>
+  Object.fromEntries(FIELD_NAMES.filter(has).map((field) => [field, field]))
 
 /** How many column names an error quotes. */
 const MAX_NAMES = 30
 
-function unknownHeader(header: readonly string[]): string {
-  const found = header.slice(0, MAX_NAMES).map(quoted)
+function columnsOf(header: readonly string[]): string {
+  const names = header.slice(0, MAX_NAMES).map(quoted)
   const more = header.length > MAX_NAMES ? ` and ${header.length - MAX_NAMES} more` : ''
+  return `the file has the columns ${names.join(', ')}${more}`
+}
+
+function unknownHeader(header: readonly string[]): string {
   const needed = SOURCES.map(
     ({ name, columns }) =>
       `${columns.map((column) => (typeof column === 'string' ? column : column.join(' or '))).join(', ')} (${name})`,
   )
-  return `the file has the columns ${found.join(', ')}${more}; it needs ${needed.join('; or ')}`
+  return `${columnsOf(header)}; it needs ${needed.join('; or ')}; or name its columns, as in columns=${COLUMNS_EXAMPLE}`
 }
 
 /** Removes the `="…"` that keeps spreadsheets from reading a text as a number. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { collectGarbage } from './collect-garbage.ts'
+import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
@@ -22,6 +23,11 @@ const COLLECT_INTERVAL = 4 * 1024 * 1024
 /** Bytes of a long row. */
 const LONG_ROW = 64 * 1024
 
+export interface ReadOptions {
+  /** The columns of a CSV file in which fields are. The others are where its first line tells. */
+  readonly columns?: ColumnMapping | undefined
+}
+
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
 const MAX_STRUCTURE = 16 * 1024
 
@@ -34,7 +40,10 @@ export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
   format: Format,
   report: ImportReport,
+  options: ReadOptions = {},
 ): AsyncGenerator<NewBook[], void> {
+  if (options.columns !== undefined && format !== 'csv')
+    throw new ImportRefused('columns can be named only for CSV')
   let size = 0
   let rows = 0
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -43,7 +52,7 @@ export async function* readBooks(
       yield chunk
     }
   }
-  const groups = format === 'csv' ? fromCsv(counted(), report) : fromNdjson(counted(), report)
+  const groups = format === 'csv' ? fromCsv(counted(), report, options) : fromNdjson(counted(), report)
   for await (const group of groups) {
     if (report.faulty === 0 && group.length > 0) yield group
     // Otherwise long texts would stay until the next group, and become old.
@@ -59,6 +68,7 @@ export async function* readBooks(
 async function* fromCsv(
   bytes: AsyncIterable<Uint8Array>,
   report: ImportReport,
+  { columns = {} }: ReadOptions,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
   let width = 0
@@ -66,7 +76,7 @@ async function* fromCsv(
   for await (const rows of csvRows(bytes)) {
     const header = source === undefined ? rows.shift() : undefined
     if (header !== undefined) {
-      source = detectLayout(header.cells)
+      source = detectLayout(header.cells, columns)
       width = header.cells.length
       report.source = source.name
     }

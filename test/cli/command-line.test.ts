@@ -208,6 +208,29 @@ describe('commands beside the running service', () => {
     )
   })
 
+  it('import takes the columns that are named, and says how to name them', async () => {
+    writeFileSync(join(service.directory, 'list.csv'), 'Titel,"Name, Vorname",Jahr\nT,A,1999\nU,A,\n')
+    const dryRun = (columns: string) => run('import', 'list.csv', '--dry-run', '--columns', columns)
+    const { stdout } = await dryRun('title=Titel,author="Name, Vorname",year=Jahr')
+    assert.equal(stdout, 'would add 2 books, skipped 0; 1 without a year get the year 0\n')
+    const missing = await dryRun('title=Title')
+    assert.deepEqual(
+      [missing.code, withoutStores(missing.stderr)],
+      [
+        1,
+        'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name, Vorname", "Jahr"\n',
+      ],
+    )
+    for (const columns of ['Titel', 'title=Titel,title=Titel', '']) {
+      const { code, stderr } = await dryRun(columns)
+      assert.equal(code, 2)
+      assert.match(
+        stderr,
+        /^book-catalogue: --columns names the column of one or more of title, author and year, each once, as in title=/,
+      )
+    }
+  })
+
   it('import ignores bytes that are not UTF-8 where they are not stored, and otherwise names their line and field', async () => {
     const header = 'Title\tPrimary Author\tReview\tDate\n'
     const write = (text: string) => writeFileSync(join(service.directory, 'bytes.tsv'), text, 'latin1')

@@ -1,18 +1,19 @@
 import type { NewBook } from '../../src/catalogue/book.ts'
 import type { Format } from '../../src/files/formats.ts'
 import { ImportReport } from '../../src/files/import-report.ts'
-import { readBooks } from '../../src/files/read-books.ts'
+import { type ReadOptions, readBooks } from '../../src/files/read-books.ts'
 
 /** Reads a file that arrives in parts of so many bytes. */
 export async function readFile(
   content: string | Uint8Array,
   format: Format,
   partLength = 64 * 1024,
+  options: ReadOptions = {},
 ): Promise<{ books: NewBook[]; report: ImportReport; error: string | undefined }> {
   const report = new ImportReport()
   const books: NewBook[] = []
   try {
-    for await (const group of readBooks(parts(Buffer.from(content), partLength), format, report)) {
+    for await (const group of readBooks(parts(Buffer.from(content), partLength), format, report, options)) {
       books.push(...group)
     }
     return { books, report, error: undefined }

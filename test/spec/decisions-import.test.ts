@@ -207,6 +207,39 @@ function testImports(target: Target): void {
       assert.equal((await stored()).length, 4)
     })
 
+    it('decision: columns names the columns of a CSV file, and the others are as without it', async () => {
+      await removeAll()
+      const columns = (mapping: string) => `?columns=${encodeURIComponent(mapping)}`
+      const text = `Titel;Name, Vorname;"=a ""b""&+";Jahr\nT;${author};x;c1999\nU;${author};;\n`
+      const named = await send(text, CSV, columns('title=Titel,author="Name, Vorname",year=Jahr'))
+      assertAnswer(named, 200, 'Books imported successfully', {
+        source: 'another program',
+        rows: 2,
+        added: 2,
+        skipped: 0,
+        without_year: 1,
+        faulty: 0,
+        faults: [],
+      })
+      const some = await send(`title,year,"=a ""b""&+"\nV,2,${author}\n`, CSV, columns('author==a "b"&+'))
+      assert.equal(some.body.data.added, 1)
+      assert.equal((await send(`title,author\nW,${author}\n`, CSV, '?columns=year=')).body.data.added, 1)
+      assert.deepEqual(
+        (await stored()).map(({ title, year }) => [title, year]),
+        [
+          ['T', 1999],
+          ['U', 0],
+          ['V', 2],
+          ['W', 0],
+        ],
+      )
+      const missing = await send('title,author,year\n', CSV, '?columns=year=Jahr&dry_run=true')
+      const reason = 'there is no column "Jahr"; the file has the columns "title", "author", "year"'
+      assertAnswer(missing, 400, `Import refused: ${reason}`, null)
+      const lines = await send('{}', NDJSON, '?columns=year=Jahr')
+      assertAnswer(lines, 400, 'Import refused: columns can be named only for CSV', null)
+    })
+
     it("decision: a year that another program's export does not tell for certain is 0, and counted", async () => {
       await removeAll()
       const years = ['9/16/2006', '5/1/1999', '1st ed. 1999', '1,999', '18th century', '1998/1999', '']
@@ -244,6 +277,11 @@ function testImports(target: Target): void {
         '?dry_run=',
         '?limit=1',
         '?dry_run=true&dry_run=true',
+        '?columns=',
+        '?columns=id=Nr',
+        '?columns=title=',
+        '?columns=title=a,b',
+        '?columns=title=a,title=b',
         ...malformed,
       ]) {
         assertAnswer(await send('title,author,year\n', CSV, query), 400, 'Invalid query parameter', null)

@@ -1,9 +1,10 @@
 import { createReadStream, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
-import { OperatorError } from '../../errors.ts'
+import { OperatorError, UsageError } from '../../errors.ts'
+import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-mapping.ts'
 import type { Format } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
-import { readBooks } from '../../files/read-books.ts'
+import { type ReadOptions, readBooks } from '../../files/read-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { ProgressBar } from '../progress-bar.ts'
@@ -11,7 +12,7 @@ import { withStore } from '../with-store.ts'
 
 /** Adds the books of a file. */
 export const command: Command = {
-  usage: 'import FILE [--skip-existing] [--dry-run] [--format csv|ndjson]',
+  usage: 'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--format csv|ndjson]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Ids in the file are ignored.`,
   operands: 1,
@@ -24,6 +25,10 @@ A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Id
       type: 'boolean',
       description: 'report what would be added and what is wrong, without storing anything',
     },
+    columns: {
+      type: 'string',
+      description: `where the fields are in a CSV file, as in '${COLUMNS_EXAMPLE}'`,
+    },
     format: formatOption,
   },
   run: (args) => {
@@ -33,6 +38,7 @@ A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Id
       format: chosenFormat(values.format, operand),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
+      reading: { columns: chosenColumns(values.columns) },
     }
     return withSettings('import', args, (config) => importFile(config, file))
   },
@@ -43,14 +49,29 @@ interface ImportArguments {
   readonly format: Format
   readonly skipExisting: boolean
   readonly dryRun: boolean
+  readonly reading: ReadOptions
 }
 
-async function importFile(config: Config, { path, format, ...options }: ImportArguments): Promise<void> {
+/** @throws UsageError */
+function chosenColumns(option: unknown): ColumnMapping | undefined {
+  if (typeof option !== 'string') return undefined
+  const columns = parseColumns(option)
+  if (columns !== undefined) return columns
+  throw new UsageError(
+    `--columns names the column of one or more of title, author and year, each once, as in ${COLUMNS_EXAMPLE}; ` +
+      'a name with a comma is in quotation marks, and year= says that the file has no years',
+  )
+}
+
+async function importFile(
+  config: Config,
+  { path, format, reading, ...options }: ImportArguments,
+): Promise<void> {
   const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
   const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
-  const books = readBooks(bytes, format, report)
+  const books = readBooks(bytes, format, report, reading)
   try {
     const { added, skipped } = await withStore('DB_URL', config, (store) =>
       store.import(books, { ...options, signal }),

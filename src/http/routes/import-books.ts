@@ -3,16 +3,22 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { collectGarbage } from '../../files/collect-garbage.ts'
+import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import type { ImportTurns } from '../../files/import-turn.ts'
+import type { ReadOptions } from '../../files/read-books.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
 import { atLeast } from '../protocol/least-rate.ts'
 import { awaitBody, dropRest } from '../protocol/malformed-requests.ts'
-import { readQueryParameters } from '../query-string.ts'
+import { orInvalid, readQueryParameters } from '../query-string.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
-const ImportParameters = partialSchema<{ dry_run: boolean; skip_existing: boolean }>({
+const ImportParameters = partialSchema<{
+  dry_run: boolean
+  skip_existing: boolean
+  columns: string
+}>({
   dry_run: {
     type: 'boolean',
     description: 'Only checks the file. The answer is 200 and reports all faults.',
@@ -20,6 +26,14 @@ const ImportParameters = partialSchema<{ dry_run: boolean; skip_existing: boolea
   skip_existing: {
     type: 'boolean',
     description: 'Skips books whose title, author and year are those of a stored book.',
+  },
+  columns: {
+    type: 'string',
+    pattern: COLUMNS_PATTERN,
+    description:
+      'The columns of a CSV file in which fields are, each field at most once. A name with a comma is in quotation ' +
+      'marks. `year=` says that the file has no years. The other fields are where the first line tells.',
+    examples: [COLUMNS_EXAMPLE],
   },
 })
 
@@ -140,18 +154,19 @@ export function importBooks(
 interface Options {
   readonly dryRun: boolean
   readonly skipExisting: boolean
+  readonly reading: ReadOptions
 }
 
 async function importFile(
   store: Store,
   bytes: AsyncIterable<Uint8Array>,
   format: Format,
-  options: Options & { readonly signal: AbortSignal },
+  { reading, ...options }: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
   // The module is loaded only when it is used, for a quick start.
   const { readBooks } = await import('../../files/read-books.ts')
-  const books = readBooks(bytes, format, report)
+  const books = readBooks(bytes, format, report, reading)
   const importing = store.import(books, options)
   // A dry run answers with the faults. A file that cannot be read at all has none.
   const counts = await importing.catch((error: unknown) => {
@@ -205,8 +220,12 @@ function formatOf({ headers }: FastifyRequest): Format | undefined {
 
 /** @throws failure.invalidQueryParameter */
 function readOptions(request: FastifyRequest): Options {
-  const { dry_run = false, skip_existing = false } = readQueryParameters(request, ImportParameters)
-  return { dryRun: dry_run, skipExisting: skip_existing }
+  const { dry_run = false, skip_existing = false, columns } = readQueryParameters(request, ImportParameters)
+  return {
+    dryRun: dry_run,
+    skipExisting: skip_existing,
+    reading: { columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)) },
+  }
 }
 
 function refusal({ message }: ImportRefused): Failure {

@@ -1,0 +1,28 @@
+import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
+
+/** The columns of a CSV file in which fields are. An empty name says that the file has no such column. */
+export type ColumnMapping = { readonly [Name in keyof NewBook]?: string }
+
+/** A name in quotation marks, or one without commas that does not begin with a quotation mark. */
+const NAME = '"(?:[^"]|"")+"|[^",][^,]*'
+const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(year)=)`
+
+/** Matches the texts that parseColumns() accepts, but also those that name a field twice. */
+export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
+
+export const COLUMNS_EXAMPLE = 'title=Titel,author="Name, Vorname",year=Jahr'
+
+/**
+ * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks within quoted names are doubled. `year=`
+ * says that the file has no years.
+ * @returns undefined if the text is malformed or names a field twice.
+ */
+export function parseColumns(text: string): ColumnMapping | undefined {
+  if (!new RegExp(COLUMNS_PATTERN, 'u').test(text)) return undefined
+  const items = Array.from(text.matchAll(new RegExp(ITEM, 'gu')), ([, field = 'year', name = '']) => [
+    field,
+    name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name,
+  ])
+  const columns: ColumnMapping = Object.fromEntries(items)
+  return Object.keys(columns).length === items.length ? columns : undefined
+}
