@@ -1,6 +1,7 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { COLUMNS_EXAMPLE, type ColumnMapping } from './column-mapping.ts'
+import { fieldNamed } from './column-names.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
@@ -65,6 +66,19 @@ const SOURCES: readonly KnownSource[] = [
       year: calibreYear(plain(get('pubdate'))),
     }),
   },
+  // These two export no year.
+  {
+    name: 'StoryGraph',
+    columns: ['Title', 'Authors', 'ISBN/UID'],
+    mayLackYear: true,
+    read: (get) => ({ title: plain(get('Title')), author: plain(get('Authors')), year: undefined }),
+  },
+  {
+    name: 'BookWyrm',
+    columns: ['title', 'author_text', 'remote_id'],
+    mayLackYear: true,
+    read: (get) => ({ title: plain(get('title')), author: plain(get('author_text')), year: undefined }),
+  },
 ]
 
 /** How a field is read from the one column that is named for it. */
@@ -85,8 +99,8 @@ const OTHER: KnownSource = {
 /**
  * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
  * @param columns of fields that are not where that program has them. If the program is not known, all fields are read
- * from these columns, or from those of their own names.
- * @throws ImportRefused that names the columns found and those needed.
+ * from these columns, or from those whose names tell.
+ * @throws ImportRefused that names the columns found and those needed, or those that tell the same field.
  */
 export function detectLayout(header: readonly string[], columns: ColumnMapping): CsvLayout {
   const positions = new Map<string, number>()
@@ -103,7 +117,7 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
     source.columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
   )
   const source = known ?? OTHER
-  const named: ColumnMapping = known ? columns : { ...ownColumns(has), ...columns }
+  const named: ColumnMapping = known ? columns : { ...telling([...positions.keys()], columns), ...columns }
   const fields = FIELD_NAMES.flatMap((name) => {
     const column = named[name]
     return column === undefined ? [] : { name, column: keyOf(column) }
@@ -121,8 +135,19 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
 
 const keyOf = (column: string) => column.trim().toLowerCase()
 
-const ownColumns = (has: (column: string) => boolean): ColumnMapping =>
-  Object.fromEntries(FIELD_NAMES.filter(has).map((field) => [field, field]))
+/**
+ * @param columns that need not be told.
+ * @returns the columns whose names tell their fields.
+ */
+function telling(names: readonly string[], columns: ColumnMapping): ColumnMapping {
+  const told = FIELD_NAMES.filter((field) => columns[field] === undefined).map((field) => {
+    const [name, other] = names.filter((each) => fieldNamed(each) === field)
+    if (other === undefined) return [field, name]
+    const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
+    throw new ImportRefused(`the columns ${both}; name the right one, as in columns=${field}=${quoted(name)}`)
+  })
+  return Object.fromEntries(told)
+}
 
 /** How many column names an error quotes. */
 const MAX_NAMES = 30

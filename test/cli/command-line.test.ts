@@ -208,6 +208,23 @@ describe('commands beside the running service', () => {
     )
   })
 
+  it('import takes columns whose names tell their fields, and refuses two for one field', async () => {
+    const write = (text: string) => writeFileSync(join(service.directory, 'lista.csv'), text)
+    write('Título;Autores;Año de publicación\nT;A;1999\n')
+    const told = await run('import', 'lista.csv', '--dry-run')
+    assert.deepEqual([told.stdout, withoutStores(told.stderr)], ['would add 1 books, skipped 0\n', ''])
+    write('title,year,publication date,autor\n')
+    const { code, stderr } = await run('import', 'lista.csv', '--dry-run', '--columns', 'title=title')
+    assert.deepEqual(
+      [code, withoutStores(stderr)],
+      [
+        1,
+        'Cannot import: lista.csv: the columns "year" and "publication date" may both be the year; name the right one, ' +
+          'as in columns=year="year"\n',
+      ],
+    )
+  })
+
   it('import takes the columns that are named, and says how to name them', async () => {
     writeFileSync(join(service.directory, 'list.csv'), 'Titel,"Name, Vorname",Jahr\nT,A,1999\nU,A,\n')
     const dryRun = (columns: string) => run('import', 'list.csv', '--dry-run', '--columns', columns)

@@ -204,7 +204,8 @@ describe('our own CSV', () => {
       error,
       'the file has the columns "name", "writer", "year"; it needs title, author, year (this service); or Title, ' +
         'Author, Original Publication Year or Year Published (Goodreads); or Title, Primary Author, Date ' +
-        '(LibraryThing); or title, authors, pubdate (Calibre); or name its columns, as in ' +
+        '(LibraryThing); or title, authors, pubdate (Calibre); or Title, Authors, ISBN/UID (StoryGraph); or title, ' +
+        'author_text, remote_id (BookWyrm); or name its columns, as in ' +
         'columns=title=Titel,author="Name, Vorname",year=Jahr',
     )
     const many = await readFile(`${'x,'.repeat(31)}y\n`, 'csv')

@@ -240,6 +240,32 @@ function testImports(target: Target): void {
       assertAnswer(lines, 400, 'Import refused: columns can be named only for CSV', null)
     })
 
+    it('decision: the columns of other CSV files are told by their names, in several languages', async () => {
+      await removeAll()
+      for (const [header, row] of [
+        ['Titel;Autor;Erscheinungsjahr', `Ü;${author};1962`],
+        ['ANNEE,Auteur(s),titre', `vers 1962,${author},Ü`],
+        ['书名,作者,出版年', `Ü,${author},1962-05-01`],
+      ]) {
+        const reply = await send(`${header}\n${row}\n`)
+        assert.deepEqual([reply.status, reply.body.data?.source], [200, 'another program'])
+      }
+      const books = await stored()
+      assert.deepEqual(
+        books.map(({ title, year }) => [title, year]),
+        Array(3).fill(['Ü', 1962]),
+      )
+      const text = `Title,Titel,Author,Jahr\nT,U,${author},1\n`
+      assertAnswer(
+        await send(text),
+        400,
+        'Import refused: the columns "title" and "titel" may both be the title; name the right one, as in columns=title="title"',
+        null,
+      )
+      assert.equal((await send(text, CSV, '?columns=title=%22titel%22')).body.data.added, 1)
+      assert.equal((await stored())[3]?.title, 'U')
+    })
+
     it("decision: a year that another program's export does not tell for certain is 0, and counted", async () => {
       await removeAll()
       const years = ['9/16/2006', '5/1/1999', '1st ed. 1999', '1,999', '18th century', '1998/1999', '']

@@ -14,7 +14,8 @@ import { withStore } from '../with-store.ts'
 export const command: Command = {
   usage: 'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--format csv|ndjson]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
-A CSV file comes from the export command, Goodreads, LibraryThing or Calibre. Ids in the file are ignored.`,
+A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
+the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
   operands: 1,
   options: {
     'skip-existing': {

@@ -52,7 +52,10 @@ export interface ImportResult {
 
 export const ImportResult = objectSchema<ImportResult>(
   {
-    source: { type: 'string', description: 'The program that wrote the file, recognized by its first line.' },
+    source: {
+      type: 'string',
+      description: 'The program that wrote the file, recognized by its first line, or “another program”.',
+    },
     rows: count('Rows of the file, without the header.'),
     added: count('Books that were stored. For a dry run, books that would be stored.'),
     skipped: count('Books that were skipped because they are stored already.'),
