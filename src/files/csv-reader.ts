@@ -1,5 +1,4 @@
 import { CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
-import { decode } from './decode-text.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
@@ -20,10 +19,10 @@ const MAX_HEADER = 64 * 1024
  * The rows of a file of comma-, semicolon- or tab-separated values, the header first, in groups as they arrive.
  * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
-export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[], void> {
+export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let start = ''
-  for await (const text of decode(bytes)) {
+  for await (const text of texts) {
     if (parser === undefined) {
       // The whole first line tells the delimiter.
       start += text

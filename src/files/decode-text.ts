@@ -32,12 +32,29 @@ const [BEFORE_STRAY, AFTER_STRAY] = [20, 100]
 /** Any character but those of ASCII. Half of STRAY is none. */
 const NOT_ASCII = /[\x80-\udcfe\udd00-\uffff]/
 
+/** Encodings that are told by the file itself. Each text in ASCII is in UTF-8 too. */
+const TOLD = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
+
+/**
+ * @param label of an encoding, as browsers know them (WHATWG Encoding Standard).
+ * @returns the name of the encoding, undefined if the file itself tells it.
+ * @throws RangeError if there is no such encoding.
+ */
+export function encodingNamed(label: string): string | undefined {
+  const { encoding } = new TextDecoder(label)
+  return TOLD.test(label.trim().toLowerCase()) ? undefined : encoding
+}
+
 /**
  * The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it.
+ * @param encoding of a file without a byte order mark, by the name that encodingNamed() gives it.
  * @throws ImportRefused for a file that is no text.
  */
-export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  const decoder = new Decoder()
+export async function* decode(
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: string | undefined,
+): AsyncGenerator<string, void> {
+  const decoder = new Decoder(encoding)
   for await (const part of parts(bytes)) {
     yield decoder.decode(part, false)
     // Without this, data that is already there would block the event loop.
@@ -46,17 +63,21 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
   yield decoder.decode(Buffer.alloc(0), true)
 }
 
-/** @returns why a text with bytes that are no character cannot be stored; undefined if it has none. */
-export function strayReason(text: unknown): string | undefined {
+/**
+ * @param encoding as for decode().
+ * @returns why a text with bytes that are no character cannot be stored; undefined if it has none.
+ */
+export function strayReason(text: unknown, encoding: string | undefined): string | undefined {
   const at = typeof text === 'string' ? text.indexOf(STRAY) : -1
   if (typeof text !== 'string' || at === -1) return undefined
   // A file in another encoding would hardly have characters that are right by chance.
-  const advice = NOT_ASCII.test(text)
+  const guess = NOT_ASCII.test(text)
     ? 'correct this text'
-    : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
+    : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
+  const advice = encoding === undefined ? guess : 'name the right encoding, or correct this text'
   const start = Math.max(0, at - BEFORE_STRAY)
   const shown = text.slice(start, at + AFTER_STRAY).replaceAll(STRAY, REPLACEMENT)
-  return `${quoted(start > 0 ? `…${shown}` : shown)} is not in UTF-8; ${advice}`
+  return `${quoted(start > 0 ? `…${shown}` : shown)} is not in ${encoding ?? 'UTF-8'}; ${advice}`
 }
 
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
@@ -72,24 +93,29 @@ interface Encoding {
   readonly mark: number
   /** How many bytes at the end are the beginning of a character. */
   unfinished(bytes: Buffer): number
-  text(bytes: Buffer): string
+  text(bytes: Buffer, isEnd: boolean): string
 }
 
 class Decoder {
+  readonly #name: string | undefined
   #encoding: Encoding | undefined
   /** The beginning of the file until its encoding is known, later the beginning of a character. */
   #rest: Buffer = Buffer.alloc(0)
 
+  constructor(name: string | undefined) {
+    this.#name = name
+  }
+
   decode(part: Buffer, isEnd: boolean): string {
     let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
     if (this.#encoding === undefined && (isEnd || bytes.length >= START)) {
-      this.#encoding = encodingOf(bytes)
+      this.#encoding = encodingOf(bytes, this.#name)
       bytes = bytes.subarray(this.#encoding.mark)
     }
     const unfinished = isEnd ? 0 : (this.#encoding?.unfinished(bytes) ?? bytes.length)
     const end = bytes.length - unfinished
     this.#rest = bytes.subarray(end)
-    return this.#encoding?.text(bytes.subarray(0, end)) ?? ''
+    return this.#encoding?.text(bytes.subarray(0, end), isEnd) ?? ''
   }
 }
 
@@ -97,7 +123,7 @@ class Decoder {
  * UTF-16 has a byte order mark, or is told by its first character, which is in ASCII: a letter, a quote, a brace.
  * @throws ImportRefused for a file that is no text.
  */
-function encodingOf(start: Buffer): Encoding {
+function encodingOf(start: Buffer, name: string | undefined): Encoding {
   const characters = start.toString('latin1', 0, START)
   for (const [begin, reason] of Object.entries(NO_TEXT)) {
     if (characters.startsWith(begin)) throw new ImportRefused(reason)
@@ -105,9 +131,19 @@ function encodingOf(start: Buffer): Encoding {
   const [first, second, third] = start
   if (first === 0xff && second === 0xfe) return utf16(2, false)
   if (first === 0xfe && second === 0xff) return utf16(2, true)
-  if (second === 0 || first === 0) return utf16(0, first === 0)
   const hasMark = first === 0xef && second === 0xbb && third === 0xbf
+  if (name !== undefined && !hasMark) return named(name)
+  if (second === 0 || first === 0) return utf16(0, first === 0)
   return { mark: hasMark ? 3 : 0, unfinished: unfinishedUtf8, text: textOfUtf8 }
+}
+
+function named(name: string): Encoding {
+  const decoder = new TextDecoder(name)
+  return {
+    mark: 0,
+    unfinished: () => 0,
+    text: (bytes, isEnd) => decoder.decode(bytes, { stream: !isEnd }).replaceAll(REPLACEMENT, STRAY),
+  }
 }
 
 function utf16(mark: number, isBig: boolean): Encoding {

@@ -1,5 +1,4 @@
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
-import { decode } from './decode-text.ts'
 import { ImportRefused } from './import-report.ts'
 
 export interface Line {
@@ -15,9 +14,9 @@ const MAX_LINE = MAX_BOOK_SIZE + 1024
  * The non-blank lines of a file, in groups as they arrive.
  * @throws ImportRefused for a line that is too long.
  */
-export async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[], void> {
+export async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Line[], void> {
   const splitter = new LineSplitter()
-  for await (const text of decode(bytes)) yield splitter.push(text)
+  for await (const text of texts) yield splitter.push(text)
   yield splitter.end()
 }
 

@@ -6,7 +6,7 @@ import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
-import { strayReason } from './decode-text.ts'
+import { decode, strayReason } from './decode-text.ts'
 import type { Format } from './formats.ts'
 import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { type Line, lines } from './ndjson-reader.ts'
@@ -26,6 +26,8 @@ const LONG_ROW = 64 * 1024
 export interface ReadOptions {
   /** The columns of a CSV file in which fields are. The others are where its first line tells. */
   readonly columns?: ColumnMapping | undefined
+  /** The encoding, by the name that encodingNamed() gives it. By default the file itself tells. */
+  readonly encoding?: string | undefined
 }
 
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
@@ -52,7 +54,8 @@ export async function* readBooks(
       yield chunk
     }
   }
-  const groups = format === 'csv' ? fromCsv(counted(), report, options) : fromNdjson(counted(), report)
+  const texts = decode(counted(), options.encoding)
+  const groups = (format === 'csv' ? fromCsv : fromNdjson)(texts, report, options)
   for await (const group of groups) {
     if (report.faulty === 0 && group.length > 0) yield group
     // Otherwise long texts would stay until the next group, and become old.
@@ -66,14 +69,14 @@ export async function* readBooks(
 }
 
 async function* fromCsv(
-  bytes: AsyncIterable<Uint8Array>,
+  texts: AsyncIterable<string>,
   report: ImportReport,
-  { columns = {} }: ReadOptions,
+  { columns = {}, encoding }: ReadOptions,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
   let width = 0
-  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report)
-  for await (const rows of csvRows(bytes)) {
+  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report, encoding)
+  for await (const rows of csvRows(texts)) {
     const header = source === undefined ? rows.shift() : undefined
     if (header !== undefined) {
       source = detectLayout(header.cells, columns)
@@ -91,6 +94,7 @@ function bookOfRow(
   source: CsvLayout,
   width: number,
   report: ImportReport,
+  encoding: string | undefined,
 ): NewBook | FieldFault {
   if (isMalformed)
     return { field: null, reason: 'has a quotation mark in the wrong place, or one that is not closed' }
@@ -101,28 +105,34 @@ function bookOfRow(
     }
   }
   const values = source.read(cells)
-  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values)
+  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values, encoding)
   report.withoutYear++
-  return bookFrom({ ...values, year: 0 })
+  return bookFrom({ ...values, year: 0 }, encoding)
 }
 
-function bookFrom(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
+function bookFrom(
+  values: Readonly<Record<string, unknown>>,
+  encoding: string | undefined,
+): NewBook | FieldFault {
   const result = validateBook(values)
   if (!isFault(result) || result.field === null) return result
-  return { field: result.field, reason: strayReason(values[result.field]) ?? result.reason }
+  return { field: result.field, reason: strayReason(values[result.field], encoding) ?? result.reason }
 }
 
 async function* fromNdjson(
-  bytes: AsyncIterable<Uint8Array>,
+  texts: AsyncIterable<string>,
   report: ImportReport,
+  { encoding }: ReadOptions,
 ): AsyncGenerator<NewBook[], void> {
   report.source = 'this service'
-  for await (const group of lines(bytes)) yield await collect(group, bookOfLine, report)
+  const read = (line: Line) => bookOfLine(line, encoding)
+  for await (const group of lines(texts)) yield await collect(group, read, report)
 }
 
-function bookOfLine({ text }: Line): NewBook | FieldFault {
+function bookOfLine({ text }: Line, encoding: string | undefined): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{')) return { field: null, reason: strayReason(text) ?? noObject(text) }
+  if (!text.trimStart().startsWith('{'))
+    return { field: null, reason: strayReason(text, encoding) ?? noObject(text) }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -130,9 +140,9 @@ function bookOfLine({ text }: Line): NewBook | FieldFault {
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: strayReason(text) ?? `${quoted(text)} is not JSON` }
+    return { field: null, reason: strayReason(text, encoding) ?? `${quoted(text)} is not JSON` }
   }
-  return bookFrom(value as Record<string, unknown>)
+  return bookFrom(value as Record<string, unknown>, encoding)
 }
 
 function noObject(text: string): string {

@@ -260,8 +260,29 @@ describe('commands beside the running service', () => {
     assert.equal(
       withoutStores(stderr),
       'Cannot import: bytes.tsv: 1 of 1 rows cannot be stored; line 2: author: "Gr\ufffd\ufffde" is not in UTF-8; the ' +
-        'file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8\n',
+        'file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding\n',
     )
+  })
+
+  it('import reads the encoding that is named, and says which names there are', async () => {
+    writeFileSync(
+      join(service.directory, 'latin.csv'),
+      'title,author,year\nGr\xfc\xdfe,encoded,1\n',
+      'latin1',
+    )
+    const { stdout } = await run('import', 'latin.csv', '--encoding', 'Windows-1252')
+    assert.equal(stdout, 'added 1 books, skipped 0\n')
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=encoded`, { headers })).json()
+    assert.equal((list as { data: { title: string }[] }).data[0]?.title, 'Grüße')
+    for (const name of ['windows-9999', '']) {
+      const { code, stderr } = await run('import', 'latin.csv', '--encoding', name)
+      assert.equal(code, 2)
+      assert.match(
+        stderr,
+        /^book-catalogue: --encoding is a name that web browsers know, such as windows-1252, .*\n/,
+      )
+    }
   })
 
   it('import takes semicolons, and names what a file is that it cannot read', async () => {
@@ -309,7 +330,7 @@ describe('commands beside the running service', () => {
     const { code, stdout } = await run('check')
     assert.deepEqual(
       [code, stdout],
-      [0, 'The settings are good, and the store (sqlite) answers: 10 books.\n'],
+      [0, 'The settings are good, and the store (sqlite) answers: 11 books.\n'],
     )
     const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
     assert.equal(none.code, 0)

@@ -350,7 +350,7 @@ it('NDJSON is refused if a line has much beside its texts, or is longer than a b
 
 describe('bytes that are no character', () => {
   const OTHER =
-    'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8'
+    'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
   const latin1 = (text: string) => Buffer.from(text, 'latin1')
   const utf8 = (text: string) => Buffer.from(text).toString('latin1')
   const book = { title: 'T', author: 'A', year: 1 }

@@ -142,10 +142,45 @@ function testImports(target: Target): void {
         status: 400,
         message:
           'Import refused: 1 of 2 rows cannot be stored; line 3: title: "Gr\ufffd\ufffde" is not in UTF-8; the file ' +
-          'seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8',
+          'seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding',
         data: null,
       })
       assert.equal((await stored()).length, 1)
+    })
+
+    it('decision: the charset of the media type is the encoding; an unknown one is 415', async () => {
+      await removeAll()
+      const sendBytes = async (charset: string, text: Buffer, query = '') => {
+        const headers = { authorization: session.token, 'content-type': `${CSV}${charset}` }
+        const init = { method: 'POST', headers, body: text }
+        return (await fetch(`${target.url}/books/import${query}`, init)).json() as Promise<{
+          message: string
+        }>
+      }
+      const latin1 = (text: string) => Buffer.from(text, 'latin1')
+      const row = latin1(`title,author,year\nGr\xfc\xdfe \x80,${author},1\n`)
+      for (const charset of ['; charset=windows-1252', ';Charset="ISO-8859-1"']) await sendBytes(charset, row)
+      await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f\x91,${author},2\n`))
+      assert.deepEqual(
+        (await stored()).map(({ title }) => title),
+        ['Grüße €', 'Grüße €', '書'],
+      )
+      for (const charset of ['', '; charset=utf-8', '; charset=us-ascii', '; charset=utf-16']) {
+        assert.match(
+          (await sendBytes(charset, row)).message,
+          /"Gr.*" is not in UTF-8; the file seems to be in another/,
+        )
+      }
+      const bad = await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f,${author},2\n`))
+      assert.match(
+        bad.message,
+        /line 2: title: "." is not in shift_jis; name the right encoding, or correct this text$/,
+      )
+      for (const charset of ['; charset=windows-9999', ';charset="x']) {
+        const refused = await sendBytes(charset, row, '?dry_run=true')
+        assert.deepEqual(refused, { status: 415, message: 'Unsupported media type', data: null })
+      }
+      assert.equal((await stored()).length, 3)
     })
 
     it('decision: with a bad row nothing is stored; the message has their number and the first', async () => {

@@ -2,6 +2,7 @@ import { createReadStream, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-mapping.ts'
+import { encodingNamed } from '../../files/decode-text.ts'
 import type { Format } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../files/read-books.ts'
@@ -12,7 +13,8 @@ import { withStore } from '../with-store.ts'
 
 /** Adds the books of a file. */
 export const command: Command = {
-  usage: 'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--format csv|ndjson]',
+  usage:
+    'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
 the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
@@ -30,6 +32,10 @@ the usual names of title, author and year in any of several languages. Ids in th
       type: 'string',
       description: `where the fields are in a CSV file, as in '${COLUMNS_EXAMPLE}'`,
     },
+    encoding: {
+      type: 'string',
+      description: 'of the file, such as windows-1252; by default UTF-8 or UTF-16, as the file tells',
+    },
     format: formatOption,
   },
   run: (args) => {
@@ -39,7 +45,7 @@ the usual names of title, author and year in any of several languages. Ids in th
       format: chosenFormat(values.format, operand),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
-      reading: { columns: chosenColumns(values.columns) },
+      reading: { columns: chosenColumns(values.columns), encoding: chosenEncoding(values.encoding) },
     }
     return withSettings('import', args, (config) => importFile(config, file))
   },
@@ -62,6 +68,16 @@ function chosenColumns(option: unknown): ColumnMapping | undefined {
     `--columns names the column of one or more of title, author and year, each once, as in ${COLUMNS_EXAMPLE}; ` +
       'a name with a comma is in quotation marks, and year= says that the file has no years',
   )
+}
+
+/** @throws UsageError */
+function chosenEncoding(option: unknown): string | undefined {
+  try {
+    return encodingNamed(typeof option === 'string' ? option : 'utf-8')
+  } catch (error) {
+    const names = 'windows-1252, iso-8859-2, shift_jis or utf-8'
+    throw new UsageError(`--encoding is a name that web browsers know, such as ${names}`, { cause: error })
+  }
 }
 
 async function importFile(

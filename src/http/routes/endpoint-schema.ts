@@ -144,9 +144,15 @@ function queryParameters(query: ObjectSchema<unknown> | undefined): object[] {
   }))
 }
 
+const FILE = {
+  type: 'string',
+  format: 'binary',
+  description: 'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter.',
+}
+
 function requestBody({ body, readsFile }: Description): object | undefined {
   const types = readsFile ? FORMATS.map((format) => MEDIA_TYPES[format]) : ['application/json']
-  const schema = body ? reference(body) : { type: 'string', format: 'binary' }
+  const schema = body ? reference(body) : FILE
   if (!body && !readsFile) return undefined
   return { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) }
 }

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
+import { MIMEType } from 'node:util'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { collectGarbage } from '../../files/collect-garbage.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
+import { encodingNamed } from '../../files/decode-text.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import type { ImportTurns } from '../../files/import-turn.ts'
@@ -121,14 +123,14 @@ export function importBooks(
     onRequest: [
       authenticated,
       (request, _reply, done) =>
-        done(formatOf(request) === undefined ? failure.unsupportedMediaType : undefined),
+        done(typeOf(request) === undefined ? failure.unsupportedMediaType : undefined),
     ],
     handler: async (request, reply) => {
       const { raw } = request
       try {
-        const format = formatOf(request)
-        if (format === undefined) throw failure.unsupportedMediaType
-        const options = readOptions(request)
+        const type = typeOf(request)
+        if (type === undefined) throw failure.unsupportedMediaType
+        const options = readOptions(request, type)
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
         if (!(await turns.begin())) throw failure.unavailable
         const gone = new AbortController()
@@ -136,7 +138,7 @@ export function importBooks(
         reply.raw.once('close', leave)
         try {
           awaitBody(raw)
-          const data = await importFile(store, bytesOf(raw, limit), format, {
+          const data = await importFile(store, bytesOf(raw, limit), type.format, {
             ...options,
             signal: gone.signal,
           })
@@ -216,18 +218,31 @@ function dropFile(request: IncomingMessage): void {
   })
 }
 
-function formatOf({ headers }: FastifyRequest): Format | undefined {
-  const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  return FORMATS.find((format) => MEDIA_TYPES[format] === type)
+interface FileType {
+  readonly format: Format
+  /** As in ReadOptions. */
+  readonly encoding: string | undefined
+}
+
+/** @returns undefined if the media type, or its charset, is not supported. */
+function typeOf({ headers }: FastifyRequest): FileType | undefined {
+  try {
+    const { essence, params } = new MIMEType(headers['content-type'] ?? '')
+    const format = FORMATS.find((each) => MEDIA_TYPES[each] === essence)
+    return format && { format, encoding: encodingNamed(params.get('charset') ?? 'utf-8') }
+  } catch {
+    // The type is malformed, or there is no such charset.
+    return undefined
+  }
 }
 
 /** @throws failure.invalidQueryParameter */
-function readOptions(request: FastifyRequest): Options {
+function readOptions(request: FastifyRequest, { encoding }: FileType): Options {
   const { dry_run = false, skip_existing = false, columns } = readQueryParameters(request, ImportParameters)
   return {
     dryRun: dry_run,
     skipExisting: skip_existing,
-    reading: { columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)) },
+    reading: { columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)), encoding },
   }
 }
 
