@@ -12,7 +12,7 @@ const COMMANDS: Record<
 > = {
   serve: ['start the service (this is what happens without a command)', () => import('./commands/serve.ts')],
   init: ['write a file of settings, with a new secret and password', () => import('./commands/init.ts')],
-  import: ['add the books of a CSV or NDJSON file', () => import('./commands/import.ts')],
+  import: ['add the books of a CSV, NDJSON or JSON file', () => import('./commands/import.ts')],
   export: ['write all books to a file, as CSV or NDJSON', () => import('./commands/export.ts')],
   backup: ['copy the SQLite database into a new file', () => import('./commands/backup.ts')],
   copy: ['copy all books from one store to another', () => import('./commands/copy.ts')],

@@ -1,27 +1,30 @@
 import { UsageError } from '../errors.ts'
-import { FORMATS, type Format, formatOfName } from '../files/formats.ts'
+import { formatOfName, type ReadFormat } from '../files/formats.ts'
 
-/** `--format`, for the options of a command. */
-export const formatOption = {
-  type: 'string',
-  description: 'csv or ndjson; by default as the file name ends, and csv for -',
-} as const
+/** `--format`, for the options of a command that takes these formats. */
+export const formatOption = (formats: readonly ReadFormat[]) =>
+  ({
+    type: 'string',
+    description: `${oneOf(formats)}; by default as the file name ends, and csv for -`,
+  }) as const
 
 /**
  * @param option the value of --format, if there is one.
- * @throws UsageError if it is not a format, or is missing and the file name tells none.
+ * @throws UsageError if it is not one of the formats, or is missing and the file name tells none of them.
  */
-export function chosenFormat(option: unknown, path: string): Format {
-  if (option === undefined) {
-    const format = path === '-' ? 'csv' : formatOfName(path)
-    if (format === undefined) {
-      throw new UsageError(
-        `the name of ${path} does not end with .csv or .ndjson; save it in one of these formats, or add --format csv or ndjson`,
-      )
-    }
-    return format
-  }
-  const format = FORMATS.find((each) => each === option)
-  if (format === undefined) throw new UsageError(`--format is ${FORMATS.join(' or ')}`)
-  return format
+export function chosenFormat<Format extends ReadFormat>(
+  option: unknown,
+  path: string,
+  formats: readonly Format[],
+): Format {
+  const told = option ?? (path === '-' ? 'csv' : formatOfName(path))
+  const format = formats.find((each) => each === told)
+  if (format !== undefined) return format
+  if (option !== undefined) throw new UsageError(`--format is ${oneOf(formats)}`)
+  const endings = oneOf(formats.map((each) => `.${each}`))
+  throw new UsageError(
+    `the name of ${path} does not end with ${endings}; save it in one of these formats, or add --format ${oneOf(formats)}`,
+  )
 }
+
+const oneOf = (names: readonly string[]) => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`

@@ -39,7 +39,7 @@ export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<Csv
 function parserFor(start: string): CsvParser {
   if (JSON_START.test(start)) {
     throw new ImportRefused(
-      'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson',
+      'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson; an array, if these are .json and application/json',
     )
   }
   const line = firstLine(start)

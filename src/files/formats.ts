@@ -1,15 +1,21 @@
-/** File formats of books, by their names on the command line. */
+/** File formats in which books are written, by their names on the command line. */
 export const FORMATS = ['csv', 'ndjson'] as const
 export type Format = (typeof FORMATS)[number]
+
+/** File formats in which books are read. */
+export const READ_FORMATS = [...FORMATS, 'json'] as const
+export type ReadFormat = (typeof READ_FORMATS)[number]
 
 /** For CSV with a header line, see RFC 7111 and RFC 4180 §3. NDJSON has no registration. */
 export const MEDIA_TYPES = {
   csv: 'text/csv',
   ndjson: 'application/x-ndjson',
-} as const satisfies Record<Format, string>
+  json: 'application/json',
+} as const satisfies Record<ReadFormat, string>
 
 /** @returns the format by the extension of a file name, if it is known. */
-export function formatOfName(name: string): Format | undefined {
+export function formatOfName(name: string): ReadFormat | undefined {
   if (/\.(csv|tsv|txt)$/i.test(name)) return 'csv'
+  if (/\.json$/i.test(name)) return 'json'
   return /\.(ndjson|jsonl)$/i.test(name) ? 'ndjson' : undefined
 }

@@ -7,8 +7,9 @@ import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import { decode, strayReason } from './decode-text.ts'
-import type { Format } from './formats.ts'
+import type { ReadFormat } from './formats.ts'
 import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
+import { type Item, items } from './json-reader.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
 /** How long rows are read before others have their turn, in milliseconds. */
@@ -40,7 +41,7 @@ const MAX_STRUCTURE = 16 * 1024
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
-  format: Format,
+  format: ReadFormat,
   report: ImportReport,
   options: ReadOptions = {},
 ): AsyncGenerator<NewBook[], void> {
@@ -55,7 +56,7 @@ export async function* readBooks(
     }
   }
   const texts = decode(counted(), options.encoding)
-  const groups = (format === 'csv' ? fromCsv : fromNdjson)(texts, report, options)
+  const groups = READERS[format](texts, report, options)
   for await (const group of groups) {
     if (report.faulty === 0 && group.length > 0) yield group
     // Otherwise long texts would stay until the next group, and become old.
@@ -129,7 +130,23 @@ async function* fromNdjson(
   for await (const group of lines(texts)) yield await collect(group, read, report)
 }
 
-function bookOfLine({ text }: Line, encoding: string | undefined): NewBook | FieldFault {
+async function* fromJson(
+  texts: AsyncIterable<string>,
+  report: ImportReport,
+  { encoding }: ReadOptions,
+): AsyncGenerator<NewBook[], void> {
+  report.source = 'this service'
+  const read = (item: Item) => {
+    const book = bookOfLine(item, encoding)
+    // All items may be in one line.
+    return isFault(book) ? { ...book, reason: `${book.reason} (item ${item.number})` } : book
+  }
+  for await (const group of items(texts)) yield await collect(group, read, report)
+}
+
+const READERS = { csv: fromCsv, ndjson: fromNdjson, json: fromJson } satisfies Record<ReadFormat, unknown>
+
+function bookOfLine({ text }: Pick<Line, 'text'>, encoding: string | undefined): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
   if (!text.trimStart().startsWith('{'))
     return { field: null, reason: strayReason(text, encoding) ?? noObject(text) }
@@ -147,7 +164,8 @@ function bookOfLine({ text }: Line, encoding: string | undefined): NewBook | Fie
 
 function noObject(text: string): string {
   const isArray = text.trimStart().startsWith('[')
-  if (isArray) return 'is a JSON array; write each book as an object in a line of its own'
+  if (isArray)
+    return 'is a JSON array; a file of one array is read if its name ends with .json, or its type is application/json'
   return `${quoted(text)} is not a JSON object`
 }
 

@@ -14,6 +14,7 @@ import { type ServiceInUse, useService } from '../support/use-service.ts'
 const MIB = 1024 * 1024
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
+const JSON_ARRAY = 'application/json'
 
 /** How far the memory may rise, and has to fall again within so many milliseconds; bytes. */
 const RISE = 64 * MIB
@@ -51,10 +52,11 @@ function send(url: string, token: string, type: string, file: Iterable<string>, 
   })
 }
 
-function* repeated(first: string, unit: string, mib: number): Generator<string> {
+function* repeated(first: string, unit: string, mib: number, last = ''): Generator<string> {
   yield first
   const chunk = unit.repeat(Math.ceil((64 * 1024) / unit.length))
   for (let sent = 0; sent < mib * MIB; sent += chunk.length) yield chunk
+  yield last
 }
 
 const HEADER = 'title,author,year\n'
@@ -129,6 +131,18 @@ describe('an import of a hostile file', () => {
     ],
     ['many objects', NDJSON, ['', `{"x":[${'{},'.repeat(MIB / 3 - 100)}1]}\n`], 8, /line 1: has more/],
     ['no JSON', NDJSON, ['', '{x}\n'], 40, /line 1: "\{x\}" is not JSON/],
+    ['no JSON', JSON_ARRAY, ['[{x}', ',{x}'], 40, /line 1: "\{x\}" is not JSON \(item 1\)/],
+    ['an object that does not end', JSON_ARRAY, ['[', '{"x":'], 40, /line 1: the book is too long/],
+    ['a string that does not end', JSON_ARRAY, ['[{"x":"', '\\\\'], 40, /line 1: the book is too long/],
+    ['nothing but white space', JSON_ARRAY, ['[', ' \n'], 40, /line 1: the book is too long/],
+    ['nothing but commas', JSON_ARRAY, ['[', ', '], 40, /line 1: the book is too long/],
+    [
+      'nested arrays',
+      JSON_ARRAY,
+      ['[{}', `,{"x":${'['.repeat(MIB / 2 - 100)}${']'.repeat(MIB / 2 - 100)}}\n`],
+      8,
+      /the JSON array is not closed/,
+    ],
   ] as const) {
     it(`of ${type} with ${what} is read in linear time, keeps nobody waiting, and needs little memory`, async () => {
       const importFile = (size: number) =>
@@ -145,7 +159,7 @@ describe('an import of a hostile file', () => {
 
 describe('an import of many books that are as long as they may be', () => {
   // Most characters take one byte in the file, and because of the last one two in memory.
-  const book = `{"title":"${'a'.repeat(MIB - 100)}€","author":"A","year":1}\n`
+  const book = `{"title":"${'a'.repeat(MIB - 100)}€","author":"A","year":1}`
 
   for (const engine of ENGINES) {
     describe(engine, { skip: engineMissing(engine) }, () => {
@@ -157,11 +171,19 @@ describe('an import of many books that are as long as they may be', () => {
         ...(databases && { DB_URL: await (await databases()).createDatabase() }),
       }))
 
-      for (const query of engine === 'sqlite' ? ['', '&skip_existing=true'] : ['']) {
-        it(`keeps nobody waiting, and needs little memory: ?dry_run=true${query}`, async () => {
-          const file = repeated('', book, mib)
+      const ways = [
+        [NDJSON, ''] as const,
+        [NDJSON, '&skip_existing=true'] as const,
+        [JSON_ARRAY, ''] as const,
+      ]
+      for (const [type, query] of ways.slice(0, engine === 'sqlite' ? 3 : 1)) {
+        it(`keeps nobody waiting, and needs little memory: ${type}, ?dry_run=true${query}`, async () => {
+          const file =
+            type === NDJSON
+              ? repeated('', `${book}\n`, mib)
+              : repeated('[', `${book},\n`, mib - 1, `${book}]`)
           const answer = await withstand(service, () =>
-            send(service.url, service.token, NDJSON, file, `?dry_run=true${query}`),
+            send(service.url, service.token, type, file, `?dry_run=true${query}`),
           )
           assert.equal(answer.status, 200, answer.message)
         })

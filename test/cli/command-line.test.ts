@@ -131,7 +131,11 @@ describe('commands beside the running service', () => {
     const { stdout } = await run('export', '-', '--format', 'ndjson')
     assert.equal(stdout.split('\n')[0], '{"id":1,"title":"=1+1","author":"a,b","year":-2}')
     assert.equal((await run('export', 'x')).code, 2)
-    assert.equal((await run('export', '-', '--format', 'xml')).code, 2)
+    for (const args of [['-', '--format', 'xml'], ['-', '--format', 'json'], ['all.json']]) {
+      const { code, stderr } = await run('export', ...args)
+      assert.equal(code, 2)
+      assert.match(stderr, /--format (is )?csv or ndjson\n/)
+    }
   })
 
   it('export ends when it is interrupted while nobody reads what it writes', async () => {
@@ -303,10 +307,16 @@ describe('commands beside the running service', () => {
         '[\n',
         /^Cannot import: array\.ndjson: 1 of 1 rows .*; line 1: is a JSON array; .*\n$/,
       ],
+      ['array.json', '[{"title":"T","author":"A","year":1}]', 'would add 1 books, skipped 0\n'],
       [
         'array.json',
-        '[\n',
-        /^book-catalogue: the name of array\.json does not end with \.csv or \.ndjson; save it in one/,
+        '[{"title":1}]',
+        /^Cannot import: array\.json: 1 of 1 rows .*; line 1: title: 1 is not text \(item 1\)\n$/,
+      ],
+      [
+        'books.xml',
+        '',
+        /^book-catalogue: the name of books\.xml does not end with \.csv, \.ndjson or \.json; save it in one/,
       ],
     ] as const) {
       writeFileSync(join(service.directory, name), text)

@@ -313,7 +313,8 @@ describe('NDJSON', () => {
     '{"title":': '"{\\"title\\":" is not JSON',
     '{"title":1}{': '"{\\"title\\":1}{" is not JSON',
     'title,author,year': '"title,author,year" is not a JSON object',
-    '[{"title":"T"': 'is a JSON array; write each book as an object in a line of its own',
+    '[{"title":"T"':
+      'is a JSON array; a file of one array is read if its name ends with .json, or its type is application/json',
     null: '"null" is not a JSON object',
     '{"author":"A","year":1}': 'title: is missing',
     '{"title":1,"author":"A","year":1}': 'title: 1 is not text',
@@ -547,7 +548,8 @@ describe('the format of a file', () => {
   it('is told by its name', () => {
     for (const name of ['a.csv', 'B.CSV', 'x.tsv', 'x.txt']) assert.equal(formatOfName(name), 'csv')
     for (const name of ['a.ndjson', 'a.jsonl']) assert.equal(formatOfName(name), 'ndjson')
-    for (const name of ['a', 'csv', 'a.json', 'a.csv.gz']) assert.equal(formatOfName(name), undefined)
+    for (const name of ['a.json', 'B.JSON']) assert.equal(formatOfName(name), 'json')
+    for (const name of ['a', 'csv', 'json', 'a.csv.gz']) assert.equal(formatOfName(name), undefined)
   })
 })
 

@@ -1,12 +1,12 @@
 import type { NewBook } from '../../src/catalogue/book.ts'
-import type { Format } from '../../src/files/formats.ts'
+import type { ReadFormat } from '../../src/files/formats.ts'
 import { ImportReport } from '../../src/files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../src/files/read-books.ts'
 
 /** Reads a file that arrives in parts of so many bytes. */
 export async function readFile(
   content: string | Uint8Array,
-  format: Format,
+  format: ReadFormat,
   partLength = 64 * 1024,
   options: ReadOptions = {},
 ): Promise<{ books: NewBook[]; report: ImportReport; error: string | undefined }> {

@@ -115,7 +115,7 @@ function testImports(target: Target): void {
         [
           '[{"title":"T","author":"A","year":1}]',
           NDJSON,
-          /; line 1: is a JSON array; write each book as an object/,
+          /; line 1: is a JSON array; a file of one array is read if its name ends with .json, or its type is/,
         ],
       ] as const) {
         for (const query of ['', '?dry_run=true']) {
@@ -146,6 +146,33 @@ function testImports(target: Target): void {
         data: null,
       })
       assert.equal((await stored()).length, 1)
+    })
+
+    it('decision: a JSON array of objects is imported like NDJSON', async () => {
+      await removeAll()
+      const type = 'application/json; charset=utf-8'
+      const book = (title: string, year: unknown) => JSON.stringify({ id: 7, title, author, year })
+      const reply = await send(`[\n  ${book('[{"', 1)},${book('T', 2)}\n]`, type)
+      assert.deepEqual(
+        [reply.status, reply.body.data.added, reply.body.data.source],
+        [200, 2, 'this service'],
+      )
+      assert.deepEqual(
+        (await stored()).map(({ title, year }) => [title, year]),
+        [
+          ['[{"', 1],
+          ['T', 2],
+        ],
+      )
+      const bad = await send(`[${book('T', 1)},\n${book('T', 'x')}, {}]`, type)
+      const summary = `2 of 3 rows cannot be stored; line 2: year: ${YEAR} (item 2)`
+      assertAnswer(bad, 400, `Import refused: ${summary}`, null)
+      const whole = await send(book('T', 1), type)
+      assert.match(
+        whole.body.message,
+        /^Import refused: line 1: the file has ".*" where a JSON array of objects has/,
+      )
+      assert.equal((await stored()).length, 2)
     })
 
     it('decision: the charset of the media type is the encoding; an unknown one is 415', async () => {
@@ -329,7 +356,7 @@ function testImports(target: Target): void {
     })
 
     it('decision: another Content-Type is 415, and another parameter 400', async () => {
-      for (const type of ['application/json', 'text/plain', 'csv', 'text/csv2']) {
+      for (const type of ['application/xml', 'text/plain', 'csv', 'text/csv2']) {
         assertAnswer(await send('title,author,year\n', type), 415, 'Unsupported media type', null)
       }
       const malformed = ['?dry_run', '?dry_run=true&', '?&', '?dry_run=%FF', '?DRY_RUN=true']

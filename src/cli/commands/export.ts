@@ -1,7 +1,7 @@
 import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import type { OperatorError } from '../../errors.ts'
-import type { Format } from '../../files/formats.ts'
+import { FORMATS, type Format } from '../../files/formats.ts'
 import { wholeLists } from '../../files/write-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
@@ -16,11 +16,11 @@ export const command: Command = {
 keep running. The file appears once it is complete.`,
   operands: 1,
   options: {
-    format: formatOption,
+    format: formatOption(FORMATS),
   },
   run: (args) => {
     const { values, operand } = args
-    const format = chosenFormat(values.format, operand)
+    const format = chosenFormat(values.format, operand, FORMATS)
     return withSettings('export', args, (config) => exportBooks(config, operand, format))
   },
 }

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
-import type { Format } from '../../files/formats.ts'
+import { READ_FORMATS, type ReadFormat } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../files/read-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
@@ -14,7 +14,7 @@ import { withStore } from '../with-store.ts'
 /** Adds the books of a file. */
 export const command: Command = {
   usage:
-    'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson]',
+    'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
 the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
@@ -36,13 +36,13 @@ the usual names of title, author and year in any of several languages. Ids in th
       type: 'string',
       description: 'of the file, such as windows-1252; by default UTF-8 or UTF-16, as the file tells',
     },
-    format: formatOption,
+    format: formatOption(READ_FORMATS),
   },
   run: (args) => {
     const { values, operand } = args
     const file = {
       path: operand,
-      format: chosenFormat(values.format, operand),
+      format: chosenFormat(values.format, operand, READ_FORMATS),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
       reading: { columns: chosenColumns(values.columns), encoding: chosenEncoding(values.encoding) },
@@ -53,7 +53,7 @@ the usual names of title, author and year in any of several languages. Ids in th
 
 interface ImportArguments {
   readonly path: string
-  readonly format: Format
+  readonly format: ReadFormat
   readonly skipExisting: boolean
   readonly dryRun: boolean
   readonly reading: ReadOptions

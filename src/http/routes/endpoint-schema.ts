@@ -6,9 +6,9 @@ import type {
   RouteGenericInterface,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
-import { BookId } from '../../catalogue/book.ts'
+import { BookId, NewBook } from '../../catalogue/book.ts'
 import type { ObjectSchema, Schema } from '../../catalogue/json-schema.ts'
-import { FORMATS, MEDIA_TYPES } from '../../files/formats.ts'
+import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import { envelopeSchema, type Failure, failure, type StatusLine } from '../envelope.ts'
 import { Component } from '../openapi.ts'
 import { type HeaderName, headers } from './answer-headers.ts'
@@ -144,15 +144,18 @@ function queryParameters(query: ObjectSchema<unknown> | undefined): object[] {
   }))
 }
 
+/** A file of books. For clients that are made from the document, JSON is a value and not a file. */
 const FILE = {
   type: 'string',
   format: 'binary',
   description: 'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter.',
 }
+const FILE_SCHEMAS = { csv: FILE, ndjson: FILE, json: { type: 'array', items: reference(NewBook) } }
 
 function requestBody({ body, readsFile }: Description): object | undefined {
-  const types = readsFile ? FORMATS.map((format) => MEDIA_TYPES[format]) : ['application/json']
-  const schema = body ? reference(body) : FILE
-  if (!body && !readsFile) return undefined
-  return { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) }
+  if (readsFile) {
+    const content = READ_FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE_SCHEMAS[format] }])
+    return { required: true, content: Object.fromEntries(content) }
+  }
+  return body && { required: true, content: { 'application/json': { schema: reference(body) } } }
 }

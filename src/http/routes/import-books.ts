@@ -6,7 +6,7 @@ import type { Imported, Store } from '../../catalogue/store.ts'
 import { collectGarbage } from '../../files/collect-garbage.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
-import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
+import { MEDIA_TYPES, READ_FORMATS, type ReadFormat } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import type { ImportTurns } from '../../files/import-turn.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
@@ -105,7 +105,7 @@ export function importBooks(
   return {
     schema: describeEndpoint({
       id: 'importBooks',
-      summary: 'Import the books of a CSV or NDJSON file, all or none',
+      summary: 'Import the books of a CSV, NDJSON or JSON file, all or none',
       query: ImportParameters,
       readsFile: true,
       success: success.booksImported,
@@ -165,7 +165,7 @@ interface Options {
 async function importFile(
   store: Store,
   bytes: AsyncIterable<Uint8Array>,
-  format: Format,
+  format: ReadFormat,
   { reading, ...options }: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
@@ -219,7 +219,7 @@ function dropFile(request: IncomingMessage): void {
 }
 
 interface FileType {
-  readonly format: Format
+  readonly format: ReadFormat
   /** As in ReadOptions. */
   readonly encoding: string | undefined
 }
@@ -228,7 +228,7 @@ interface FileType {
 function typeOf({ headers }: FastifyRequest): FileType | undefined {
   try {
     const { essence, params } = new MIMEType(headers['content-type'] ?? '')
-    const format = FORMATS.find((each) => MEDIA_TYPES[each] === essence)
+    const format = READ_FORMATS.find((each) => MEDIA_TYPES[each] === essence)
     return format && { format, encoding: encodingNamed(params.get('charset') ?? 'utf-8') }
   } catch {
     // The type is malformed, or there is no such charset.

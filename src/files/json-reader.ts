@@ -1,0 +1,93 @@
+import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
+import { quoted } from '../catalogue/quoted.ts'
+import { ImportRefused } from './import-report.ts'
+
+/** An object of a JSON array. */
+export interface Item {
+  /** Where it begins, from 1. */
+  readonly line: number
+  /** Its number in the array, from 1. */
+  readonly number: number
+  readonly text: string
+}
+
+/** UTF-16 code units that an item may have: the longest book, and other fields or white space. */
+const MAX_ITEM = 2 * MAX_BOOK_SIZE
+
+/** What matters for finding the ends of items. */
+const TOKEN = /["\\[\]{}\n]/g
+
+const WHITE_SPACE = /[ \t\r\n]+/g
+
+/**
+ * The items of a JSON array, in groups as they arrive. They need not be JSON themselves.
+ * @throws ImportRefused for a text that is no array of objects, and for an item that is too long.
+ */
+export async function* items(texts: AsyncIterable<string>): AsyncGenerator<Item[], void> {
+  const splitter = new ArraySplitter()
+  for await (const text of texts) yield splitter.push(text)
+  splitter.end()
+}
+
+/** Separate from the generator, whose variables would keep a long item while it waits. */
+class ArraySplitter {
+  #line = 1
+  /** Brackets and braces that are open. Within an item there are two or more. */
+  #depth = 0
+  #isInString = false
+  /** Whether the last part has ended with a backslash in a string. */
+  #isEscaped = false
+  #number = 0
+  #begin = 1
+  /** The beginning of an item, or of what is between two items. */
+  #rest = ''
+
+  push(text: string): Item[] {
+    const group: Item[] = []
+    let start = 0
+    TOKEN.lastIndex = this.#isEscaped ? 1 : 0
+    this.#isEscaped = false
+    for (let token = TOKEN.exec(text); token !== null; token = TOKEN.exec(text)) {
+      const [character] = token
+      const at = token.index
+      if (character === '\n') this.#line++
+      else if (character === '"') this.#isInString = !this.#isInString
+      else if (this.#isInString) {
+        if (character !== '\\') continue
+        this.#isEscaped = at + 1 === text.length
+        TOKEN.lastIndex = at + 2
+      } else if (character === '[' || character === '{') {
+        if (++this.#depth !== 2) continue
+        this.#endGap(text.slice(start, at), this.#number === 0 ? '[' : ',')
+        this.#begin = this.#line
+        start = at
+      } else if (--this.#depth === 1) {
+        group.push({
+          line: this.#begin,
+          number: ++this.#number,
+          text: this.#rest + text.slice(start, at + 1),
+        })
+        this.#rest = ''
+        start = at + 1
+      }
+    }
+    this.#rest += text.slice(start)
+    if (this.#rest.length > MAX_ITEM) throw new ImportRefused(`line ${this.#begin}: the book is too long`)
+    return group
+  }
+
+  end(): void {
+    if (this.#depth > 0) throw new ImportRefused('the JSON array is not closed; is the file complete?')
+    this.#endGap('', this.#number === 0 ? '[]' : ']')
+  }
+
+  #endGap(end: string, expected: string): void {
+    const gap = (this.#rest + end).replace(WHITE_SPACE, '')
+    this.#rest = ''
+    if (gap === expected) return
+    const found = `the file has ${gap === '' ? 'nothing' : quoted(gap)} where a JSON array of objects has "${expected}"`
+    const lines =
+      '; with one object in each line it is read if its name ends with .ndjson, or its type is application/x-ndjson'
+    throw new ImportRefused(`line ${this.#line}: ${found}${gap.startsWith('{') ? lines : ''}`)
+  }
+}
