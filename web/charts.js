@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit-html'
 import { call, wasAborted } from './service.js'
+import { books as count, words } from './words.js'
 
 /**
  * @typedef {{ decades: { decade: number, books: number }[], authors: { author: string, books: number }[] }} Statistics
@@ -39,10 +40,7 @@ export async function updateCharts(filter, changed) {
     if (wasAborted(error)) return
     shown = undefined
     statistics = undefined
-    message =
-      error instanceof TypeError
-        ? 'The charts cannot be loaded. Try again after a reload.'
-        : 'The books cannot be counted now.'
+    message = error instanceof TypeError ? words.statistics.notLoaded : words.statistics.notCounted
   }
   if (!signal.aborted) changed()
 }
@@ -59,14 +57,14 @@ export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
     changed()
     if (isOpen && shown !== filter) void updateCharts(filter, changed)
   }
-  return html`<section aria-label="Charts"><details class="charts" @toggle=${toggle}>
-    <summary>At a glance</summary>
+  return html`<section aria-label=${words.statistics.label}><details class="charts" @toggle=${toggle}>
+    <summary>${words.statistics.label}</summary>
     <p class="error" role="alert">${message}</p>
     ${
       statistics === undefined
         ? nothing
         : statistics.decades.length === 0
-          ? html`<p>There are no books to count.</p>`
+          ? html`<p>${words.statistics.none}</p>`
           : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
     }
   </details></section>`
@@ -106,7 +104,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
 
 /** @param {Statistics} statistics @param {(first: number) => void} choose */
 const decades = ({ decades }, choose) => html`<section aria-labelledby="decades-title">
-  <h2 id="decades-title">Books by decade</h2>
+  <h2 id="decades-title">${words.statistics.decades}</h2>
   <div class="decades">
     <div class="plot" aria-hidden="true"></div>
     <ol>
@@ -120,14 +118,14 @@ const decades = ({ decades }, choose) => html`<section aria-labelledby="decades-
 
 /** @param {Statistics} statistics @param {(author: string) => void} choose */
 const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-title">
-  <h2 id="authors-title">Most frequent authors</h2>
+  <h2 id="authors-title">${words.statistics.authors}</h2>
   <div class="authors">
     <div class="plot" aria-hidden="true"></div>
     <ol>
       ${authors.map(
         ({ author, books }) => html`<li>
           <button type="button" title=${author} ?disabled=${author === ''} @click=${() => choose(author)}>
-            <span class="name" dir="auto">${author || '(no author)'}</span>
+            <span class="name" dir="auto">${author || words.noAuthor}</span>
             <span>${count(books)}</span>
           </button>
         </li>`,
@@ -139,6 +137,3 @@ const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-
 /** A year in the space that a bar has. @param {number} year */
 const yearText = (year) =>
   Math.abs(year) < 100_000 ? String(year) : new Intl.NumberFormat('en', { notation: 'compact' }).format(year)
-
-/** @param {number} books */
-const count = (books) => `${books.toLocaleString('en')} ${books === 1 ? 'book' : 'books'}`

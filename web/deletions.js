@@ -2,6 +2,7 @@ import { DISMISS, tell } from './notices.js'
 import { pending } from './pending.js'
 import { Away, call, Refused } from './service.js'
 import { quote } from './text.js'
+import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
@@ -24,8 +25,12 @@ export function deleteLater(book, tag, listener) {
   const title = quote(book.title)
   hidden.add(book.id)
   listener.deletionsChanged()
-  const dismiss = tell({ text: `Deleted ${title}.`, actions: [{ label: 'Undo', run: undo }] }, TIME, send)
-  const deletion = { what: `${title} was deleted`, finish: send }
+  const dismiss = tell(
+    { text: words.deletion.deleted(title), actions: [{ label: words.undo, run: undo }] },
+    TIME,
+    send,
+  )
+  const deletion = { what: words.deletion.deleting(title), finish: send }
   pending.add(deletion)
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
@@ -52,7 +57,7 @@ export function deleteLater(book, tag, listener) {
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 404) {
-        const text = `${title} was not deleted: ${explain(error)}.`
+        const text = words.deletion.failed(title, explain(error))
         show()
         tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
         return text
@@ -67,8 +72,8 @@ export function deleteLater(book, tag, listener) {
 
 /** @param {unknown} error */
 function explain(error) {
-  if (error instanceof Away) return 'the service does not answer'
+  if (error instanceof Away) return words.deletion.away
   if (!(error instanceof Refused)) return String(error)
-  if (error.status === 412) return 'somebody has changed it meanwhile'
-  return error.status === 401 ? 'your log-in had ended' : error.message
+  if (error.status === 412) return words.deletion.changed
+  return error.status === 401 ? words.deletion.loggedOut : error.message
 }

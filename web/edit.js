@@ -1,5 +1,6 @@
 import { Away, call, Refused } from './service.js'
 import { noYear, readYear } from './text.js'
+import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
@@ -51,12 +52,9 @@ export class Edit {
     this.fault = undefined
     // A blank title that somebody has stored may stay.
     if (title.trim() === '' && (this.book === undefined || title !== this.book.title))
-      return this.#refuse('title', 'A book needs a title.')
+      return this.#refuse('title', words.editor.noTitle)
     if (year === undefined)
-      return this.#refuse(
-        'year',
-        text.trim() === '' ? 'A book needs a year. Write one like 1979.' : noYear(text),
-      )
+      return this.#refuse('year', text.trim() === '' ? words.editor.noYear : noYear(text))
     this.isBusy = true
     try {
       const body = { title, author, year }
@@ -112,12 +110,10 @@ async function read(id, options) {
 
 /** @param {unknown} error */
 export function explain(error) {
-  if (error instanceof Away)
-    return 'The service does not answer. What you typed is still here: try again in a moment.'
+  if (error instanceof Away) return words.editor.away
   if (!(error instanceof Refused)) return String(error)
-  if (error.status === 400)
-    return 'The service cannot store this: a text has a character that is none, or the year is too large.'
-  if (error.status === 404) return 'There is no such book, or it was deleted.'
-  if (error.status === 413) return 'The texts are too long: together they may have one megabyte.'
+  if (error.status === 400) return words.editor.invalid
+  if (error.status === 404) return words.editor.notFound
+  if (error.status === 413) return words.editor.tooLong
   return error.message
 }

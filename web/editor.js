@@ -8,6 +8,7 @@ import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
 import { cut, quote } from './text.js'
+import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
@@ -62,7 +63,7 @@ export async function editBook(id) {
   const { signal } = reading
   let dismiss = () => {}
   const timer = setTimeout(() => {
-    if (openDialog() === undefined) dismiss = tell({ text: 'Opening the book…' }, Number.POSITIVE_INFINITY)
+    if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening }, Number.POSITIVE_INFINITY)
   }, SLOW)
   signal.addEventListener('abort', () => dismiss())
   try {
@@ -71,7 +72,7 @@ export async function editBook(id) {
   } catch (error) {
     if (signal.aborted) return
     tell({
-      text: error instanceof Away ? 'The service does not answer. Try again in a moment.' : explain(error),
+      text: error instanceof Away ? words.awayMoment : explain(error),
     })
   } finally {
     clearTimeout(timer)
@@ -143,7 +144,7 @@ function save(edit) {
   if (edit.isBusy) return
   const isNew = edit.book === undefined
   const title = quote(edit.draft.title)
-  track(`${title} was ${isNew ? 'added' : 'saved'}`, attempt())
+  track(isNew ? words.editor.adding(title) : words.editor.saving(title), attempt())
   draw()
 
   async function attempt() {
@@ -152,7 +153,7 @@ function save(edit) {
     saving.delete(edit)
     if (book) {
       if (isShown(edit)) close()
-      tell({ text: `${isNew ? 'Added' : 'Saved'} ${title}.` })
+      tell({ text: isNew ? words.editor.added(title) : words.editor.saved(title) })
       if (isNew) listener.created(book)
       else listener.updated(book)
       return undefined
@@ -165,10 +166,10 @@ function save(edit) {
       restoreFocus()
       return undefined
     }
-    const text = `${title} was not ${isNew ? 'added' : 'saved'}.`
+    const text = isNew ? words.editor.notAdded(title) : words.editor.notSaved(title)
     const actions = [
-      { label: 'Open', run: () => open(edit), opensDialog: true },
-      { label: 'Discard', run: () => {} },
+      { label: words.open, run: () => open(edit), opensDialog: true },
+      { label: words.discard, run: () => {} },
     ]
     tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
     return text
@@ -199,10 +200,7 @@ function remove({ book, tag }) {
 }
 
 /** @param {Edit} edit */
-const conflict = ({ theirs }) =>
-  theirs === null
-    ? 'Somebody has deleted this book meanwhile'
-    : 'Somebody else has changed this book meanwhile'
+const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'changed']
 
 /** Keeps what is typed. @param {Edit} edit @param {keyof Edit['draft']} name */
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
@@ -219,8 +217,8 @@ function submitOnEnter(event) {
   form?.requestSubmit()
 }
 
-/** Of several lines, because a field of one line drops line breaks. @param {Edit} edit @param {'title' | 'author'} name @param {string} label */
-const textField = (edit, name, label) => html`<label>${label}
+/** Of several lines, because a field of one line drops line breaks. @param {Edit} edit @param {'title' | 'author'} name */
+const textField = (edit, name) => html`<label>${words.list[name]}
   <textarea
     name=${name}
     rows="1"
@@ -236,7 +234,7 @@ const textField = (edit, name, label) => html`<label>${label}
 </label>`
 
 /** @param {Edit} edit */
-const yearField = (edit) => html`<label>Year
+const yearField = (edit) => html`<label>${words.list.year}
   <input
     name="year"
     autocomplete="off"
@@ -250,14 +248,14 @@ const yearField = (edit) => html`<label>Year
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`
-  <p>Nothing was overwritten. You can still edit yours above. If you save it, it replaces theirs.</p>
+  <p>${words.conflict.changedHint}</p>
   <table>
-    <thead><tr><td></td><th scope="col">Yours</th><th scope="col">Theirs, as stored</th></tr></thead>
+    <thead><tr><td></td><th scope="col">${words.conflict.mine}</th><th scope="col">${words.conflict.theirs}</th></tr></thead>
     <tbody>
       ${
         /** @type {const} */ (['title', 'author', 'year']).map(
           (name) => html`<tr class=${draft[name] === String(theirs[name]) ? '' : 'differs'}>
-          <th scope="row">${name}</th>
+          <th scope="row">${words.list[name]}</th>
           <td dir="auto">${cut(draft[name], COMPARED)}</td>
           <td dir="auto">${cut(String(theirs[name]), COMPARED)}</td>
         </tr>`,
@@ -270,7 +268,7 @@ const comparison = ({ draft }, theirs) => html`
 /** @param {Edit} edit */
 const conflictSection = (edit) => html`<section class="conflict" aria-labelledby="conflict-title">
   <h3 id="conflict-title" tabindex="-1">${conflict(edit)}</h3>
-  ${edit.theirs ? comparison(edit, edit.theirs) : html`<p>What you typed is still here, and can be added as a new book.</p>`}
+  ${edit.theirs ? comparison(edit, edit.theirs) : html`<p>${words.conflict.deletedHint}</p>`}
 </section>`
 
 /** In a conflict no button is the one that Enter presses. @param {Edit} edit */
@@ -278,25 +276,25 @@ function buttons(edit) {
   const { book, theirs, isBusy, isLeaving } = edit
   if (isLeaving)
     return html`
-      <p class="leaving" role="alert">Discard what you typed?</p>
-      <button type="button" class="main" @click=${() => stay(edit)}>Keep editing</button>
-      <button type="button" class="delete" @click=${close}>Discard</button>
+      <p class="leaving" role="alert">${words.editor.discard}</p>
+      <button type="button" class="main" @click=${() => stay(edit)}>${words.editor.keepEditing}</button>
+      <button type="button" class="delete" @click=${close}>${words.discard}</button>
     `
-  const cancelButton = html`<button type="button" @click=${() => leave(edit)}>Cancel</button>`
+  const cancelButton = html`<button type="button" @click=${() => leave(edit)}>${words.cancel}</button>`
   if (theirs === null)
     return html`
-      <button type="button" class="main" ?disabled=${isBusy} @click=${() => addAgain(edit)}>Add as a new book</button>
+      <button type="button" class="main" ?disabled=${isBusy} @click=${() => addAgain(edit)}>${words.conflict.addAgain}</button>
       ${cancelButton}
     `
   if (theirs !== undefined)
     return html`
-      <button type="button" ?disabled=${isBusy} @click=${() => takeTheirs(edit)}>Take theirs</button>
-      <button type="button" ?disabled=${isBusy} @click=${() => save(edit)}>Save mine over theirs</button>
+      <button type="button" ?disabled=${isBusy} @click=${() => takeTheirs(edit)}>${words.conflict.useTheirs}</button>
+      <button type="button" ?disabled=${isBusy} @click=${() => save(edit)}>${words.conflict.overwrite}</button>
       ${cancelButton}
     `
   return html`
-    <button class="main" aria-disabled=${isBusy}>Save</button>
-    ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>Delete</button>` : nothing}
+    <button class="main" aria-disabled=${isBusy}>${words.editor.save}</button>
+    ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>${words.editor.delete}</button>` : nothing}
     ${cancelButton}
   `
 }
@@ -313,10 +311,10 @@ function draw() {
     html`<dialog class="editor" aria-labelledby="editor-title" @cancel=${cancel} @close=${closed}>
       <form novalidate @submit=${submit}>
         <div class="heading">
-          <h2 id="editor-title">${edit.book ? 'Edit the book' : 'Add a book'}</h2>
-          ${edit.book ? html`<a href="/#book=${edit.book.id}" target="_blank">Link to this book</a>` : nothing}
+          <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
+          ${edit.book ? html`<a href="/#book=${edit.book.id}" target="_blank">${words.editor.link}</a>` : nothing}
         </div>
-        ${textField(edit, 'title', 'Title')} ${textField(edit, 'author', 'Author')} ${yearField(edit)}
+        ${textField(edit, 'title')} ${textField(edit, 'author')} ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}
         <p class="error" role="alert">${edit.message}</p>
         <div class="buttons">${buttons(edit)}</div>

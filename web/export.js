@@ -1,10 +1,11 @@
 import { html, render } from 'lit-html'
 import { Away, call, wasAborted } from './service.js'
+import { words } from './words.js'
 
-/** @type {readonly { name: string, type: string, ending: string, use: string }[]} */
+/** @type {readonly { name: string, type: string, ending: string }[]} */
 const FORMATS = [
-  { name: 'CSV', type: 'text/csv', ending: 'csv', use: 'for spreadsheets' },
-  { name: 'NDJSON', type: 'application/x-ndjson', ending: 'ndjson', use: 'for programs' },
+  { name: words.export.csv, type: 'text/csv', ending: 'csv' },
+  { name: words.export.ndjson, type: 'application/x-ndjson', ending: 'ndjson' },
 ]
 
 /** How long the browser may take to save a file, in milliseconds. */
@@ -52,8 +53,7 @@ async function save({ type, ending }) {
 /** @param {unknown} error */
 function explain(error) {
   // A file that ends too early is no answer of the service either.
-  if (error instanceof Away || error instanceof TypeError)
-    return 'The service does not answer, or the connection was lost. Nothing was saved.'
+  if (error instanceof Away || error instanceof TypeError) return words.export.failed
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -62,8 +62,8 @@ function draw() {
   if (element === null) return
   render(
     html`<dialog class="export" aria-labelledby="export-title" @close=${() => abort.abort()}>
-      <h2 id="export-title">Export books</h2>
-      <p>The books that the list shows now, in the same order, as a file.</p>
+      <h2 id="export-title">${words.export.heading}</h2>
+      <p>${words.export.hint}</p>
       <p class="error" role="alert">${message}</p>
       <div class="buttons">
         ${FORMATS.map(
@@ -72,11 +72,11 @@ function draw() {
             class="main"
             ?disabled=${isBusy}
             @click=${() => save(format)}
-          >${format.name}, ${format.use}</button>`,
+          >${format.name}</button>`,
         )}
-        <button type="button" @click=${() => dialog()?.close()}>Cancel</button>
+        <button type="button" @click=${() => dialog()?.close()}>${words.cancel}</button>
       </div>
-      <p role="status">${isBusy ? 'Fetching the books…' : ''}</p>
+      <p role="status">${isBusy ? words.export.running : ''}</p>
     </dialog>`,
     element,
   )

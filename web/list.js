@@ -1,6 +1,7 @@
 import { html } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { legible, oneLine } from './text.js'
+import { words } from './words.js'
 
 /**
  * @typedef {import('./pages.js').BookPages} BookPages
@@ -19,12 +20,8 @@ const SPARE = 12
 /** No browser shows an element of more than some 17 million pixels; from here on a pixel is more than one. */
 const MAX_HEIGHT = 15_000_000
 
-/** @type {readonly (readonly [Column, string])[]} */
-const COLUMNS = [
-  ['title', 'Title'],
-  ['author', 'Author'],
-  ['year', 'Year'],
-]
+/** @type {readonly Column[]} */
+const COLUMNS = ['title', 'author', 'year']
 
 /** The row of the head. */
 const HEAD = -1
@@ -85,14 +82,14 @@ export function bookTable(properties) {
   }
   return html`<div
     role="grid"
-    aria-label="Books"
+    aria-label=${words.list.label}
     aria-rowcount=${pages.isComplete ? pages.length + 1 : -1}
     @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, properties)}
     @focusin=${(/** @type {FocusEvent} */ event) => takeFocus(event, properties)}
   >
     <div role="rowgroup" class="head">
       <div role="row" aria-rowindex="1">
-        ${COLUMNS.map(([column, label], index) => header(column, index, label, sort, sortBy))}
+        ${COLUMNS.map((column, index) => header(column, index, sort, sortBy))}
       </div>
     </div>
     <div class="before" role="presentation"></div>
@@ -230,11 +227,11 @@ function scrollTo(row, scale) {
 /** @param {number} row @param {number} column */
 const tabindex = (row, column) => (active.row === row && active.column === column ? 0 : -1)
 
-/** @param {Column} column @param {number} index @param {string} label @param {string} sort @param {(column: Column) => void} sortBy */
-function header(column, index, label, sort, sortBy) {
+/** @param {Column} column @param {number} index @param {string} sort @param {(column: Column) => void} sortBy */
+function header(column, index, sort, sortBy) {
   const order = sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
   return html`<div role="columnheader" class=${column} aria-sort=${order} aria-colindex=${index + 1}>
-    <button type="button" tabindex=${tabindex(HEAD, index)} @click=${() => sortBy(column)}>${label}</button>
+    <button type="button" tabindex=${tabindex(HEAD, index)} @click=${() => sortBy(column)}>${words.list[column]}</button>
   </div>`
 }
 
@@ -249,7 +246,7 @@ function bookRow(row, isApart, { pages, edit }) {
   const { id, title, author, year } = book
   return html`<div role="row" class=${name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
     <div role="gridcell" class="title" aria-colindex="1">
-      <button type="button" dir="auto" title="Edit" tabindex=${tabindex(row, 0)}>${legible(title)}</button>
+      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${legible(title)}</button>
     </div>
     <div role="gridcell" class="author" dir="auto" aria-colindex="2" tabindex=${tabindex(row, 1)}>${oneLine(author)}</div>
     <div role="gridcell" class="year" aria-colindex="3" tabindex=${tabindex(row, 2)}>${year}</div>

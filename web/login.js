@@ -1,6 +1,7 @@
 import { html, render } from 'lit-html'
 import { finishPending } from './pending.js'
 import { forgetToken, logIn, Refused, whenTokenIsNeeded } from './service.js'
+import { words } from './words.js'
 
 /** How long before a token ends the password is asked for, in milliseconds. */
 const AHEAD = 60_000
@@ -8,6 +9,8 @@ const AHEAD = 60_000
 let username = ''
 let message = ''
 let isBusy = false
+/** Whether the password is asked for ahead of time. */
+let isAhead = false
 /** What the page says from a log-out until it is reloaded. @type {string | undefined} */
 let leaving
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -28,16 +31,16 @@ export function startLogin() {
 export async function logOut() {
   clearTimeout(timer)
   whenTokenIsNeeded(async () => {
-    throw new Refused(401, 'You are not logged in.')
+    throw new Refused(401, words.login.needed)
   })
   for (const element of Array.from(document.body.children)) if (element.id !== 'login') element.remove()
-  leaving = 'Logging out…'
+  leaving = words.login.leaving
   isBusy = true
   show()
   const told = await finishPending()
   forgetToken()
   if (told.length === 0) return location.reload()
-  leaving = `You are logged out. ${told.join(' ')}`
+  leaving = [words.login.left, ...told].join(' ')
   isBusy = false
   draw()
 }
@@ -54,8 +57,15 @@ async function submit(event) {
   try {
     const lifetime = await logIn(name, String(fields.get('password')))
     username = name
+    isAhead = false
     clearTimeout(timer)
-    timer = setTimeout(show, Math.max(lifetime - AHEAD, 0))
+    timer = setTimeout(
+      () => {
+        isAhead = true
+        show()
+      },
+      Math.max(lifetime - AHEAD, 0),
+    )
     form.reset()
     dialog()?.close()
     waiting?.resolve()
@@ -71,9 +81,9 @@ async function submit(event) {
 
 /** @param {unknown} error */
 function explain(error) {
-  if (!(error instanceof Refused)) return 'The service does not answer. Try again in a moment.'
-  if (error.status === 401) return 'The username or the password is wrong.'
-  if (error.status === 429) return 'Too many attempts. Wait some minutes, then try again.'
+  if (!(error instanceof Refused)) return words.awayMoment
+  if (error.status === 401) return words.login.wrong
+  if (error.status === 429) return words.login.tooMany
   return error.message
 }
 
@@ -85,7 +95,7 @@ function cancel(event) {
 /** Browsers let a dialog refuse to be closed only once before its user does something else. */
 function closed() {
   if (!canBePutOff()) return show()
-  waiting?.reject(new Refused(401, 'You are not logged in.'))
+  waiting?.reject(new Refused(401, words.login.needed))
   waiting = undefined
 }
 
@@ -109,17 +119,18 @@ function asking() {
   const isFirst = username === ''
   return html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
     <form @submit=${submit}>
-      <h1 id="login-title">${isFirst ? 'Book Catalogue' : 'Your password, please'}</h1>
+      <h1 id="login-title">${isFirst ? words.catalogue : isAhead ? words.login.expiring : words.login.expired}</h1>
       ${
         isFirst
-          ? html`<label>Username <input name="username" autocomplete="username" required autofocus /></label>`
-          : html`<p>The log-in of <b>${username}</b> ends after 15 minutes. Nothing that you typed is lost.</p>`
+          ? html`<label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
+          : html`<p>${words.login.hint}</p>
+              <p>${words.login.username}: <b>${username}</b></p>`
       }
-      <label>Password
+      <label>${words.login.password}
         <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
       </label>
       <p class="error" role="alert">${message}</p>
-      <div class="buttons"><button class="main" ?disabled=${isBusy}>Log in</button></div>
+      <div class="buttons"><button class="main" ?disabled=${isBusy}>${words.login.logIn}</button></div>
     </form>
   </dialog>`
 }
@@ -132,8 +143,8 @@ const farewell = (text) => html`<dialog
   @close=${closed}
 >
   <form>
-    <h1 id="login-title">Book Catalogue</h1>
+    <h1 id="login-title">${words.catalogue}</h1>
     <p role="status">${text}</p>
-    <div class="buttons"><button type="button" class="main" ?disabled=${isBusy} @click=${() => location.reload()}>Log in again</button></div>
+    <div class="buttons"><button type="button" class="main" ?disabled=${isBusy} @click=${() => location.reload()}>${words.login.again}</button></div>
   </form>
 </dialog>`

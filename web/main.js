@@ -4,7 +4,7 @@ import { filterOf, linkedBook, queryOf, readAddress, writeAddress } from './addr
 import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
 import { addBook, editBook, startEditor } from './editor.js'
-import { exportBooks } from './export.js'
+import { acceptDrops, exportBooks, importBooks, loadParts } from './later.js'
 import {
   bookTable,
   isPrinting,
@@ -20,7 +20,7 @@ import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
 import { Away, Refused, wasAborted } from './service.js'
 import { noYear, quote, readYear } from './text.js'
-import { chooseFile, startTransfer } from './transfer.js'
+import { books, words } from './words.js'
 
 /** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
 const TYPING_PAUSE = 80
@@ -79,6 +79,7 @@ function arrived(some) {
     draw()
     toTop()
     if (pages.error === undefined) countAgain()
+    loadParts()
   }
   if (some === pages) {
     if (pages.isComplete) count = pages.length
@@ -134,8 +135,8 @@ async function updated(book, isNew) {
   const isThere = await isIn(book, shown).catch(() => true)
   if (!isThere && shown === view) {
     pages.remove(book.id)
-    const text = `${quote(book.title)} ${isNew ? 'does not match' : 'no longer matches'} your search, so it is not in this list.`
-    tell({ text, actions: [{ label: 'Show all books', run: showAll }] })
+    const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
+    tell({ text, actions: [{ label: words.showAll, run: showAll }] })
   }
   if (!isNew) changed()
 }
@@ -173,21 +174,21 @@ function draw() {
 
 const page = () => html`
   <header>
-    <h1>Book Catalogue</h1>
-    <nav aria-label="Catalogue">
-      <button type="button" class="main" @click=${addBook}>Add a book</button>
-      <button type="button" @click=${chooseFile}>Import…</button>
-      <button type="button" @click=${() => exportBooks(queryOf(view))}>Export…</button>
-      <a href="/docs">API</a>
-      <button type="button" @click=${logOut}>Log out</button>
+    <h1>${words.catalogue}</h1>
+    <nav aria-label=${words.menu.label}>
+      <button type="button" class="main" @click=${addBook}>${words.addBook}</button>
+      <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
+      <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
+      <a href="/docs">${words.menu.api}</a>
+      <button type="button" @click=${logOut}>${words.menu.logOut}</button>
     </nav>
   </header>
   <search>
-    ${input('q', 'Search', 'search')} ${input('yearMin', 'From year', 'text')} ${input('yearMax', 'To year', 'text')}
+    ${input('q', 'search')} ${input('yearMin', 'text')} ${input('yearMax', 'text')}
     ${
       view.author === ''
         ? nothing
-        : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>Author: ${view.author} ✕</button>`
+        : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>${words.filters.author(view.author)}</button>`
     }
     <p class="count" role="status">${countText()}</p>
     <p class="error" aria-live="polite">${[view.yearMin, view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
@@ -200,8 +201,8 @@ const page = () => html`
   <main>${content()}</main>
 `
 
-/** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} label @param {string} type */
-const input = (name, label, type) => html`<label class=${name}>${label}
+/** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} type */
+const input = (name, type) => html`<label class=${name}>${words.filters[name === 'q' ? 'search' : name]}
   <input
     type=${type}
     inputmode=${name === 'q' ? 'search' : 'numeric'}
@@ -218,48 +219,40 @@ const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text)
 
 function countText() {
   if (pages === undefined) return ''
-  if (isSlow) return 'Loading…'
-  if (count === undefined) return isCounting ? 'Counting…' : ''
+  if (isSlow) return words.list.loading
+  if (count === undefined) return isCounting ? words.list.counting : ''
   return books(count)
 }
-
-/** @param {number} number */
-const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book' : 'books'}`
 
 /** What is on paper, where nothing can be scrolled. */
 function printedText() {
   const { first, end } = pages.kept
-  if (first === 0 && end === pages.length && pages.isComplete) return `All ${books(end)}.`
-  return `Books ${first + 1} to ${end} of ${count ?? 'more'}. The others were not loaded: “Export…” on the page saves all.`
+  if (first === 0 && end === pages.length && pages.isComplete) return words.list.printedAll(end)
+  return words.list.printed(first + 1, end, count)
 }
 
 function content() {
-  if (pages === undefined) return html`<p class="state">Reading the catalogue…</p>`
+  if (pages === undefined) return html`<p class="state">${words.list.first}</p>`
   const { error } = pages
   const retry = () => pages.retry()
   if (error !== undefined && pages.length === 0) {
     if (!(error instanceof Refused))
-      return state(awayText(error), 'It is tried again every few seconds.', 'Try now', retry)
+      return state(awayText(error), words.list.retrying, words.list.retryNow, retry)
     return error.status === 400
-      ? state(
-          'There is nothing to search for',
-          'A search needs at least one word, and at most 32.',
-          'Show all books',
-          showAll,
-        )
-      : state('The books cannot be shown', error.message, 'Try again', retry)
+      ? state(words.list.noWord, words.list.noWordHint, words.showAll, showAll)
+      : state(words.list.failed, error.message, words.list.tryAgain, retry)
   }
   if (pages.isComplete && pages.length === 0) {
     return filterOf(view) !== ''
-      ? state('No book is like that', 'Try fewer letters, or other years.', 'Show all books', showAll)
-      : state('The catalogue is empty', 'Add the first book, or drop a CSV file here.', 'Add a book', addBook)
+      ? state(words.list.none, words.list.noneHint, words.showAll, showAll)
+      : state(words.list.empty, words.list.emptyHint, words.addBook, addBook)
   }
   return html`
     ${
       pages.isPartial
         ? html`<p class="away" role="status">
-            New books are still being made searchable. This search may miss some of them.
-            <button type="button" @click=${load}>Search again</button>
+            ${words.list.partial}
+            <button type="button" @click=${load}>${words.list.searchAgain}</button>
           </p>`
         : nothing
     }
@@ -271,16 +264,15 @@ function content() {
       error === undefined
         ? nothing
         : html`<p class="away" role="alert">
-            ${error instanceof Refused ? error.message : `${awayText(error)}. It is tried again every few seconds.`}
-            <button type="button" @click=${retry}>Try now</button>
+            ${error instanceof Refused ? error.message : `${awayText(error)}. ${words.list.retrying}`}
+            <button type="button" @click=${retry}>${words.list.retryNow}</button>
           </p>`
     }
   `
 }
 
 /** @param {unknown} error */
-const awayText = (error) =>
-  error instanceof Away && error.isBusy ? 'The service cannot answer now' : 'The service does not answer'
+const awayText = (error) => (error instanceof Away && error.isBusy ? words.busy : words.away)
 
 /** @param {string} title @param {string} text @param {string} label @param {() => void} action */
 const state = (title, text, label, action) => html`<div class="state">
@@ -302,7 +294,7 @@ startEditor({
     changed()
   },
 })
-startTransfer(load)
+acceptDrops(load)
 addEventListener('popstate', () => {
   view = readAddress()
   draw()

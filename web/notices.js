@@ -1,6 +1,7 @@
 import { html, nothing, render } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { openDialog, restoreFocus } from './list.js'
+import { words } from './words.js'
 
 /**
  * @typedef {{ label: string, run: () => void, opensDialog?: boolean }} Action one that opens a dialog is offered once no
@@ -12,7 +13,7 @@ import { openDialog, restoreFocus } from './list.js'
 const [TIME, LONGER] = [6000, 1000]
 
 /** For a notice that has to be seen: it stays until then. */
-export const DISMISS = { label: 'Dismiss', run() {} }
+export const DISMISS = { label: words.dismiss, run() {} }
 
 /** What takes each away. @type {Map<Notice, () => void>} */
 const notices = new Map()

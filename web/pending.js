@@ -1,3 +1,5 @@
+import { words } from './words.js'
+
 /**
  * What the user has asked for and the service has not answered yet. It is sent before the page goes away, and a log-out
  * waits for the answers.
@@ -27,10 +29,7 @@ export async function finishPending() {
   setTimeout(resolve, PATIENCE)
   const told = await Promise.all(
     Array.from(pending, ({ what, finish }) =>
-      Promise.race([
-        finish(),
-        patience.then(() => `It is not known whether ${what}: the service has not answered.`),
-      ]),
+      Promise.race([finish(), patience.then(() => words.login.unknown(what))]),
     ),
   )
   return told.filter((text) => text !== undefined)

@@ -1,3 +1,5 @@
+import { words } from './words.js'
+
 /**
  * The calls to the service. The token is here only, in memory.
  *
@@ -94,11 +96,11 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
     keepalive,
     cache: 'no-store',
   }).catch((error) => {
-    throw signal?.aborted ? error : new Away('The service cannot be reached')
+    throw signal?.aborted ? error : new Away(words.unreachable)
   })
   if (response.ok) return response
   const envelope = await response.json().catch(() => undefined)
-  const message = envelope?.message ?? `The service answered ${response.status}`
+  const message = envelope?.message ?? words.unexpected(response.status)
   if (response.status === 503 || envelope === undefined) throw new Away(message, response.status === 503)
   throw new Refused(response.status, message)
 }

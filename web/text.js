@@ -1,3 +1,5 @@
+import { words } from './words.js'
+
 /** As much of a title as a sentence, or a row, has room for. */
 const [LONGEST_QUOTED, LONGEST_SHOWN] = [60, 300]
 
@@ -9,8 +11,8 @@ export const oneLine = (text) => cut(text.replaceAll(/\r\n|[\n\r\u2028\u2029]/g,
 
 /** A title, or that there is none to be seen. @param {string} title */
 export function legible(title) {
-  if (title === '') return '(no title)'
-  return BLANK.test(title) ? '(blank title)' : oneLine(title)
+  if (title === '') return words.noTitle
+  return BLANK.test(title) ? words.blankTitle : oneLine(title)
 }
 
 /** A title in a sentence. @param {string} title */
@@ -45,4 +47,4 @@ export function readYear(text) {
 }
 
 /** What to say of a text that is no year. @param {string} text */
-export const noYear = (text) => `${quote(text)} is not a year. Write one like 1979, or −500 for 500 BC.`
+export const noYear = (text) => words.notAYear(quote(text))

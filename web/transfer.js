@@ -3,6 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away, call, currentToken, Refused } from './service.js'
+import { words } from './words.js'
 
 /**
  * @typedef {{ line: number, field: string | null, reason: string }} Fault
@@ -33,23 +34,15 @@ let progress
 /** @type {() => void} */
 let imported = () => {}
 
-/** Files that are dropped anywhere on the page are imported. @param {() => void} whenImported */
-export function startTransfer(whenImported) {
+/**
+ * Opens the dialog for a file.
+ * @param {File | undefined} chosen one that was dropped on the page.
+ * @param {() => void} whenImported called when its books may be stored.
+ */
+export function openImport(chosen, whenImported) {
   imported = whenImported
-  addEventListener('dragover', (event) => event.preventDefault())
-  addEventListener('drop', (event) => {
-    event.preventDefault()
-    const [first] = event.dataTransfer?.files ?? []
-    if (first === undefined || currentToken() === '') return
-    if (isStoring) tell({ text: 'Another file is being imported.' })
-    else open(first)
-  })
-}
-
-export const chooseFile = () => open(undefined)
-
-/** @param {File | undefined} chosen */
-function open(chosen) {
+  if (chosen !== undefined && currentToken() === '') return
+  if (isStoring && chosen !== undefined) return void tell({ text: words.import.running })
   if (!isStoring) {
     choose(chosen)
     isDropped = chosen !== undefined
@@ -100,7 +93,7 @@ async function check(chosen) {
     report = result
   } catch (error) {
     if (signal.aborted) return
-    message = error instanceof Away ? `${error.message}. Nothing was stored.` : explain(error)
+    message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
   }
   progress = undefined
   draw()
@@ -132,7 +125,7 @@ async function store(chosen) {
     dialog()?.close()
     // Another number than the check had: they are there from an attempt that was not answered.
     const isRepeated = result.added !== report?.added
-    tell({ text: isRepeated ? 'The books of the file are stored.' : `Imported ${books(result.added)}.` })
+    tell({ text: isRepeated ? words.import.doneBefore : words.import.done(result.added) })
     imported()
     return undefined
   } catch (error) {
@@ -140,14 +133,14 @@ async function store(chosen) {
       // Whether they were stored is not known: a second attempt must not store them twice.
       skipExisting = true
       report = undefined
-      message = `${error.message}. Either all books of the file were stored or none. Check it again: books that are there already will be passed over.`
+      message = words.import.unknown(error.message)
       imported()
     } else message = explain(error)
-    const text = `“${chosen.name}”: ${message}`
+    const text = words.import.failed(chosen.name, message)
     // The user may be typing in another dialog by now.
     const actions = [
-      { label: 'Open', run: show },
-      { label: 'Dismiss', run: () => {} },
+      { label: words.open, run: show },
+      { label: words.dismiss, run: () => {} },
     ]
     if (!dialog()?.open) tell({ text, actions }, Number.POSITIVE_INFINITY)
     return text
@@ -161,9 +154,6 @@ async function store(chosen) {
 /** @param {unknown} error */
 const explain = (error) => (error instanceof Error ? error.message : String(error))
 
-/** @param {number} count */
-const books = (count) => `${count.toLocaleString('en')} ${count === 1 ? 'book' : 'books'}`
-
 /**
  * Sends the file; `fetch` does not tell how much has gone.
  * @param {File} body @param {boolean} isDryRun @param {AbortSignal} [signal] @returns {Promise<Report>}
@@ -176,8 +166,7 @@ async function send(body, isDryRun, signal) {
     const request = new XMLHttpRequest()
     request.open('POST', `/books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
     request.setRequestHeader('authorization', currentToken())
-    const isLines = /\.(ndjson|jsonl)$/i.test(body.name)
-    request.setRequestHeader('content-type', isLines ? 'application/x-ndjson' : 'text/csv')
+    request.setRequestHeader('content-type', isLines(body) ? 'application/x-ndjson' : 'text/csv')
     signal?.addEventListener('abort', () => {
       request.abort()
       reject(signal.reason)
@@ -187,11 +176,13 @@ async function send(body, isDryRun, signal) {
       progress = loaded / total
       draw()
     }
-    request.onerror = () => reject(new Away('The connection was lost'))
+    request.onerror = () => reject(new Away(words.import.lost))
     request.onload = () => {
       const answer = parse(request.responseText)
       if (request.status === 200 && answer) resolve(answer.data)
-      else if (request.status === 503 || !answer) reject(new Busy('The service cannot take the file now'))
+      else if (request.status === 413)
+        reject(new Refused(413, answer ? words.import.tooLarge : words.import.tooLargeForProxy))
+      else if (request.status === 503 || !answer) reject(new Busy(words.import.busy))
       else reject(new Refused(request.status, answer.message))
     }
     request.send(body)
@@ -210,23 +201,32 @@ function parse(text) {
 /** @param {Event} event */
 const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.[0]
 
+/** @param {File} chosen */
+const isLines = ({ name }) => /\.(ndjson|jsonl)$/i.test(name)
+
+/** @param {Report} result */
+function formatOf({ source }) {
+  if (source !== 'this service') return words.import.exportOf(source)
+  return file !== undefined && isLines(file) ? words.import.ndjson : words.import.csv
+}
+
 /** @param {Report} result */
 const results = (result) => html`
   <dl>
-    <div><dt>Written by</dt><dd>${result.source}</dd></div>
-    <div><dt>Rows</dt><dd>${result.rows.toLocaleString('en')}</dd></div>
-    <div><dt>To be added</dt><dd>${result.added.toLocaleString('en')}</dd></div>
-    <div><dt>Already there</dt><dd>${result.skipped.toLocaleString('en')}</dd></div>
-    <div><dt>Without a year</dt><dd>${result.without_year.toLocaleString('en')}</dd></div>
-    <div><dt>Faulty</dt><dd>${result.faulty.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.format}</dt><dd>${formatOf(result)}</dd></div>
+    <div><dt>${words.import.rows}</dt><dd>${result.rows.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.added}</dt><dd>${result.added.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.skipped}</dt><dd>${result.skipped.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.withoutYear}</dt><dd>${result.without_year.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.faulty}</dt><dd>${result.faulty.toLocaleString('en')}</dd></div>
   </dl>
   ${
     result.faulty === 0
       ? nothing
-      : html`<div class="faults" tabindex="0" role="region" aria-label="Faulty rows">
+      : html`<div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
           <table>
-            <thead><tr><th scope="col">Line</th><th scope="col">Field</th><th scope="col">Reason</th></tr></thead>
-            <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${field ?? 'row'}</td><td>${reason}</td></tr>`)}</tbody>
+            <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
+            <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${field ?? words.import.wholeRow}</td><td>${reason}</td></tr>`)}</tbody>
           </table>
         </div>`
   }
@@ -238,26 +238,26 @@ function draw() {
   const canImport = report !== undefined && report.faulty === 0 && report.added > 0 && progress === undefined
   render(
     html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
-      <h2 id="transfer-title">Import books</h2>
-      <p>A CSV file with title, author and year, an export of Goodreads, LibraryThing or Calibre, or NDJSON. It is checked first; nothing is stored before you say so.</p>
-      <label>File <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
+      <h2 id="transfer-title">${words.import.heading}</h2>
+      <p>${words.import.hint}</p>
+      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
       <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring} @change=${(
         /** @type {Event} */ event,
       ) => {
         skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
         if (file !== undefined) void check(file)
-      }} /> Pass over books that are there already</label>
-      ${isDropped ? html`<p>Dropped: <b>${file?.name}</b></p>` : nothing}
-      ${progress === undefined ? nothing : html`<progress aria-label="Sent" max="1" .value=${progress}></progress>`}
+      }} /> ${words.import.skip}</label>
+      ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
+      ${progress === undefined ? nothing : html`<progress aria-label=${words.import.progress} max="1" .value=${progress}></progress>`}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>
       <div class="buttons">
         ${
           file !== undefined && message !== ''
-            ? html`<button type="button" class="main" @click=${() => file && check(file)}>Check again</button>`
-            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && track(`“${file.name}” was imported`, store(file))}>Import</button>`
+            ? html`<button type="button" class="main" @click=${() => file && check(file)}>${words.import.checkAgain}</button>`
+            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import}</button>`
         }
-        <button type="button" @click=${() => dialog()?.close()}>Close</button>
+        <button type="button" @click=${() => dialog()?.close()}>${words.close}</button>
       </div>
     </dialog>`,
     element,

@@ -55,7 +55,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   }
 
   async function type(title: string): Promise<void> {
-    await button('Add a book').click()
+    await button('Add book').click()
     await field('Title').fill(title)
   }
 
@@ -66,7 +66,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await type('Half a ti')
     await held.release()
     assert.equal(await field('Title').inputValue(), 'Half a ti')
-    await page.getByRole('heading', { name: 'Add a book' }).waitFor()
+    await page.getByRole('heading', { name: 'Add book' }).waitFor()
   })
 
   it('does not replace the book that was chosen last', async () => {
@@ -102,13 +102,13 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   })
 
   it('does not ask for the password again after a log-in, if it says that the token before was refused', async () => {
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     await button('Toni Morrison 1 book').waitFor()
     const released = Promise.withResolvers<void>()
     await refuseToken(/books\?q=sula/)
     await refuseToken(/statistics\?q=sula/, released.promise)
     await page.getByLabel('Search').fill('sula')
-    await page.getByText('Nothing that you typed is lost').waitFor()
+    await page.getByText('Your changes are kept').waitFor()
     // The tokens of one second are equal.
     await page.waitForTimeout(1000)
     await enterPassword(page)
@@ -128,7 +128,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await other.getByRole('button', { name: 'Sula' }).click()
     await held.answered
     await other.clock.fastForward('14:30')
-    await other.getByText('Nothing that you typed is lost').waitFor()
+    await other.getByText('Your changes are kept').waitFor()
     await held.release()
     assert.equal(await other.getByRole('dialog').count(), 1)
     await enterPassword(other)
@@ -157,7 +157,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await button('Kindred').click()
     await field('Year').fill('1980')
     await held.release()
-    await page.getByText('“Sula” was not saved. Somebody else has changed this book meanwhile.').waitFor()
+    await page.getByText('“Sula” was not saved. Someone else has changed this book.').waitFor()
     assert.equal(await field('Title').inputValue(), 'Kindred')
     assert.equal(await field('Year').inputValue(), '1980')
     assert.equal(await page.locator('.conflict').count(), 0)
@@ -166,7 +166,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await button('Open').click()
     assert.equal(await field('Author').inputValue(), 'T. Morrison')
     assert.match(await page.locator('.conflict').innerText(), /T\. Morrison[\s\S]*Toni Morrison[\s\S]*1975/)
-    await button('Save mine over theirs').click()
+    await button('Overwrite with mine').click()
     await page.getByText('Saved “Sula”.').waitFor()
   })
 
@@ -217,7 +217,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await page.route(/dry_run=false/, (route) => lost.promise.then(() => route.abort()))
     await button('Import…').click()
     await page.getByLabel('File').setInputFiles(file)
-    await page.getByText('To be added').waitFor()
+    await page.getByText('To add').waitFor()
     await button('Import').click()
     await button('Close').click()
     await type('Half a ti')

@@ -41,7 +41,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":1992}' })
     await button('Delete').click()
     await button('Log out').click()
-    await page.getByText('“Jazz” was not deleted: somebody has changed it meanwhile.').waitFor()
+    await page.getByText('“Jazz” was not deleted: someone else has changed it.').waitFor()
     await page.getByText('You are logged out.').waitFor()
     assert.equal(await page.getByText('Toni Morrison').count(), 0)
     await assertAccessible(page)
@@ -50,8 +50,8 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
   })
 
   for (const [status, reason] of [
-    [503, 'the service does not answer'],
-    [401, 'your log-in had ended'],
+    [503, 'the service is not responding'],
+    [401, 'your session has expired'],
   ] as const)
     it(`tells that a book was not deleted, after a ${status}`, async () => {
       const title = `Love ${status}`
@@ -75,7 +75,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await held.answered
     await assertAccessible(page)
     await page.clock.runFor(5000)
-    await page.getByText('It is not known whether “Paradise” was deleted').waitFor()
+    await page.getByText('Could not confirm that “Paradise” was deleted').waitFor()
     assert.equal((await fetch(url, { headers: headers() })).status, 404)
   })
 

@@ -47,7 +47,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     it(`shows the list and the charts, in ${colorScheme}`, async () => {
       const page = await open('?year_min=1800', { colorScheme })
       await screenshot(page, `list-${colorScheme}`)
-      await page.getByText('At a glance').click()
+      await page.getByText('Statistics').click()
       await page.locator('.decades canvas').waitFor()
       await keep(page, `charts-${colorScheme}`)
     })
@@ -73,7 +73,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const body = JSON.stringify({ author: 'O. E. Butler' })
     assert.equal((await fetch(`${service.url}/book/${id}`, { method: 'PUT', headers, body })).status, 200)
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+    await page.getByText('Someone else has changed this book').waitFor()
     await keep(page, 'conflict')
   })
 

@@ -247,7 +247,7 @@ async function heap(session: CDPSession): Promise<string> {
 
 async function charts(page: Page): Promise<void> {
   const [, time] = await timed(async () => {
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     await page.locator('.decades canvas').waitFor()
   })
   say('charts after they are opened', milliseconds(time))

@@ -58,7 +58,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByLabel('Username').fill('admin')
     await page.getByLabel('Password', { exact: true }).fill('wrong')
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('The username or the password is wrong.').waitFor()
+    await page.getByText('Wrong username or password.').waitFor()
     await assertAccessible(page)
     await screenshot(page, 'login')
   })
@@ -114,16 +114,16 @@ describeOnEngine('the web page in a browser', (database) => {
 
   it('has something to say when there is nothing to show', async () => {
     await search('nosuchword')
-    await page.getByText('No book is like that').waitFor()
+    await page.getByText('No books found').waitFor()
     await assertAccessible(page)
     await search('!!!')
-    await page.getByText('There is nothing to search for').waitFor()
+    await page.getByText('Nothing to search for').waitFor()
     await page.getByRole('button', { name: 'Show all books' }).click()
     await waitForTitles(page, ['Volume 1199'])
   })
 
   it('shows the books by decade and by author, and filters by a bar', async () => {
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     const series = page.getByRole('button', { name: 'Series 1,200 books' })
     await series.waitFor()
     await assertAccessible(page)
@@ -135,7 +135,7 @@ describeOnEngine('the web page in a browser', (database) => {
     assert.match(page.url(), /year_min=1970&year_max=1979/)
     await page.getByRole('button', { name: 'Octavia E. Butler 1 book' }).click()
     await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).waitFor()
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     await page.getByRole('button', { name: 'Author: Octavia E. Butler' }).click()
     await page.getByLabel('From year').fill('')
     await page.getByLabel('To year').fill('')
@@ -143,7 +143,7 @@ describeOnEngine('the web page in a browser', (database) => {
   })
 
   it('adds a book, and refuses a year that is none', async () => {
-    await page.getByRole('button', { name: 'Add a book' }).click()
+    await page.getByRole('button', { name: 'Add book' }).click()
     await dialog().getByLabel('Title').fill('Dune')
     await dialog().getByLabel('Author').fill('Frank Herbert')
     await dialog().getByLabel('Year').fill('about 1965')
@@ -178,14 +178,14 @@ describeOnEngine('the web page in a browser', (database) => {
 
     await dialog().getByLabel('Author').fill('F. Herbert')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+    await page.getByText('Someone else has changed this book').waitFor()
     assert.match(
       await dialog().locator('table').innerText(),
       /F\. Herbert[\s\S]*Frank Herbert[\s\S]*1965[\s\S]*1969/,
     )
     await assertAccessible(page)
     await screenshot(page, 'conflict')
-    await page.getByRole('button', { name: 'Save mine over theirs' }).click()
+    await page.getByRole('button', { name: 'Overwrite with mine' }).click()
     await page.getByText('Saved “Dune Messiah”.').last().waitFor()
     await other.context().close()
   })
@@ -194,7 +194,7 @@ describeOnEngine('the web page in a browser', (database) => {
     const remove = async () => {
       await page.getByRole('button', { name: 'Dune Messiah' }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
-      await page.getByText('No book is like that').waitFor()
+      await page.getByText('No books found').waitFor()
     }
     const id = 1204
     const status = async () =>
@@ -233,7 +233,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await logInOn(other)
     await other.getByRole('button', { name: 'Shortlived' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
-    await other.getByText('No book is like that').waitFor()
+    await other.getByText('No books found').waitFor()
     const deletion = relay.hold('DELETE ')
     const closed = other.waitForEvent('close')
     await other.close({ runBeforeUnload: true })
@@ -253,10 +253,10 @@ describeOnEngine('the web page in a browser', (database) => {
     await other.goto(service.url)
     await logInOn(other)
     await waitForTitles(other, ['Kindred'])
-    await other.getByRole('button', { name: 'Add a book' }).click()
+    await other.getByRole('button', { name: 'Add book' }).click()
     await other.getByRole('dialog').getByLabel('Title').fill('Half a ti')
     await other.clock.fastForward('14:30')
-    await other.getByText('Nothing that you typed is lost').waitFor()
+    await other.getByText('Your changes are kept').waitFor()
     await assertAccessible(other)
     await screenshot(other, 'expiry')
     await enterPassword(other)
@@ -298,7 +298,7 @@ describeOnEngine('the web page in a browser', (database) => {
       await assertAccessible(page)
       const [download] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('button', { name: `${format}, ` }).click(),
+        page.getByRole('button', { name: `${format} for` }).click(),
       ])
       assert.equal(download.suggestedFilename(), name)
       const chunks = await (await download.createReadStream()).toArray()

@@ -57,7 +57,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       const page = await open({ viewport: { width, height }, isMobile: width < 800, hasTouch: width < 800 })
       await screenshot(page, `small-${width}x${height}`)
       if (isOpen) {
-        await page.getByText('At a glance').click()
+        await page.getByText('Statistics').click()
         await page.locator('.authors canvas').waitFor()
         await screenshot(page, `small-${width}x${height}-charts`)
       }
@@ -109,7 +109,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     it(`goes through the list with the keys of a grid, ${where}`, async () => {
       const page = await open({ viewport })
       await page.getByLabel('To year').focus()
-      // "At a glance" is between them.
+      // "Statistics" is between them.
       await press(page, 'Tab', 'Tab')
       assert.equal(await focused(page), 'Volume 0 / title')
       await press(page, 'ArrowDown', 'ArrowDown', 'ArrowRight')
@@ -163,19 +163,19 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
 
   it('has one stop of the Tab key in the list, before and after it', async () => {
     const page = await open()
-    await page.getByText('At a glance').focus()
+    await page.getByText('Statistics').focus()
     await press(page, 'Tab', 'ArrowDown', 'Tab')
     assert.ok(!(await focused(page)).startsWith('Volume'), await focused(page))
     await press(page, 'Shift+Tab')
     assert.equal(await focused(page), 'Volume 1 / title')
     await press(page, 'Shift+Tab')
-    assert.equal(await focused(page), 'At a glance')
+    assert.equal(await focused(page), 'Statistics')
     await page.context().close()
   })
 
   it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {
     const page = await open()
-    await page.getByText('At a glance').focus()
+    await page.getByText('Statistics').focus()
     await press(page, 'Tab', 'ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter')
     await page.getByRole('dialog').waitFor()
     assert.equal(await page.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 2')
@@ -214,7 +214,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     const page = await open({}, '?q=volume+77')
     await page.getByRole('button', { name: 'Volume 77' }).press('Enter')
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
-    await page.getByText('No book is like that').waitFor()
+    await page.getByText('No books found').waitFor()
     await page.waitForTimeout(100)
     assert.equal(await focused(page), 'Show all books')
     await press(page, 'Tab')
@@ -235,7 +235,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByRole('button', { name: 'Undo' }).waitFor()
-      await page.getByRole('button', { name: 'Add a book' }).press('Enter')
+      await page.getByRole('button', { name: 'Add book' }).press('Enter')
       const undo = page.getByRole('dialog').getByRole('button', { name: 'Undo' })
       await undo.waitFor()
       await screenshot(page, `notice-in-dialog-${viewport.width}`)

@@ -53,7 +53,7 @@ describe('the web page', () => {
     assert.doesNotMatch(policy, /unsafe|\*|https?:/)
   })
 
-  it('names its own files only, and loads the plotting library later', async () => {
+  it('names its own files only, and loads what the first view does not need later', async () => {
     const { body } = await get('/')
     const named = Array.from(body.toString().matchAll(/(?:href|src)="\.?([^"]*)"/g), ([, path]) => path ?? '')
     const all = await paths()
@@ -62,7 +62,14 @@ describe('the web page', () => {
       [],
     )
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
-    assert.deepEqual(later, ['charts.css', 'plot.js', 'uPlot.esm.js', 'uPlot.min.css'])
+    assert.deepEqual(later, [
+      'charts.css',
+      'export.js',
+      'plot.js',
+      'transfer.js',
+      'uPlot.esm.js',
+      'uPlot.min.css',
+    ])
   })
 
   it('loads little at the first visit, headers included', async () => {

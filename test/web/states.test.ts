@@ -26,12 +26,12 @@ describeOnEngine('the states of the web page', (database) => {
   }
 
   it('an empty catalogue says how to begin', async () => {
-    await page.getByText('The catalogue is empty').waitFor()
+    await page.getByText('No books yet').waitFor()
     await assertAccessible(page)
-    await page.getByText('At a glance').click()
-    await page.getByText('There are no books to count.').waitFor()
+    await page.getByText('Statistics').click()
+    await page.getByText('No books to show statistics for.').waitFor()
     await assertAccessible(page)
-    await page.getByRole('main').getByRole('button', { name: 'Add a book' }).click()
+    await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
     await page.getByRole('dialog').getByLabel('Title').waitFor()
     await assertAccessible(page)
   })
@@ -42,9 +42,9 @@ describeOnEngine('the states of the web page', (database) => {
     const headers = { authorization: service.token }
     await fetch(`${service.url}/book/${id}`, { method: 'DELETE', headers })
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Somebody has deleted this book meanwhile').waitFor()
+    await page.getByText('Someone else has deleted this book').waitFor()
     await assertAccessible(page)
-    await page.getByRole('button', { name: 'Add as a new book' }).click()
+    await page.getByRole('button', { name: 'Add as new book' }).click()
     await page.getByText('Added “Beloved”.').waitFor()
     await assertAccessible(page)
     await waitForTitles(page, ['Beloved'])
@@ -60,7 +60,7 @@ describeOnEngine('the states of the web page', (database) => {
     const headers = { authorization: service.token }
     await fetch(`${service.url}/book/${id}`, { method: 'PUT', headers, body: '{"year":1974}' })
     await page.clock.fastForward(7000)
-    await page.getByText('was not deleted: somebody has changed it meanwhile').waitFor()
+    await page.getByText('was not deleted: someone else has changed it').waitFor()
     await assertAccessible(page)
     await waitForTitles(page, ['Sula'])
   })
@@ -68,10 +68,10 @@ describeOnEngine('the states of the web page', (database) => {
   it('a search without words, and the books of an author', async () => {
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
     await page.getByLabel('Search').fill('!!!')
-    await page.getByText('There is nothing to search for').waitFor()
+    await page.getByText('Nothing to search for').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Show all books' }).click()
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     await page.getByRole('button', { name: /^Toni Morrison/ }).click()
     await page.getByRole('button', { name: 'Author: Toni Morrison' }).waitFor()
     await assertAccessible(page)
@@ -79,20 +79,31 @@ describeOnEngine('the states of the web page', (database) => {
 
   it('books that cannot be counted', async () => {
     await page.route('**/books/statistics*', (route) => route.abort())
-    await page.getByText('At a glance').click()
-    await page.getByText('The books cannot be counted now.').waitFor()
+    await page.getByText('Statistics', { exact: true }).click()
+    await page.getByText('Statistics are not available right now.').waitFor()
     await assertAccessible(page)
     await page.unroute('**/books/statistics*')
-    await page.getByText('At a glance').click()
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics', { exact: true }).click()
+    await page.getByText('Statistics', { exact: true }).click()
     await page.locator('.authors canvas').waitFor()
-    await page.getByText('The books cannot be counted now.').waitFor({ state: 'hidden' })
+    await page.getByText('Statistics are not available right now.').waitFor({ state: 'hidden' })
+  })
+
+  it('a part of the page that cannot be loaded', async () => {
+    const other = await openPage(browser(), 'about:blank')
+    await other.route('**/transfer.js', (route) => route.abort())
+    await other.goto(service.url)
+    await logInOn(other)
+    await other.getByRole('button', { name: 'Import…' }).click()
+    await other.getByText('Part of this page could not be loaded.').waitFor()
+    await assertAccessible(other)
+    await other.context().close()
   })
 
   it('charts that cannot be loaded', async () => {
     await page.route('**/uPlot.esm.js', (route) => route.abort())
-    await page.getByText('At a glance').click()
-    await page.getByText('The charts cannot be loaded.').waitFor()
+    await page.getByText('Statistics', { exact: true }).click()
+    await page.getByText('Could not load the charts.').waitFor()
     await assertAccessible(page)
   })
 })
@@ -105,7 +116,7 @@ describe('the web page after too many log-ins', { skip: browserMissing }, () => 
     try {
       const page = await openPage(browser, service.url)
       await page.getByLabel('Username').fill('admin')
-      for (const message of ['The username or the password is wrong.', 'Too many attempts.']) {
+      for (const message of ['Wrong username or password.', 'Too many attempts.']) {
         await page.getByLabel('Password', { exact: true }).fill('wrong')
         await page.getByRole('button', { name: 'Log in' }).click()
         await page.getByText(message).waitFor()

@@ -58,7 +58,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     const url = await add('Volume 1000', 'Series', 2000)
     await search('volume ')
     await count('251 books')
-    await page.getByText('At a glance').click()
+    await page.getByText('Statistics').click()
     await button('Series 251 books').waitFor()
     await page.clock.install()
     const remove = async () => {
@@ -94,12 +94,12 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await assertAccessible(page)
     await screenshot(page, 'loading')
     answered.resolve()
-    await page.getByText('The service cannot answer now').waitFor()
+    await page.getByText('The service is busy').waitFor()
     assert.deepEqual(await titles(page), [])
     await assertAccessible(page)
     await page.unroute(/books\?q=rare/)
-    await button('Try now').click()
-    await page.getByText('No book is like that').waitFor()
+    await button('Retry now').click()
+    await page.getByText('No books found').waitFor()
     await page.getByText('Loading…').waitFor({ state: 'hidden' })
   })
 
@@ -114,11 +114,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
       })
     })
     await search('volume 1')
-    await page.getByText('New books are still being made searchable').waitFor()
+    await page.getByText('New books are still being indexed').waitFor()
     await assertAccessible(page)
     isIncomplete = false
     await button('Search again').click()
-    await page.getByText('New books are still being made searchable').waitFor({ state: 'hidden' })
+    await page.getByText('New books are still being indexed').waitFor({ state: 'hidden' })
   })
 
   it('says that it is counting, and that it is opening a book, if that takes long', async () => {
@@ -129,11 +129,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await count('250 books')
     const read = await holdAnswer(page, 'GET', /\/book\/\d+$/)
     await button('Volume 2').click()
-    await page.getByText('Opening the book…').waitFor()
+    await page.getByText('Opening book…').waitFor()
     await assertAccessible(page)
     await read.release()
     await field('Title').waitFor()
-    await page.getByText('Opening the book…').waitFor({ state: 'hidden' })
+    await page.getByText('Opening book…').waitFor({ state: 'hidden' })
   })
 
   for (const [typed, year] of [
@@ -176,16 +176,16 @@ describe('what the web page says', { skip: browserMissing }, () => {
   })
 
   it('asks for a title, and for a year', async () => {
-    await button('Add a book').click()
+    await button('Add book').click()
     await field('Year').fill('1999')
     await button('Save').click()
-    await page.getByText('A book needs a title.').waitFor()
+    await page.getByText('Enter a title.').waitFor()
     assert.equal(await field('Title').evaluate((element) => element.matches(':focus')), true)
     await assertAccessible(page)
     await field('Title').fill('Named')
     await field('Year').fill('')
     await button('Save').click()
-    await page.getByText('A book needs a year.').waitFor()
+    await page.getByText('Enter a year').waitFor()
   })
 
   it('asks for a log-in however often Escape is pressed', async () => {
@@ -214,7 +214,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
         await waitForTitles(page, [title])
         await edit(title, change)
         await page.getByText('no longer matches your search').waitFor()
-        await page.getByText('No book is like that').waitFor()
+        await page.getByText('No books found').waitFor()
         await assertAccessible(page)
       } finally {
         await remove(url)
@@ -222,11 +222,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
     })
 
   it('says that a new book does not match what is searched for', async () => {
-    await button('Add a book').click()
+    await button('Add book').click()
     await field('Title').fill('Something else')
     await field('Year').fill('1')
     await page.keyboard.press('Enter')
-    await page.getByText('“Something else” does not match your search').waitFor()
+    await page.getByText('“Something else” is not shown here').waitFor()
     await page.locator('.notice').getByRole('button', { name: 'Show all books' }).click()
     await count('251 books')
     await search('something')
@@ -244,7 +244,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
         .filter((element) => element.checkVisibility() && !element.closest('.row')).map((element) => element.textContent)`)
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
     await page.emulateMedia({ media: 'print' })
-    await page.getByText('Books 1 to 100 of 250. The others were not loaded').waitFor()
+    await page.getByText('Books 1 to 100 of 250. To get all of them').waitFor()
     assert.equal((await titles(page)).length, 100)
     assert.deepEqual(await shown(), ['Title', 'Author', 'Year'])
     await assertAccessible(page)
@@ -314,16 +314,16 @@ describe('what the web page says', { skip: browserMissing }, () => {
         await field('Title').fill(`${LONG}${'unbroken'.repeat(60)}`)
         await fetch(url, { method: 'PUT', headers: headers(), body: `{"year":${width}}` })
         await field('Title').press('Enter')
-        await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+        await page.getByText('Someone else has changed this book').waitFor()
         await assertAccessible(page)
         await screenshot(page, `long-conflict-${width}`)
         const [inner, outer] = (await page
           .getByRole('dialog')
           .evaluate((dialog) => [dialog.scrollWidth, dialog.clientWidth])) as [number, number]
         assert.ok(inner <= outer, `${inner} > ${outer}`)
-        for (const name of ['Take theirs', 'Save mine over theirs', 'Cancel'])
+        for (const name of ['Use saved version', 'Overwrite with mine', 'Cancel'])
           await button(name).scrollIntoViewIfNeeded()
-        await button('Take theirs').click()
+        await button('Use saved version').click()
       }
     } finally {
       await remove(url)
@@ -367,7 +367,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await other.keyboard.press('Escape')
     await other.getByRole('dialog').waitFor({ state: 'hidden' })
     await other.evaluate(`location.hash = '#book=999999'`)
-    await other.getByText('There is no such book').waitFor()
+    await other.getByText('Book not found').waitFor()
     await button('Cancel').click()
     await closed()
     await page.waitForURL(`${service.url}/?q=volume`)

@@ -23,11 +23,11 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const field = (label: string) => page.getByRole('dialog').getByLabel(label)
-  const question = () => page.getByRole('alert').getByText('Discard what you typed?')
+  const question = () => page.getByRole('alert').getByText('Discard your changes?')
   const headers = () => ({ authorization: service.token })
 
   async function type(title: string): Promise<void> {
-    await button('Add a book').click()
+    await button('Add book').click()
     await page.keyboard.type(title)
   }
 
@@ -89,17 +89,17 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       await field('Author').fill('T. Morrison')
       await fetch(sula, { method: 'PUT', headers: headers(), body: `{"year":${Date.now()}}` })
       await press()
-      await page.getByText('Somebody else has changed this book meanwhile').waitFor()
+      await page.getByText('Someone else has changed this book').waitFor()
       await assertAccessible(page)
       for (const key of ['Enter', 'Enter', 'Space']) await page.keyboard.press(key)
       await field('Author').press('Enter')
       await page.waitForTimeout(300)
-      await button('Save mine over theirs').waitFor()
+      await button('Overwrite with mine').waitFor()
       const { data } = (await (await fetch(sula, { headers: headers() })).json()) as {
         data: { author: string }
       }
       assert.equal(data.author, 'Toni Morrison')
-      await button('Take theirs').click()
+      await button('Use saved version').click()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
     })

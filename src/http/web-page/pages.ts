@@ -13,7 +13,7 @@ const POLICY = [
 ]
 
 /** Modules that the catalogue loads only when it needs them. */
-const LATER = new Set(['plot.js', 'uplot/dist/uPlot.esm.js'])
+const LATER = new Set(['export.js', 'plot.js', 'transfer.js', 'uplot/dist/uPlot.esm.js'])
 
 export const CATALOGUE: WebPage = {
   path: '/',
