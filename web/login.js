@@ -1,16 +1,20 @@
 import { html, render } from 'lit-html'
 import { finishPending } from './pending.js'
-import { forgetToken, logIn, Refused, whenTokenIsNeeded } from './service.js'
+import { logIn, Refused, whenTokenIsNeeded } from './service.js'
+import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 
 /** How long before a token ends the password is asked for, in milliseconds. */
 const AHEAD = 60_000
 
+/** How long the other tabs have to hand over their session before the password is asked for, in milliseconds. */
+const PATIENCE = 100
+
 let username = ''
 let message = ''
 let isBusy = false
-/** Whether the password is asked for ahead of time. */
-let isAhead = false
+/** Why the password is asked for again. @type {'expiring' | 'expired' | 'left'} */
+let reason = 'expired'
 /** What the page says from a log-out until it is reloaded. @type {string | undefined} */
 let leaving
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -22,13 +26,59 @@ let waiting
 export function startLogin() {
   whenTokenIsNeeded(() => {
     waiting ??= Promise.withResolvers()
-    show()
+    askOtherTabs()
+    setTimeout(() => waiting && show(), PATIENCE)
     return waiting.promise
+  })
+  startSession({ began, endedElsewhere })
+  // Escape would otherwise reach the dialog below, which would then lie above this one.
+  addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && dialog()?.open && !canBePutOff()) event.preventDefault()
   })
 }
 
-/** Sends what is pending, waits a bounded time for the answers, and logs out whatever they are. */
-export async function logOut() {
+/** @param {import('./session.js').Session} session */
+function began({ username: name, end }) {
+  username = name
+  reason = 'expired'
+  clearTimeout(timer)
+  timer = setTimeout(
+    () => {
+      reason = 'expiring'
+      show()
+    },
+    Math.max(end - Date.now() - AHEAD, 0),
+  )
+  dialog()?.querySelector('form')?.reset()
+  dialog()?.close()
+  waiting?.resolve()
+  waiting = undefined
+}
+
+/** Logs out in all tabs. */
+export function logOut() {
+  endSession()
+  void leave()
+}
+
+/** After a log-out in another tab. What is typed here is kept, behind the question for the password. */
+async function endedElsewhere() {
+  const isUnsaved = !dispatchEvent(new Event('beforeunload', { cancelable: true }))
+  if (!isUnsaved) return leave()
+  clearTimeout(timer)
+  leaving = words.login.leaving
+  isBusy = true
+  show()
+  await finishPending()
+  forgetSession()
+  leaving = undefined
+  isBusy = false
+  reason = 'left'
+  show()
+}
+
+/** Sends what is pending, waits a bounded time for the answers, and leaves whatever they are. */
+async function leave() {
   clearTimeout(timer)
   whenTokenIsNeeded(async () => {
     throw new Refused(401, words.login.needed)
@@ -38,9 +88,9 @@ export async function logOut() {
   isBusy = true
   show()
   const told = await finishPending()
-  forgetToken()
+  forgetSession()
   if (told.length === 0) return location.reload()
-  leaving = [words.login.left, ...told].join(' ')
+  leaving = [`${words.login.left}.`, ...told].join(' ')
   isBusy = false
   draw()
 }
@@ -55,21 +105,7 @@ async function submit(event) {
   message = ''
   show()
   try {
-    const lifetime = await logIn(name, String(fields.get('password')))
-    username = name
-    isAhead = false
-    clearTimeout(timer)
-    timer = setTimeout(
-      () => {
-        isAhead = true
-        show()
-      },
-      Math.max(lifetime - AHEAD, 0),
-    )
-    form.reset()
-    dialog()?.close()
-    waiting?.resolve()
-    waiting = undefined
+    await logIn(name, String(fields.get('password')))
   } catch (error) {
     message = explain(error)
   } finally {
@@ -99,7 +135,7 @@ function closed() {
   waiting = undefined
 }
 
-const canBePutOff = () => username !== '' && leaving === undefined
+const canBePutOff = () => username !== '' && leaving === undefined && reason !== 'left'
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#login dialog'))
 
@@ -117,9 +153,9 @@ function draw() {
 
 function asking() {
   const isFirst = username === ''
-  return html`<dialog class=${isFirst ? 'login first' : 'login'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
+  return html`<dialog class=${canBePutOff() ? 'login' : 'login first'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
     <form @submit=${submit}>
-      <h1 id="login-title">${isFirst ? words.catalogue : isAhead ? words.login.expiring : words.login.expired}</h1>
+      <h1 id="login-title">${isFirst ? words.catalogue : words.login[reason]}</h1>
       ${
         isFirst
           ? html`<label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`

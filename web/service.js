@@ -1,7 +1,8 @@
+import { beginSession, currentToken, dropSession } from './session.js'
 import { words } from './words.js'
 
 /**
- * The calls to the service. The token is here only, in memory.
+ * The calls to the service.
  *
  * @typedef {{ id: number, title: string, author: string, year: number }} Book
  * @typedef {{ title: string, author: string, year: number }} NewBook
@@ -26,7 +27,6 @@ export class Away extends Error {
   }
 }
 
-let token = ''
 /** @type {() => Promise<void>} */
 let getToken = async () => {}
 
@@ -38,24 +38,21 @@ export function whenTokenIsNeeded(ask) {
   getToken = ask
 }
 
-export const currentToken = () => token
-
 /**
  * @param {string} username
  * @param {string} password
- * @returns {Promise<number>} how long the token lives, in milliseconds.
  */
 export async function logIn(username, password) {
   const response = await send('POST', '/token', { body: { username, password } })
-  const { data } = await response.json()
-  token = data.token
+  /** @type {{ data: { token: string } }} */
+  const {
+    data: { token },
+  } = await response.json()
   const { exp } = JSON.parse(atob(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''))
   // By the clock of the service: that of this machine may be wrong.
-  return exp * 1000 - Date.parse(response.headers.get('date') ?? '')
-}
-
-export function forgetToken() {
-  token = ''
+  const lifetime = exp * 1000 - Date.parse(response.headers.get('date') ?? '')
+  const start = Date.now()
+  beginSession({ token, username, start, end: start + lifetime })
 }
 
 /**
@@ -66,16 +63,19 @@ export function forgetToken() {
  * @throws {Refused | Away | DOMException} the last when the signal has aborted it.
  */
 export async function call(method, path, options = {}) {
-  if (token === '') await getToken()
-  const used = token
+  if (currentToken() === '') await getToken()
+  const used = currentToken()
   const declinedBefore = declined
   try {
     return await send(method, path, options)
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 401) throw error
     // Another call may have got one meanwhile, or been declined one.
-    if (token === used && declined !== declinedBefore) throw declined
-    if (token === used) await getToken().catch(decline)
+    if (currentToken() === used) {
+      if (declined !== declinedBefore) throw declined
+      dropSession()
+      await getToken().catch(decline)
+    }
     return send(method, path, options)
   }
 }
@@ -88,6 +88,7 @@ function decline(error) {
 
 /** @param {string} method @param {string} path @param {Options} options */
 async function send(method, path, { body, headers, signal, keepalive = false }) {
+  const token = currentToken()
   const response = await fetch(path, {
     method,
     headers: { ...(token !== '' && { authorization: token }), ...headers },

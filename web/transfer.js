@@ -2,7 +2,8 @@ import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
-import { Away, call, currentToken, Refused } from './service.js'
+import { Away, call, Refused } from './service.js'
+import { currentToken } from './session.js'
 import { words } from './words.js'
 
 /**

@@ -139,7 +139,7 @@ export const words = {
     tooMany: 'Too many attempts. Try again in a few minutes.',
     needed: 'You are not logged in.',
     leaving: 'Logging out…',
-    left: 'You are logged out.',
+    left: 'You are logged out',
     again: 'Log in again',
     unknown: (/** @type {string} */ what) => `Could not confirm that ${what}: the service has not responded.`,
   },

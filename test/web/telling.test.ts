@@ -151,7 +151,6 @@ describe('what the web page says', { skip: browserMissing }, () => {
       const url = await add('Undated', 'A', 1)
       try {
         await page.goto(`${service.url}/?q=undated`)
-        await logInOn(page)
         await edit('Undated', { Year: typed })
         await page.getByText('Saved “Undated”.').waitFor()
         assert.equal((await read(url)).year, Number(year))
@@ -210,7 +209,6 @@ describe('what the web page says', { skip: browserMissing }, () => {
       const url = await add('Prefilter', 'Gone', 1000)
       try {
         await page.goto(`${service.url}/?${query}`)
-        await logInOn(page)
         await waitForTitles(page, [title])
         await edit(title, change)
         await page.getByText('no longer matches your search').waitFor()
@@ -268,7 +266,6 @@ describe('what the web page says', { skip: browserMissing }, () => {
     for (const title of odd) urls.push(await add(title, 'Oddly', 1234))
     try {
       await page.goto(`${service.url}/?author=Oddly`)
-      await logInOn(page)
       await count('6 books')
       const shown = await page.locator('.row .title').allInnerTexts()
       assert.equal(new Set(shown.map((text) => text.trim())).size, odd.length)
@@ -309,7 +306,6 @@ describe('what the web page says', { skip: browserMissing }, () => {
       ] as const) {
         await page.setViewportSize({ width, height })
         await page.goto(`${service.url}/?author=Longest`)
-        await logInOn(page)
         await page.locator('.row .title button').click()
         await field('Title').fill(`${LONG}${'unbroken'.repeat(60)}`)
         await fetch(url, { method: 'PUT', headers: headers(), body: `{"year":${width}}` })
@@ -353,8 +349,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     assert.equal(href, `${service.url}/#book=8`)
     await page.waitForURL(`${service.url}/?q=volume#book=8`)
     const [other] = await Promise.all([page.context().waitForEvent('page'), link.click()])
-    await logInOn(other)
-    await other.getByRole('dialog').waitFor()
+    await other.getByRole('dialog').getByLabel('Title').waitFor()
     assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 7')
     await assertAccessible(other)
     await other.keyboard.press('Escape')

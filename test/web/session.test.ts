@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+
+describe('a session on the web page', { skip: browserMissing }, () => {
+  const service = useService()
+  const browser = useBrowser()
+  let page: Page
+
+  before(() => service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 }))
+  beforeEach(async () => {
+    page = await openPage(browser(), service.url)
+    await logInOn(page)
+    await waitForTitles(page, ['Sula'])
+  })
+  afterEach(() => page.context().close())
+
+  /** Another tab of the same browser. */
+  async function openTab(): Promise<Page> {
+    const tab = await page.context().newPage()
+    await tab.goto(service.url)
+    return tab
+  }
+
+  const logOut = (tab: Page) => tab.getByRole('button', { name: 'Log out' }).click()
+
+  it('outlives a reload, and is there in a new tab', async () => {
+    await page.reload()
+    await waitForTitles(page, ['Sula'])
+    const tab = await openTab()
+    await waitForTitles(tab, ['Sula'])
+    for (const each of [page, tab]) assert.ok(!(await each.getByLabel('Password').isVisible()))
+  })
+
+  it('begins in every tab that waits for it', async () => {
+    await logOut(page)
+    await page.getByLabel('Username').waitFor()
+    const tab = await openTab()
+    await tab.getByLabel('Username').waitFor()
+    await logInOn(tab)
+    await waitForTitles(page, ['Sula'])
+    assert.ok(!(await page.getByLabel('Password').isVisible()))
+  })
+
+  it('ends in every tab with a log-out, also in one that is opened again', async () => {
+    const tab = await openTab()
+    await waitForTitles(tab, ['Sula'])
+    const kept = await tab.evaluate(`sessionStorage.getItem('session')`)
+    await logOut(page)
+    for (const each of [page, tab]) {
+      await each.getByLabel('Username').waitFor()
+      assert.equal(await each.getByText('Sula').count(), 0)
+      assert.equal(await each.evaluate('sessionStorage.length'), 0)
+    }
+    await tab.evaluate(`sessionStorage.setItem('session', ${JSON.stringify(kept)})`)
+    await tab.reload()
+    await tab.getByLabel('Username').waitFor()
+  })
+
+  it('ends in a tab where something is typed, and leaves that for the next', async () => {
+    const tab = await openTab()
+    await tab.getByRole('button', { name: 'Add book' }).click()
+    await tab.getByRole('dialog').getByLabel('Title').fill('Half a ti')
+    await logOut(page)
+    await tab.getByText('You are logged out').waitFor()
+    assert.equal(await tab.evaluate('sessionStorage.length'), 0)
+    await assertAccessible(tab)
+    await screenshot(tab, 'logged-out-elsewhere')
+    for (let times = 0; times < 3; times++) await tab.keyboard.press('Escape')
+    await enterPassword(tab)
+    assert.equal(await tab.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a ti')
+    await page.getByLabel('Password').waitFor({ state: 'hidden' })
+  })
+
+  it('is dropped when the service refuses its token', async () => {
+    await page.route(/\/books\?/, (route) =>
+      route.fulfill({ status: 401, json: { status: 401, message: 'Invalid token', data: null } }),
+    )
+    const tab = await openTab()
+    await page.reload()
+    await page.getByText('Session expired').waitFor()
+    await assertAccessible(page)
+    await tab.close()
+    await page.unroute(/\/books\?/)
+    await page.reload()
+    await page.getByLabel('Username').waitFor()
+  })
+
+  it('lasts until a reload where the browser blocks storage', async () => {
+    const other = await openPage(browser(), 'about:blank')
+    await other.addInitScript(`for (const name of ['sessionStorage', 'localStorage'])
+      Object.defineProperty(globalThis, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })`)
+    await other.goto(service.url)
+    await logInOn(other)
+    await waitForTitles(other, ['Sula'])
+    await other.getByRole('button', { name: 'Log out' }).click()
+    await other.getByLabel('Username').waitFor()
+    await other.context().close()
+  })
+})

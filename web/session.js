@@ -1,0 +1,98 @@
+/**
+ * The log-in of this tab. It outlives a reload, and all tabs of the page share it until one of them logs out.
+ *
+ * @typedef {{ token: string, username: string, start: number, end: number }} Session from when to when, in milliseconds
+ *   since 1970 by the clock of this machine.
+ * @typedef {{ began(session: Session): void, endedElsewhere(): void }} Listener
+ */
+
+/** The session of this tab, and when somebody last logged out in any tab. */
+const [SESSION, LOGGED_OUT] = ['session', 'logged-out']
+
+/** Hands a session from tab to tab: a new tab sends `ASK`. */
+const channel = new BroadcastChannel(SESSION)
+const ASK = 'ask'
+
+/** @type {Session | undefined} */
+let session
+/** A token that is not kept or shared any more: it was refused by the service, or logged out. */
+let dropped = ''
+/** @type {Listener} */
+let listener
+
+export const currentToken = () => session?.token ?? ''
+
+/** Goes on with the session that this tab had before a reload. @param {Listener} each */
+export function startSession(each) {
+  listener = each
+  channel.onmessage = ({ data }) => {
+    if (data !== ASK) take(data)
+    else if (session !== undefined && isUsable(session)) channel.postMessage(session)
+  }
+  addEventListener('storage', ({ key }) => {
+    if (key !== LOGGED_OUT || session === undefined || isUsable(session)) return
+    dropSession()
+    listener.endedElsewhere()
+  })
+  const kept = stored(() => sessionStorage.getItem(SESSION))
+  if (kept) take(JSON.parse(kept))
+}
+
+/** Asks the other tabs for their session, which `began` tells, if there is one. */
+export const askOtherTabs = () => channel.postMessage(ASK)
+
+/** @param {Session} begun */
+export function beginSession(begun) {
+  // The service may issue the same token twice in a second.
+  dropped = ''
+  channel.postMessage(begun)
+  take(begun)
+}
+
+/** The token is sent with what is pending, but is neither kept nor shared. */
+export function dropSession() {
+  dropped = currentToken()
+  stored(() => sessionStorage.removeItem(SESSION))
+}
+
+/** Ends the session in all tabs; in this one the token is there until `forgetSession`. */
+export function endSession() {
+  dropSession()
+  stored(() => localStorage.setItem(LOGGED_OUT, String(Date.now())))
+}
+
+export function forgetSession() {
+  session = undefined
+}
+
+/** @param {Session} other */
+function take(other) {
+  if (!isUsable(other)) return
+  if (session !== undefined && isUsable(session) && session.end >= other.end) return
+  session = other
+  stored(() => sessionStorage.setItem(SESSION, JSON.stringify(other)))
+  listener.began(other)
+}
+
+/**
+ * Whether nobody has logged out since it began: a tab may not have heard of that yet, or was closed then and has been
+ * opened again.
+ * @param {Session} some
+ */
+function isUsable({ token, start, end }) {
+  const loggedOut = Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
+  return token !== dropped && end > Date.now() && start > loggedOut
+}
+
+/**
+ * Where a browser blocks storage, as it does with cookies, a session lasts until a reload.
+ * @template T @param {() => T} use @returns {T | undefined}
+ */
+function stored(use) {
+  try {
+    return use()
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== 'SecurityError') throw error
+    return undefined
+  }
+}
