@@ -6,8 +6,11 @@
  * @typedef {{ began(session: Session): void, endedElsewhere(): void }} Listener
  */
 
-/** The session of this tab, and when somebody last logged out in any tab. */
-const [SESSION, LOGGED_OUT] = ['session', 'logged-out']
+// A proxy may serve other catalogues of the same origin, each under a path of its own.
+/** Where the session of this tab is kept. */
+const SESSION = `session of ${location.pathname}`
+/** Where it is kept when somebody last logged out in any tab. */
+const LOGGED_OUT = `logged out of ${location.pathname}`
 
 /** Hands a session from tab to tab: a new tab sends `ASK`. */
 const channel = new BroadcastChannel(SESSION)

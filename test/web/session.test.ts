@@ -48,14 +48,15 @@ describe('a session on the web page', { skip: browserMissing }, () => {
   it('ends in every tab with a log-out, also in one that is opened again', async () => {
     const tab = await openTab()
     await waitForTitles(tab, ['Sula'])
-    const kept = await tab.evaluate(`sessionStorage.getItem('session')`)
+    const kept = await tab.evaluate(`sessionStorage.getItem('session of /')`)
+    assert.equal(typeof kept, 'string')
     await logOut(page)
     for (const each of [page, tab]) {
       await each.getByLabel('Username').waitFor()
       assert.equal(await each.getByText('Sula').count(), 0)
       assert.equal(await each.evaluate('sessionStorage.length'), 0)
     }
-    await tab.evaluate(`sessionStorage.setItem('session', ${JSON.stringify(kept)})`)
+    await tab.evaluate(`sessionStorage.setItem('session of /', ${JSON.stringify(kept)})`)
     await tab.reload()
     await tab.getByLabel('Username').waitFor()
   })

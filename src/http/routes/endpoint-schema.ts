@@ -150,7 +150,8 @@ const FILE = {
   format: 'binary',
   description: 'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter.',
 }
-const FILE_SCHEMAS = { csv: FILE, ndjson: FILE, json: { type: 'array', items: reference(NewBook) } }
+const NewBooks: Schema = { type: 'array', items: reference(NewBook), examples: [[example(NewBook)]] }
+const FILE_SCHEMAS = { csv: FILE, ndjson: FILE, json: new Component('schemas', 'NewBooks', NewBooks) }
 
 function requestBody({ body, readsFile }: Description): object | undefined {
   if (readsFile) {

@@ -33,9 +33,9 @@ const ImportParameters = partialSchema<{
     type: 'string',
     pattern: COLUMNS_PATTERN,
     description:
-      'The columns of a CSV file in which fields are, each field at most once. A name with a comma is in quotation ' +
-      'marks. `year=` says that the file has no years. The other fields are where the first line tells.',
-    examples: [COLUMNS_EXAMPLE],
+      `The columns of a CSV file in which fields are, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
+      'A name with a comma is in quotation marks. `year=` says that the file has no years. The other fields are where ' +
+      'the first line tells.',
   },
 })
 
