@@ -116,6 +116,8 @@ function wordsBetweenSpaces(text: string): string[][] {
 
 /** Removes differences of case and accents, and those that Unicode calls compatible. */
 function fold(text: string): string {
+  // The rest changes nothing in these texts, and takes several times as long.
+  if (ASCII.test(text)) return text.toLowerCase()
   return (
     text
       .replace(MANY_MARKS, '$1')
@@ -134,6 +136,8 @@ function fold(text: string): string {
 
 /** @returns the first WORD_LENGTH code points of a text from an index on. */
 function cut(text: string, begin = 0): string {
+  // A code point has at least one code unit. The pattern takes longer.
+  if (text.length - begin <= WORD_LENGTH) return text.slice(begin)
   COUNTED.lastIndex = begin
   return COUNTED.exec(text)?.[0] ?? ''
 }

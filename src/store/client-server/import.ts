@@ -16,11 +16,13 @@ export interface ImportTransaction {
   /**
    * @param known the highest id of the books that were there before: a book that equals one of them is not stored.
    * Undefined to store all.
-   * @returns how many were stored.
+   * @returns how many were stored; they may be those of the call before, which are stored while these are read.
    */
   insert(books: readonly ImportedBook[], known: number | undefined): Promise<number>
   /** Stores the books with their ids. */
   insertWithIds(books: readonly ImportedBook[]): Promise<number>
+  /** @returns how many were stored by the last call, if it has not told. */
+  rest(): Promise<number>
   count(): Promise<number>
   /** Makes the ids of new books higher than those that were stored. */
   continueIds(): Promise<unknown>
@@ -78,6 +80,7 @@ async function importOn(
   } finally {
     await iterator.return?.()
   }
+  added += await inTime(transaction.rest())
   if (keepIds) {
     // Another client may have created a book in the meantime.
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())

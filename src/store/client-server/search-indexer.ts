@@ -9,7 +9,7 @@ export const STALE_BOOKS = 200
 const STEP_WORDS = 8000
 
 /** How long it may take to make the words of a step, in milliseconds: other requests wait for it. */
-const STEP_TIME = 10
+export const STEP_TIME = 10
 
 /** The total length of a title and an author whose words are made in less than a millisecond, in UTF-16 code units. */
 const SHORT_TEXT = 500

@@ -41,6 +41,7 @@ export function mysqlImport(connection: Connection, keys: Keys): ImportTransacti
         INSERT_WITH_IDS,
         books.map((book) => [book.id ?? 0, ...fieldValues(book)]),
       ),
+    rest: async () => 0,
     count: () => number('SELECT COUNT(*) AS value FROM books'),
     // InnoDB does this by itself.
     continueIds: async () => {},

@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
-import { wordsOfBook } from '../../catalogue/search-words.ts'
 import {
   type BatchStatements,
   type Change,
@@ -9,10 +8,9 @@ import {
   SHORT_BOOK,
 } from '../client-server/batches.ts'
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
-import { hasShortTexts } from '../client-server/search-indexer.ts'
 import { commit } from './commit.ts'
 import type { Schema } from './schema.ts'
-import { fingerprint, vectorOf } from './search-index.ts'
+import { fingerprint, WORD_COLUMNS, wordsOf, wordValues } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
@@ -25,9 +23,6 @@ const DELETE = 'DELETE FROM books WHERE id = ANY ($1::bigint[]) RETURNING id'
 /** The lists of values with which statements begin, as a table. */
 const VALUES = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text[]' : 'bigint[]'}`)
 const NEXT = VALUES.length + 1
-
-const WORDS = 'new.words::tsvector'
-const WORDS_OF = fingerprint('new.title', 'new.author')
 
 /**
  * The rows that are returned are those of the books, in their order, and so are the ids. To be certain, the statement
@@ -44,8 +39,8 @@ const INSERT = insert(
   `unnest(${VALUES}) WITH ORDINALITY AS new (${FIELD_NAMES}, place)`,
 )
 const INSERT_WITH_WORDS = insert(
-  [...FIELD_NAMES, 'search_words', 'search_words_of'],
-  [...FIELD_NAMES, WORDS, `CASE WHEN words IS NOT NULL THEN ${WORDS_OF} END`],
+  [...FIELD_NAMES, ...WORD_COLUMNS],
+  [...FIELD_NAMES, ...wordValues('new')],
   `unnest(${VALUES}, $${NEXT + 1}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
 )
 
@@ -61,7 +56,7 @@ const UPDATE = `
   UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book
   RETURNING ${STORED}`
 const UPDATE_WITH_WORDS = `
-  UPDATE books SET ${SET}, search_words = coalesce(${WORDS}, search_words),
+  UPDATE books SET ${SET}, search_words = coalesce(new.words::tsvector, search_words),
     search_words_of = CASE WHEN words IS NULL THEN search_words_of ELSE ${CHANGED_WORDS_OF} END
   FROM unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[]) AS new (${FIELD_NAMES}, book, words)
   WHERE id = book RETURNING ${STORED}`
@@ -105,9 +100,6 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
 })
 
 const listsOf = (books: readonly NewBook[]) => FIELD_NAMES.map((name) => books.map((book) => book[name]))
-
-/** The words of a book; null for a long one, whose words are made later. */
-const wordsOf = (book: NewBook) => (hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null)
 
 /** The new words of a book; null if it keeps its own, or if they are made later. */
 function changedWords({ from, to }: Change): string | null {

@@ -68,7 +68,7 @@ const postgresEngine = (schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
   searchIndex: schema.hasWords ? postgresSearchIndex : undefined,
   createsWords: (book) => schema.hasWords && hasShortTexts(book),
   dialect: () => dialect,
-  importOn: postgresImport,
+  importOn: (client) => postgresImport(client, schema),
   list: selectListPage('$1::bigint'),
 
   ready: async (client) => !(await isReadOnly(client, ANY_BOOK)) || isForReads,

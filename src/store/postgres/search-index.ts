@@ -1,7 +1,13 @@
 import type pg from 'pg'
-import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
+import type { NewBook } from '../../catalogue/book.ts'
+import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
 import type { RunOn } from '../client-server/pool.ts'
-import { type SearchIndex, STALE_BOOKS, type StaleBook } from '../client-server/search-indexer.ts'
+import {
+  hasShortTexts,
+  type SearchIndex,
+  STALE_BOOKS,
+  type StaleBook,
+} from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
 /** Identifies the texts of a book; not for security. */
@@ -13,6 +19,17 @@ export const STALE_ID = `(CASE WHEN search_words_of IS DISTINCT FROM ${FINGERPRI
 
 /** The text of a tsvector. Its limit of 1 MiB is more than all words that are kept of a title and an author. */
 export const vectorOf = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ')
+
+/** The words of a book that is being stored; null for a long one, whose words are made later. */
+export const wordsOf = (book: NewBook) => (hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null)
+
+export const WORD_COLUMNS = ['search_words', 'search_words_of']
+
+/** The values of these columns. @param table of new books that has the texts, and `words` as `wordsOf` makes them. */
+export const wordValues = (table: string) => [
+  `${table}.words::tsvector`,
+  `CASE WHEN ${table}.words IS NOT NULL THEN ${fingerprint(`${table}.title`, `${table}.author`)} END`,
+]
 
 /** The condition that a book has all words. @param exact as whole words; else as prefixes of words. */
 export function matchesWords(

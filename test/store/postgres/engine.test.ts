@@ -38,4 +38,31 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     await store.close()
     assert.ok((await lookups()) >= MANY, `${await lookups()} look-ups`)
   })
+
+  for (const options of [{}, { skipExisting: true }, { keepIds: true }])
+    it(`stores the words of imported books with them, if they are short: ${JSON.stringify(options)}`, async (t) => {
+      const on = await databases()
+      const url = await on.createDatabase()
+      t.after(() => on.dropDatabase(url))
+      const store = await openStore(parseDbUrl(url))
+      const long = { title: 'Title '.repeat(100), author: 'A', year: 1 }
+      async function* books(): AsyncGenerator<ImportedBook[]> {
+        for (let id = 1; id <= MANY; id++) yield [{ id, title: `Title ${id}`, author: 'A', year: 1 }]
+        yield [{ id: MANY + 1, ...long }]
+      }
+      await store.import(books(), options)
+      let found = 0
+      do found = await store.count({ words: ['title'] })
+      while (found <= MANY)
+      await store.close()
+      // A row that was changed afterwards is of another transaction.
+      const rows = await on.query(
+        'SELECT count(*)::int AS books FROM books GROUP BY xmin::text ORDER BY 1',
+        url,
+      )
+      assert.deepEqual(
+        rows.map(({ books }) => books),
+        [1, MANY],
+      )
+    })
 })
