@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { ask, percentile } from '../faults/measure.ts'
 import { readCount } from '../faults/options.ts'
-import { logIn } from '../support/client.ts'
+import { logIn, untilIndexed } from '../support/client.ts'
 import { MAIN } from '../support/command.ts'
 import { findCommand } from '../support/find-command.ts'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -160,7 +160,7 @@ async function measureService(): Promise<void> {
     report('import over HTTP', { seconds: await sending, memory: peakMemory(pid) }, p99(times))
 
     const begin = performance.now()
-    while ((await ask(service.url, agent, 'GET /books?q=night&limit=1', token)).status === 503);
+    await untilIndexed(service.url, token)
     report('the index follows', { seconds: (performance.now() - begin) / 1000, memory: peakMemory(pid) })
 
     const listed = performance.now()

@@ -12,6 +12,9 @@ const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 /** More than one group has, and than one page. */
 const MANY = 2500
 
+/** More books than a search waits for on any engine until they are indexed. */
+const MANY_TO_INDEX = 6000
+
 /** Imports: all or nothing, in order, and beside other writes. */
 export function importContract(open: () => Promise<TestStore>): void {
   const opened = useStore(open)
@@ -55,6 +58,31 @@ export function importContract(open: () => Promise<TestStore>): void {
     const query = { filter: { words: ['mess'] }, order: 'relevance' } as const
     assert.match((await opened.store.page(query, undefined, bounds)).json, /"Dune Messiah"/)
     assert.equal(await opened.store.count({ author: BOOK.author }), 2)
+  })
+
+  it('lets searches go on, which say so as long as they may miss books', async () => {
+    let isIncomplete = false
+    const onIncomplete = () => {
+      isIncomplete = true
+    }
+    const count = () => opened.store.count({ words: ['dune'] }, { onIncomplete })
+    await opened.store.create(BOOK)
+    assert.equal(await count(), 1)
+    const during: number[] = []
+    async function* searched(): AsyncGenerator<NewBook[]> {
+      for await (const books of groups(Array.from({ length: MANY_TO_INDEX }, () => BOOK))) {
+        yield books
+        during.push(await count())
+      }
+    }
+    await opened.store.import(searched())
+    assert.deepEqual(new Set(during), new Set([1]))
+    assert.equal(isIncomplete, false)
+    do {
+      isIncomplete = false
+      const found = await count()
+      assert.ok(found === MANY_TO_INDEX + 1 || (isIncomplete && found >= 1), `${found} found`)
+    } while (isIncomplete)
   })
 
   it('stores nothing when the books end with an error, which is thrown on; and goes on afterwards', async () => {

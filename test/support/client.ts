@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ACCOUNT } from './service.ts'
 
 /** Logs in with the account of the tests. */
@@ -5,4 +6,14 @@ export async function logIn(url: string): Promise<string> {
   const response = await fetch(`${url}/token`, { method: 'POST', body: JSON.stringify(ACCOUNT) })
   const { data } = (await response.json()) as { data: { token: string } }
   return data.token
+}
+
+/** Searches until no book is missing from the index. */
+export async function untilIndexed(url: string, authorization: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/books?q=a&limit=1`, { headers: { authorization } })
+    await answer.arrayBuffer()
+    if (answer.ok && !answer.headers.has('x-search-index')) return
+    await sleep(200)
+  }
 }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { readCount } from '../faults/options.ts'
 import { launchBrowser } from '../support/browser.ts'
-import { logIn } from '../support/client.ts'
+import { logIn, untilIndexed } from '../support/client.ts'
 import { runCommand } from '../support/command.ts'
 import { ACCOUNT, startService, temporaryDirectory } from '../support/service.ts'
 import { openPage } from './page.ts'
@@ -124,16 +124,9 @@ async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
   return [await work(), performance.now() - start]
 }
 
-/** The first search waits until the index knows every book. */
 async function indexTime(url: string): Promise<number> {
-  const headers = { authorization: await logIn(url) }
-  const [, time] = await timed(async () => {
-    for (;;) {
-      const { ok } = await fetch(`${url}/books?q=harbour&limit=1`, { headers })
-      if (ok) return
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
-  })
+  const token = await logIn(url)
+  const [, time] = await timed(() => untilIndexed(url, token))
   return time
 }
 
