@@ -29,6 +29,8 @@ export interface ReadOptions {
   readonly columns?: ColumnMapping | undefined
   /** The encoding, by the name that encodingNamed() gives it. By default the file itself tells. */
   readonly encoding?: string | undefined
+  /** Leaves bad rows out, and only reports them. Otherwise nothing of the file is stored. */
+  readonly skipFaulty?: boolean
 }
 
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
@@ -36,8 +38,9 @@ const MAX_STRUCTURE = 16 * 1024
 
 /**
  * The books of a file, in groups of bounded size. A group is emptied when the next one is requested. After the first
- * bad row no more groups come. The report goes on, up to MAX_FAULTY bad rows.
- * @throws ImportRefused at the end if a row is bad, or at once if the file cannot be read at all.
+ * bad row no more groups come, unless bad rows are skipped. The report goes on, up to MAX_FAULTY bad rows.
+ * @throws ImportRefused at the end if a row is bad and not skipped, or at once if the file cannot be read at all or too
+ * many rows are bad.
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
@@ -58,7 +61,7 @@ export async function* readBooks(
   const texts = decode(counted(), options.encoding)
   const groups = READERS[format](texts, report, options)
   for await (const group of groups) {
-    if (report.faulty === 0 && group.length > 0) yield group
+    if ((report.faulty === 0 || options.skipFaulty) && group.length > 0) yield group
     // Otherwise long texts would stay until the next group, and become old.
     group.length = 0
     if (size < COLLECT_INTERVAL) continue
@@ -66,7 +69,7 @@ export async function* readBooks(
     size = 0
     rows = report.rows
   }
-  if (report.faulty > 0) throw new ImportRefused(report.summary)
+  if (report.faulty > 0 && !options.skipFaulty) throw new ImportRefused(report.summary)
 }
 
 async function* fromCsv(
@@ -107,8 +110,9 @@ function bookOfRow(
   }
   const values = source.read(cells)
   if (values.year !== undefined || !source.mayLackYear) return bookFrom(values, encoding)
-  report.withoutYear++
-  return bookFrom({ ...values, year: 0 }, encoding)
+  const book = bookFrom({ ...values, year: 0 }, encoding)
+  if (!isFault(book)) report.withoutYear++
+  return book
 }
 
 function bookFrom(

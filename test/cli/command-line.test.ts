@@ -199,6 +199,29 @@ describe('commands beside the running service', () => {
     assert.equal((list as { data: unknown[] }).data.length, 2)
   })
 
+  it('import leaves out faulty rows if it is told to, and prints them', async () => {
+    writeFileSync(join(service.directory, 'some.csv'), 'title,author,year\nT,some,x\nT,some,3\nT\nU,some,4\n')
+    const faults =
+      'some.csv: 2 of 4 rows cannot be stored; line 2: year: "x" is not a year (a whole number within ' +
+      '±9007199254740991)\n  line 4: the number of fields is 1, not 3 as in the first line\n'
+    const dry = await run('import', 'some.csv', '--skip-faulty', '--dry-run')
+    assert.deepEqual(
+      [dry.code, dry.stdout, withoutStores(dry.stderr)],
+      [0, 'would add 2 books, skipped 0; left out 2 faulty rows\n', faults],
+    )
+    const { code, stdout, stderr } = await run('import', 'some.csv', '--skip-faulty')
+    assert.deepEqual(
+      [code, stdout, withoutStores(stderr)],
+      [0, 'added 2 books, skipped 0; left out 2 faulty rows\n', faults],
+    )
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=some`, { headers })).json()
+    assert.deepEqual(
+      (list as { data: { year: number }[] }).data.map(({ year }) => year),
+      [3, 4],
+    )
+  })
+
   it('import takes an export to which another tool has added lines that end in another way', async () => {
     const author = 'appended'
     const file = join(service.directory, 'appended.csv')
@@ -340,7 +363,7 @@ describe('commands beside the running service', () => {
     const { code, stdout } = await run('check')
     assert.deepEqual(
       [code, stdout],
-      [0, 'The settings are good, and the store (sqlite) answers: 11 books.\n'],
+      [0, 'The settings are good, and the store (sqlite) answers: 13 books.\n'],
     )
     const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
     assert.equal(none.code, 0)

@@ -67,6 +67,21 @@ for (const format of FORMATS) {
       assert.match(error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
     })
 
+    it('are read without the bad ones if these are skipped, and not when very many are bad', async () => {
+      const good = { title: 'T', author: 'A', year: 1 }
+      const [text, bad] = [await write([good], format), 'x\r\n']
+      const row = text.slice(format === 'csv' ? text.indexOf('\n') + 1 : 0)
+      const read = (file: string) => readFile(file, format, 100, { skipFaulty: true })
+      const some = await read(`${text}${bad}${row.repeat(500)}${bad.repeat(9000)}${row}`)
+      assert.deepEqual([some.error, some.books], [undefined, Array(502).fill(good)])
+      assert.deepEqual(
+        [some.report.rows, some.report.faulty, some.report.faults.length],
+        [9503, 9001, MAX_FAULTS],
+      )
+      const many = await read(text + bad.repeat(20_000))
+      assert.match(many.error ?? '', /^10000 of 10001 rows cannot be stored; line [23]: /)
+    })
+
     for (const [what, unit] of Object.entries({
       ASCII: 'x',
       emoji: '🂡',

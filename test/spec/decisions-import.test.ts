@@ -186,8 +186,15 @@ function testImports(target: Target): void {
       }
       const latin1 = (text: string) => Buffer.from(text, 'latin1')
       const row = latin1(`title,author,year\nGr\xfc\xdfe \x80,${author},1\n`)
-      for (const charset of ['; charset=windows-1252', ';Charset="ISO-8859-1"']) await sendBytes(charset, row)
-      await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f\x91,${author},2\n`))
+      const good = [
+        await sendBytes('; charset=windows-1252', row),
+        await sendBytes(';Charset="ISO-8859-1"', row),
+        await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f\x91,${author},2\n`)),
+      ]
+      assert.deepEqual(
+        good.map(({ message }) => message),
+        Array(3).fill('Books imported successfully'),
+      )
       assert.deepEqual(
         (await stored()).map(({ title }) => title),
         ['Grüße €', 'Grüße €', '書'],
@@ -257,6 +264,46 @@ function testImports(target: Target): void {
       const good = await send(`title,author,year\nT,${author},1\n`, CSV, '?dry_run=true')
       assert.deepEqual([good.body.message, good.body.data.added], ['File checked, nothing stored', 1])
       assert.deepEqual(await stored(), [])
+    })
+
+    it('decision: skip_faulty stores the good rows, and reports the others', async () => {
+      await removeAll()
+      const text = `Title,Author,Year Published\nT,${author},1\nT\nU,${author},\n"V\0",${author},\nT,${author},1\n`
+      const faults = [
+        { line: 3, field: null, reason: 'the number of fields is 1, not 3 as in the first line' },
+        { line: 5, field: 'title', reason: '"V\\u0000" contains a NUL character' },
+      ]
+      const counts = {
+        source: 'Goodreads',
+        rows: 5,
+        added: 3,
+        skipped: 0,
+        without_year: 1,
+        faulty: 2,
+        faults,
+      }
+      const dry = await send(text, CSV, '?skip_faulty=true&dry_run=true')
+      assertAnswer(dry, 200, 'File checked, nothing stored', counts)
+      assert.deepEqual(await stored(), [])
+      assertAnswer(await send(text, CSV, '?skip_faulty=true'), 200, 'Books imported successfully', counts)
+      const again = await send(text, CSV, '?skip_faulty=true&skip_existing=true')
+      assert.deepEqual([again.body.data.added, again.body.data.skipped, again.body.data.faulty], [0, 3, 2])
+      assert.deepEqual(
+        (await stored()).map(({ title, year }) => [title, year]),
+        [
+          ['T', 1],
+          ['U', 0],
+          ['T', 1],
+        ],
+      )
+      const many = await send(
+        `title,author,year\nT,${author},1\n${'x\n'.repeat(10_000)}`,
+        CSV,
+        '?skip_faulty=true',
+      )
+      assert.match(many.body.message, /^Import refused: 10000 of 10001 rows cannot be stored; line 3: /)
+      assert.equal((await send(text, CSV, '?skip_faulty=false')).status, 400)
+      assert.equal((await stored()).length, 3)
     })
 
     it('decision: skip_existing makes a second attempt harmless', async () => {

@@ -14,7 +14,7 @@ import { withStore } from '../with-store.ts'
 /** Adds the books of a file. */
 export const command: Command = {
   usage:
-    'import FILE [--skip-existing] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
+    'import FILE [--skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
 the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
@@ -23,6 +23,10 @@ the usual names of title, author and year in any of several languages. Ids in th
     'skip-existing': {
       type: 'boolean',
       description: 'skip books that exist already, with the same title, author and year',
+    },
+    'skip-faulty': {
+      type: 'boolean',
+      description: 'leave out rows that cannot be stored, and report them',
     },
     'dry-run': {
       type: 'boolean',
@@ -45,7 +49,11 @@ the usual names of title, author and year in any of several languages. Ids in th
       format: chosenFormat(values.format, operand, READ_FORMATS),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
-      reading: { columns: chosenColumns(values.columns), encoding: chosenEncoding(values.encoding) },
+      reading: {
+        columns: chosenColumns(values.columns),
+        encoding: chosenEncoding(values.encoding),
+        skipFaulty: values['skip-faulty'] === true,
+      },
     }
     return withSettings('import', args, (config) => importFile(config, file))
   },
@@ -94,8 +102,10 @@ async function importFile(
       store.import(books, { ...options, signal }),
     ).finally(() => progress.end())
     const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year get the year 0`
+    const leftOut = report.faulty === 0 ? '' : `; left out ${report.faulty} faulty rows`
+    if (report.faulty > 0) process.stderr.write(`${path}: ${report.summary}${otherFaults(report)}\n`)
     process.stdout.write(
-      `${options.dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}\n`,
+      `${options.dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}${leftOut}\n`,
     )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error

@@ -19,6 +19,7 @@ import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 const ImportParameters = partialSchema<{
   dry_run: boolean
   skip_existing: boolean
+  skip_faulty: boolean
   columns: string
 }>({
   dry_run: {
@@ -28,6 +29,10 @@ const ImportParameters = partialSchema<{
   skip_existing: {
     type: 'boolean',
     description: 'Skips books whose title, author and year are those of a stored book.',
+  },
+  skip_faulty: {
+    type: 'boolean',
+    description: 'Leaves out rows that cannot be stored. The answer reports them.',
   },
   columns: {
     type: 'string',
@@ -64,7 +69,9 @@ export const ImportResult = objectSchema<ImportResult>(
     without_year: count(
       'Books of another program’s file whose year is unknown. They are stored with the year 0.',
     ),
-    faulty: count('Rows that cannot be stored. If there are any, only a dry run is answered with 200.'),
+    faulty: count(
+      'Rows that cannot be stored. If there are any, only a dry run and `skip_faulty` are answered with 200.',
+    ),
     faults: {
       type: 'array',
       items: objectSchema<RowFault>({
@@ -238,11 +245,20 @@ function typeOf({ headers }: FastifyRequest): FileType | undefined {
 
 /** @throws failure.invalidQueryParameter */
 function readOptions(request: FastifyRequest, { encoding }: FileType): Options {
-  const { dry_run = false, skip_existing = false, columns } = readQueryParameters(request, ImportParameters)
+  const {
+    dry_run = false,
+    skip_existing = false,
+    skip_faulty: skipFaulty = false,
+    columns,
+  } = readQueryParameters(request, ImportParameters)
   return {
     dryRun: dry_run,
     skipExisting: skip_existing,
-    reading: { columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)), encoding },
+    reading: {
+      columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)),
+      encoding,
+      skipFaulty,
+    },
   }
 }
 
