@@ -2,6 +2,7 @@ import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { COLUMNS_EXAMPLE, type ColumnMapping } from './column-mapping.ts'
 import { fieldNamed } from './column-names.ts'
+import { ID_COLUMN, unguarded } from './formulas.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
@@ -25,6 +26,18 @@ interface KnownSource {
   readonly columns: readonly (string | readonly string[])[]
   readonly mayLackYear: boolean
   read(get: Get): Cells
+}
+
+/** The file for spreadsheets that this service writes. */
+const SPREADSHEET: KnownSource = {
+  name: 'this service',
+  columns: [ID_COLUMN, ...FIELD_NAMES],
+  mayLackYear: false,
+  read: (get) => ({
+    title: unguarded(get('title')),
+    author: unguarded(get('author')),
+    year: ownYear(get('year')),
+  }),
 }
 
 /** This service and the programs whose exports are accepted, with their column names. */
@@ -113,7 +126,7 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
     if (column !== '' && !has(column))
       throw new ImportRefused(`there is no column ${quoted(column)}; ${columnsOf(header)}`)
   }
-  const known = SOURCES.find((source) =>
+  const known = [SPREADSHEET, ...SOURCES].find((source) =>
     source.columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
   )
   const source = known ?? OTHER

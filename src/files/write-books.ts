@@ -1,6 +1,7 @@
-import { type Book, COLUMNS } from '../catalogue/book.ts'
+import { type Book, COLUMNS, FIELD_NAMES } from '../catalogue/book.ts'
 import { CRLF, csvLines, linesIn } from '../catalogue/csv-line.ts'
 import type { Format } from './formats.ts'
+import { guarded, ID_COLUMN } from './formulas.ts'
 
 /** How pages of books become one text. */
 export interface Framing {
@@ -15,22 +16,40 @@ export interface Framing {
 /** Occurs in a page only between two books. Within a string the quote would be escaped (RFC 8259 §7). */
 const BETWEEN = '},{"id":'
 
-/** The framings of the file formats. */
-export const framings: Readonly<Record<Format, Framing>> = {
+/** What a file of books is: of a format, or CSV for spreadsheets, which know UTF-8 by a byte order mark. */
+export type FileKind = Format | 'spreadsheet'
+
+const SPREADSHEET_HEAD = `\ufeff${[ID_COLUMN, ...FIELD_NAMES].join(',')}${CRLF}`
+
+export const framings: Readonly<Record<FileKind, Framing>> = {
   csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', render: csvOf },
   ndjson: { head: '', between: '', tail: '', render: ndjsonOf },
+  spreadsheet: { head: SPREADSHEET_HEAD, between: '', tail: '', render: guardedCsvOf },
 }
 
-/** How the list of all books becomes a file of each format. */
+/** How the list of all books becomes a file of each kind. */
 export const wholeLists: Readonly<
-  Record<Format, { readonly pages: 'json' | 'csv'; readonly framing: Framing; booksIn(page: string): number }>
+  Record<
+    FileKind,
+    { readonly pages: 'json' | 'csv'; readonly framing: Framing; booksIn(page: string): number }
+  >
 > = {
   csv: { pages: 'csv', framing: { ...framings.csv, render: (page) => page }, booksIn: linesIn },
-  ndjson: { pages: 'json', framing: framings.ndjson, booksIn: (page) => page.split(BETWEEN).length },
+  ndjson: { pages: 'json', framing: framings.ndjson, booksIn },
+  spreadsheet: { pages: 'json', framing: framings.spreadsheet, booksIn },
+}
+
+function booksIn(page: string): number {
+  return page.split(BETWEEN).length
 }
 
 function csvOf(page: string): string {
   return csvLines(JSON.parse(`[${page}]`) as Book[])
+}
+
+function guardedCsvOf(page: string): string {
+  const guard = (_name: string, value: unknown) => (typeof value === 'string' ? guarded(value) : value)
+  return csvLines(JSON.parse(`[${page}]`, guard) as Book[])
 }
 
 function ndjsonOf(page: string): string {

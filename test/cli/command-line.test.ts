@@ -138,6 +138,20 @@ describe('commands beside the running service', () => {
     }
   })
 
+  it('export writes CSV for spreadsheets, which import reads back', async () => {
+    const { code } = await run('export', 'sheet.csv', '--spreadsheet')
+    assert.equal(code, 0)
+    const sheet = readFileSync(join(service.directory, 'sheet.csv'), 'utf8')
+    assert.equal(sheet, `\ufeffbook-catalogue ${CSV.replaceAll('=1+1', "'=1+1")}`)
+    const imported = await run('import', 'sheet.csv', '--skip-existing')
+    assert.equal(imported.stdout, 'added 0 books, skipped 5\n')
+    const lines = await run('export', 'sheet.ndjson', '--spreadsheet')
+    assert.deepEqual(
+      [lines.code, lines.stderr],
+      [2, 'book-catalogue: --spreadsheet writes csv, not ndjson\nSee: book-catalogue export --help\n'],
+    )
+  })
+
   it('export ends when it is interrupted while nobody reads what it writes', async () => {
     const DB_URL = `sqlite:${join(service.directory, 'long.db')}`
     const store = await openStore(parseDbUrl(DB_URL))

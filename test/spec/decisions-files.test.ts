@@ -45,6 +45,44 @@ function testFiles(target: Target): void {
       assert.equal(await response.text(), books.map((book) => `${JSON.stringify(book)}\n`).join(''))
     })
 
+    it('decision: with spreadsheet, CSV has a byte order mark and guarded formulas, and is imported as it was', async () => {
+      const author = `=Sheet ${Math.random()}`
+      for (const title of ['=1+1', 'Ü;-1', "'@"]) {
+        await session.call('POST', '/book', { json: { title, author, year: -1 } })
+      }
+      const path = `/books?author=${encodeURIComponent(author)}`
+      const response = await get(`${path}&spreadsheet=true`, 'text/csv')
+      assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8')
+      const bytes = Buffer.from(await response.arrayBuffer())
+      const lines = bytes.toString().replaceAll(/^\d+/gm, 'N')
+      const rows = ["'=1+1", "Ü;'-1", "''@"].map((title) => `N,${title},'${author},-1\r\n`)
+      assert.equal(lines, `\ufeffbook-catalogue id,title,author,year\r\n${rows.join('')}`)
+      const page = await get(`${path}&spreadsheet=true&limit=1`, 'text/csv')
+      const next = /<(.*?)>/.exec(page.headers.get('link') ?? '')?.[1]
+      assert.match(
+        await (await get(`${next}`, 'text/csv')).text(),
+        /^\ufeff?book-catalogue id,.*\r\n\d+,Ü;'-1,/,
+      )
+      const before = await (await get(path, 'text/csv')).text()
+      assert.equal(await (await get(`${path}&spreadsheet=false`, 'text/csv')).text(), before)
+      const headers = { authorization: session.token, 'content-type': 'text/csv' }
+      const init = { method: 'POST', headers, body: bytes }
+      const imported = (await (
+        await fetch(`${target.url}/books/import?skip_existing=true`, init)
+      ).json()) as {
+        data: { skipped: number }
+      }
+      assert.equal(imported.data.skipped, 3)
+      for (const accept of ['application/json', 'application/x-ndjson', '*/*']) {
+        const refused = await get(`${path}&spreadsheet=true`, accept)
+        assert.deepEqual(await refused.json(), {
+          status: 400,
+          message: 'Invalid query parameter',
+          data: null,
+        })
+      }
+    })
+
     it('decision: a file has all books, without parameters, and a page of them with a limit and a Link', async () => {
       const books = await create(`All ${Math.random()}`)
       const all = (await (await get('/books', 'application/x-ndjson')).text()).trimEnd().split('\n')

@@ -1,8 +1,8 @@
 import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
-import type { OperatorError } from '../../errors.ts'
-import { FORMATS, type Format } from '../../files/formats.ts'
-import { wholeLists } from '../../files/write-books.ts'
+import { type OperatorError, UsageError } from '../../errors.ts'
+import { FORMATS } from '../../files/formats.ts'
+import { type FileKind, wholeLists } from '../../files/write-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
@@ -11,28 +11,36 @@ import { requireDatabase, withStore } from '../with-store.ts'
 
 /** Writes all books to a file. */
 export const command: Command = {
-  usage: 'export FILE [--format csv|ndjson]',
+  usage: 'export FILE [--format csv|ndjson] [--spreadsheet]',
   description: `Writes all books of DB_URL to a new file, in the order of their ids; - is standard output. The service may
 keep running. The file appears once it is complete.`,
   operands: 1,
   options: {
     format: formatOption(FORMATS),
+    spreadsheet: {
+      type: 'boolean',
+      description:
+        'write CSV for Excel and the like: with a byte order mark, and an apostrophe before each formula',
+    },
   },
   run: (args) => {
     const { values, operand } = args
     const format = chosenFormat(values.format, operand, FORMATS)
-    return withSettings('export', args, (config) => exportBooks(config, operand, format))
+    const { spreadsheet } = values
+    if (spreadsheet && format !== 'csv') throw new UsageError(`--spreadsheet writes csv, not ${format}`)
+    const kind = spreadsheet ? 'spreadsheet' : format
+    return withSettings('export', args, (config) => exportBooks(config, operand, kind))
   },
 }
 
-async function exportBooks(config: Config, path: string, format: Format): Promise<void> {
+async function exportBooks(config: Config, path: string, kind: FileKind): Promise<void> {
   requireDatabase('DB_URL', config.dbUrl)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
   const books = await withStore('DB_URL', config, async (store) => {
     const written = { books: 0 }
     const total = await store.count({})
-    const text = textOf(store, format, signal, (books) => {
+    const text = textOf(store, kind, signal, (books) => {
       written.books += books
       progress.update(written.books, total === 0 ? 1 : Math.min(1, written.books / total))
     })
@@ -44,11 +52,11 @@ async function exportBooks(config: Config, path: string, format: Format): Promis
 
 async function* textOf(
   store: Store,
-  format: Format,
+  kind: FileKind,
   signal: AbortSignal,
   count: (books: number) => void,
 ): AsyncGenerator<string, void> {
-  const { pages, framing, booksIn } = wholeLists[format]
+  const { pages, framing, booksIn } = wholeLists[kind]
   if (framing.head !== '') yield framing.head
   for await (const page of store.list(pages)) {
     if (signal.aborted) throw signal.reason as OperatorError

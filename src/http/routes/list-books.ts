@@ -55,6 +55,7 @@ export function listBooks(
       const { type, format } = chooseForm(request)
       addVary(reply, 'Accept')
       const asked = readListRequest(request, cursors)
+      if (asked?.spreadsheet && format !== 'csv') throw failure.invalidQueryParameter
       // Fastify makes the signal when it is asked for. The list of all books needs none.
       const options: QueryOptions = asked
         ? { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
@@ -76,7 +77,7 @@ export function listBooks(
     format: Format | undefined,
     options: QueryOptions,
   ): Promise<string | Readable> {
-    const framing = format === undefined ? enveloped : framings[format]
+    const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     const after = asked?.after && (await positionAt(store, asked.after, asked.query))
     if (asked?.limit !== undefined) {
       const page = await readRequestedPage(store, asked.query, after, asked.limit, options)

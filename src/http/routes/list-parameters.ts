@@ -22,6 +22,8 @@ export interface ListRequest {
   readonly limit: number | undefined
   /** Whether the client wants to know how many books the filter lets through. */
   readonly count: boolean
+  /** Whether it wants CSV for spreadsheets. */
+  readonly spreadsheet: boolean
 }
 
 /** How many words a search may have. Each costs a look-up. */
@@ -65,6 +67,7 @@ interface ListValues extends FilterValues {
   readonly after: string
   readonly count: boolean
   readonly sort: string
+  readonly spreadsheet: boolean
 }
 
 /** The query parameters of the list. */
@@ -88,6 +91,12 @@ export const ListParameters = partialSchema<ListValues>({
       'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
       'of them are sorted by id. Texts are compared by code point.',
   },
+  spreadsheet: {
+    type: 'boolean',
+    description:
+      'Makes the CSV file one for spreadsheets: with a byte order mark, and an apostrophe before each formula. ' +
+      'The request has to accept `text/csv`.',
+  },
   ...FilterParameters.properties,
 })
 
@@ -98,7 +107,14 @@ export const ListParameters = partialSchema<ListValues>({
  */
 export function readListRequest(request: FastifyRequest, cursors: Cursors): ListRequest | undefined {
   if (queryStringOf(request.originalUrl) === '') return undefined
-  const { limit, after, count = false, sort, ...values } = readQueryParameters(request, ListParameters)
+  const {
+    limit,
+    after,
+    count = false,
+    sort,
+    spreadsheet = false,
+    ...values
+  } = readQueryParameters(request, ListParameters)
   const filter = filterOf(values)
   const query = { filter, order: sort === undefined ? defaultOrder(filter) : parseSort(sort) }
   return {
@@ -106,6 +122,7 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
     after: after === undefined ? undefined : orInvalid(cursors.read(after, query)),
     limit,
     count,
+    spreadsheet,
   }
 }
 
