@@ -13,7 +13,7 @@ export function readAddress() {
   const text = (/** @type {string} */ name) => parameters.get(name) ?? ''
   return {
     q: text('q'),
-    sort: /^-?(title|author|year)$/.test(text('sort')) ? text('sort') : '',
+    sort: /^(-id|-?(title|author|year))$/.test(text('sort')) ? text('sort') : '',
     yearMin: text('year_min'),
     yearMax: text('year_max'),
     author: text('author'),

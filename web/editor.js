@@ -34,30 +34,31 @@ let reading = new AbortController()
 /** @type {Listener} */
 let listener
 
-/** @param {Listener} each */
-export function startEditor(each) {
+// A user who does something else before the book is there no longer wants its dialog. Logging in is part of the wait.
+for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
+  addEventListener(
+    type,
+    (event) => {
+      if (event instanceof KeyboardEvent && event.key !== 'Escape') return
+      if (event.target instanceof Element && event.target.closest('#login')) return
+      reading.abort()
+    },
+    true,
+  )
+// The browser asks whether to leave the page.
+addEventListener('beforeunload', (event) => {
+  if (saving.size > 0 || (isShown(current) && current.isChanged)) event.preventDefault()
+})
+
+/** @param {Listener} each told of what becomes of books from now on. */
+export function addBook(each) {
   listener = each
-  // A user who does something else before the book is there no longer wants its dialog. Logging in is part of the wait.
-  for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
-    addEventListener(
-      type,
-      (event) => {
-        if (event instanceof KeyboardEvent && event.key !== 'Escape') return
-        if (event.target instanceof Element && event.target.closest('#login')) return
-        reading.abort()
-      },
-      true,
-    )
-  // The browser asks whether to leave the page.
-  addEventListener('beforeunload', (event) => {
-    if (saving.size > 0 || (isShown(current) && current.isChanged)) event.preventDefault()
-  })
+  open(new Edit())
 }
 
-export const addBook = () => open(new Edit())
-
-/** @param {number} id */
-export async function editBook(id) {
+/** @param {number} id @param {Listener} each as for `addBook`. */
+export async function editBook(id, each) {
+  listener = each
   reading.abort()
   reading = new AbortController()
   const { signal } = reading

@@ -3,15 +3,23 @@ import { words } from './words.js'
 
 /** What the first view does not need. */
 const parts = {
+  editor: () => import('./editor.js'),
   transfer: () => import('./transfer.js'),
   exporting: () => import('./export.js'),
 }
 
 /** Loads every part once the first view is there, so that the service may be away when one is needed. */
-export const loadParts = () => void Promise.allSettled([parts.transfer(), parts.exporting()])
+export const loadParts = () => void Promise.allSettled(Object.values(parts).map((load) => load()))
 
 /** @template T @param {() => Promise<T>} part @param {(module: T) => void} use */
 const withPart = (part, use) => void part().then(use, () => tell({ text: words.notLoaded }))
+
+/** @param {import('./editor.js').Listener} listener */
+export const addBook = (listener) => withPart(parts.editor, (editor) => editor.addBook(listener))
+
+/** @param {number} id @param {import('./editor.js').Listener} listener */
+export const editBook = (id, listener) =>
+  withPart(parts.editor, (editor) => void editor.editBook(id, listener))
 
 /** Asks for a file to import. @param {() => void} imported called when its books may be stored. */
 export const importBooks = (imported) =>

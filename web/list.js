@@ -29,6 +29,9 @@ const HEAD = -1
 /** The cell that has the focus, or gets it by Tab. */
 let active = { row: 0, column: 0 }
 
+/** The book that was added last. @type {number | undefined} */
+let marked
+
 /** Whether all books that are there are drawn, for paper. */
 export let isPrinting = false
 
@@ -126,6 +129,15 @@ export function toTop() {
   const element = list()
   element?.scrollTo(0, 0)
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
+}
+
+/** Shows a book that was added, with the rows around it. @param {number} row @param {number} id @param {() => void} redraw */
+export function showRow(row, id, redraw) {
+  marked = id
+  active = { row, column: 0 }
+  const { inSight, scale } = rowsInSight(row + 1)
+  scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
+  redraw()
 }
 
 /** The dialog above the others, if one is open. */
@@ -244,7 +256,7 @@ function bookRow(row, isApart, { pages, edit }) {
       <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
     </div>`
   const { id, title, author, year } = book
-  return html`<div role="row" class=${name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
     <div role="gridcell" class="title" aria-colindex="1">
       <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${legible(title)}</button>
     </div>

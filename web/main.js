@@ -3,8 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { filterOf, linkedBook, queryOf, readAddress, writeAddress } from './address.js'
 import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
-import { addBook, editBook, startEditor } from './editor.js'
-import { acceptDrops, exportBooks, importBooks, loadParts } from './later.js'
+import { acceptDrops, addBook, editBook, exportBooks, importBooks, loadParts } from './later.js'
 import {
   bookTable,
   isPrinting,
@@ -13,6 +12,7 @@ import {
   restoreFocus,
   rowsInSight,
   setPrinting,
+  showRow,
   toTop,
 } from './list.js'
 import { logOut, startLogin } from './login.js'
@@ -127,9 +127,20 @@ async function countLater(signal) {
   }
 }
 
+/** Shows a new book in its place, which is marked. @param {import('./service.js').Book} book */
+async function show(book) {
+  load()
+  const next = coming
+  const row = await next?.find(book.id)
+  if (next !== pages) return
+  if (row !== undefined) return showRow(row, book.id, drawRows)
+  const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
+  if (!pages.isComplete) tell({ text: words.list.tooFar(quote(book.title)), actions })
+}
+
 /** Says so if a book that was stored is not one of those of the list. @param {import('./service.js').Book} book @param {boolean} isNew */
 async function updated(book, isNew) {
-  if (isNew) load()
+  if (isNew) await show(book)
   else pages.replace(book)
   const shown = view
   const isThere = await isIn(book, shown).catch(() => true)
@@ -139,6 +150,20 @@ async function updated(book, isNew) {
     tell({ text, actions: [{ label: words.showAll, run: showAll }] })
   }
   if (!isNew) changed()
+}
+
+/** What becomes of books that are edited. @type {import('./editor.js').Listener} */
+const listener = {
+  created: (book) => void updated(book, true),
+  updated: (book) => void updated(book, false),
+  deletionsChanged() {
+    pages.refresh()
+    countAgain()
+  },
+  deleted(id) {
+    pages.remove(id)
+    changed()
+  },
 }
 
 /** @param {Partial<typeof view>} change @param {'typed' | 'chosen'} how */
@@ -176,7 +201,7 @@ const page = () => html`
   <header>
     <h1>${words.catalogue}</h1>
     <nav aria-label=${words.menu.label}>
-      <button type="button" class="main" @click=${addBook}>${words.addBook}</button>
+      <button type="button" class="main" @click=${() => addBook(listener)}>${words.addBook}</button>
       <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
       <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
       <a href="/docs">${words.menu.api}</a>
@@ -190,6 +215,15 @@ const page = () => html`
         ? nothing
         : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>${words.filters.author(view.author)}</button>`
     }
+    <label class="sort">${words.filters.sort}
+      <select @change=${(/** @type {Event} */ event) => change({ sort: /** @type {HTMLSelectElement} */ (event.target).value }, 'chosen')}>
+        ${Object.entries(words.filters.orders).map(
+          ([sort, label]) => html`<option value=${sort} ?selected=${live(view.sort === sort)}>
+            ${sort === '' && view.q.trim() !== '' ? words.filters.bestMatch : label}
+          </option>`,
+        )}
+      </select>
+    </label>
     <p class="count" role="status">${countText()}</p>
     <p class="error" aria-live="polite">${[view.yearMin, view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
   </search>
@@ -245,7 +279,7 @@ function content() {
   if (pages.isComplete && pages.length === 0) {
     return filterOf(view) !== ''
       ? state(words.list.none, words.list.noneHint, words.showAll, showAll)
-      : state(words.list.empty, words.list.emptyHint, words.addBook, addBook)
+      : state(words.list.empty, words.list.emptyHint, words.addBook, () => addBook(listener))
   }
   return html`
     ${
@@ -258,7 +292,7 @@ function content() {
     }
     ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
     <div class="rows" aria-busy=${isSlow} @scroll=${drawRows}>
-      ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => void editBook(id), redraw: drawRows })}
+      ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => editBook(id, listener), redraw: drawRows })}
     </div>
     ${
       error === undefined
@@ -282,18 +316,6 @@ const state = (title, text, label, action) => html`<div class="state">
 </div>`
 
 startLogin()
-startEditor({
-  created: (book) => void updated(book, true),
-  updated: (book) => void updated(book, false),
-  deletionsChanged() {
-    pages.refresh()
-    countAgain()
-  },
-  deleted(id) {
-    pages.remove(id)
-    changed()
-  },
-})
 acceptDrops(load)
 addEventListener('popstate', () => {
   view = readAddress()
@@ -315,5 +337,5 @@ openLinked()
 
 function openLinked() {
   const id = linkedBook()
-  if (id !== undefined && document.querySelector('#editor dialog[open]') === null) void editBook(id)
+  if (id !== undefined && document.querySelector('#editor dialog[open]') === null) editBook(id, listener)
 }

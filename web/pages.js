@@ -17,6 +17,9 @@ const PAGE_LENGTH = 100
 /** Pages on either side of those shown whose books are kept; of others only where they begin. */
 const KEPT = 10
 
+/** How many books may be read to find one. */
+const FAR = 2000
+
 /**
  * The books of one query, read page by page as they are needed. Of a million books a few thousand are in memory at
  * most; a page that was dropped is read again from where it began.
@@ -31,9 +34,11 @@ export class BookPages {
   #changed
   #hidden
   #abort = new AbortController()
-  /** @type {Set<Page | 'next'>} */
+  /** @type {Set<Page>} */
   #reading = new Set()
   #isPartial = false
+  /** The page that is being read after the last one. @type {Promise<Page | undefined> | undefined} */
+  #coming
   /** The rows last asked for. */
   #rows = { first: 0, end: 0 }
 
@@ -110,7 +115,22 @@ export class BookPages {
   retry() {
     this.#error = undefined
     this.reach(this.#rows.first, this.#rows.end)
-    if (this.#reading.size === 0) this.#changed()
+    if (this.#reading.size === 0 && this.#coming === undefined) this.#changed()
+  }
+
+  /** The row of a book, for which as many pages are read as are worth it. @param {number} id @returns {Promise<number | undefined>} */
+  async find(id) {
+    let known = this.#pages
+    for (;;) {
+      for (const { start, read = [] } of known) {
+        const index = read.filter((book) => !this.#hidden.has(book.id)).findIndex((book) => book.id === id)
+        if (index >= 0) return start + index
+      }
+      if (this.isComplete || this.length >= FAR) return undefined
+      const page = await this.#readNext()
+      if (page === undefined) return undefined
+      known = [page]
+    }
   }
 
   /** Puts a book in the place of the one with its id. @param {Book} book */
@@ -157,22 +177,32 @@ export class BookPages {
     }
   }
 
+  /** @returns {Promise<Page | undefined>} as it was read: the list may drop its books at once. */
   async #readNext() {
     const path = this.#next
-    if (path === undefined || this.#reading.has('next')) return
-    this.#reading.add('next')
+    if (path === undefined) return
+    this.#coming ??= this.#readAfterLast(path)
+    return this.#coming
+  }
+
+  /** @param {string} path */
+  async #readAfterLast(path) {
+    let page
     try {
       const { read, next } = await this.#fetch(path)
-      this.#pages.push({ path, start: 0, length: 0, read })
+      const last = { path, start: 0, length: 0, read }
+      this.#pages.push(last)
       this.#next = next
       this.#place()
+      page = { ...last }
     } catch (error) {
       if (this.#abort.signal.aborted) return
       this.#error = error
     } finally {
-      this.#reading.delete('next')
+      this.#coming = undefined
     }
     this.#changed()
+    return page
   }
 
   /** @param {Page} page */

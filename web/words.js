@@ -40,6 +40,19 @@ export const words = {
     yearMin: 'From year',
     yearMax: 'To year',
     author: (/** @type {string} */ author) => `Author: ${author} ✕`,
+    sort: 'Sort by',
+    /** @type {Record<string, string>} */
+    orders: {
+      '': 'Oldest first',
+      '-id': 'Newest first',
+      title: 'Title A–Z',
+      '-title': 'Title Z–A',
+      author: 'Author A–Z',
+      '-author': 'Author Z–A',
+      year: 'Year, earliest first',
+      '-year': 'Year, latest first',
+    },
+    bestMatch: 'Best match',
   },
 
   list: {
@@ -66,6 +79,8 @@ export const words = {
     newElsewhere: (/** @type {string} */ title) =>
       `${title} is not shown here because it does not match your search.`,
     movedElsewhere: (/** @type {string} */ title) => `${title} no longer matches your search.`,
+    tooFar: (/** @type {string} */ title) => `Added ${title}. It is further down in this list.`,
+    newestFirst: 'Show newest first',
     printedAll: (/** @type {number} */ end) => `All ${books(end)}.`,
     printed: (
       /** @type {number} */ first,

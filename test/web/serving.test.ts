@@ -64,6 +64,8 @@ describe('the web page', () => {
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
     assert.deepEqual(later, [
       'charts.css',
+      'edit.js',
+      'editor.js',
       'export.js',
       'plot.js',
       'transfer.js',

@@ -13,7 +13,14 @@ const POLICY = [
 ]
 
 /** Modules that the catalogue loads only when it needs them. */
-const LATER = new Set(['export.js', 'plot.js', 'transfer.js', 'uplot/dist/uPlot.esm.js'])
+const LATER = new Set([
+  'edit.js',
+  'editor.js',
+  'export.js',
+  'plot.js',
+  'transfer.js',
+  'uplot/dist/uPlot.esm.js',
+])
 
 export const CATALOGUE: WebPage = {
   path: '/',

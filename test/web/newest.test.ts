@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+
+/** More than the page reads to find a book. */
+const BOOKS = 2500
+
+describe('a book that was added on the web page', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: BOOKS }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 1000 + i })),
+    ),
+  )
+  const browser = useBrowser()
+  let page: Page
+
+  beforeEach(async () => {
+    page = await openPage(browser(), service.url)
+    await logInOn(page)
+    await waitForTitles(page, ['Volume 0'])
+  })
+  afterEach(() => page.context().close())
+
+  const sortBy = (label: string) => page.getByLabel('Sort by').selectOption(label)
+  const marked = () => page.locator('.row.added .title')
+
+  async function add(title: string, year: number): Promise<void> {
+    await page.getByRole('button', { name: 'Add book' }).click()
+    await page.getByRole('dialog').getByLabel('Title').fill(title)
+    await page.getByRole('dialog').getByLabel('Year').fill(String(year))
+    await page.keyboard.press('Enter')
+  }
+
+  it('is the first where the newest come first', async () => {
+    await sortBy('Newest first')
+    await waitForTitles(page, [`Volume ${BOOKS - 1}`])
+    assert.match(page.url(), /\?sort=-id$/)
+    await add('Newest', 1)
+    await waitForTitles(page, ['Newest'])
+    await marked().getByText('Newest').waitFor()
+    await page.reload()
+    await waitForTitles(page, ['Newest'])
+    assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
+  })
+
+  for (const viewport of [
+    { width: 1100, height: 800 },
+    { width: 390, height: 740 },
+  ])
+    it(`is scrolled to and marked in its place, in a window ${viewport.width} pixels wide`, async () => {
+      await page.setViewportSize(viewport)
+      await sortBy('Year, earliest first')
+      await page.waitForURL(/sort=year/)
+      await add(`Between ${viewport.width}`, 2500)
+      await marked().getByText(`Between ${viewport.width}`).waitFor()
+      await page.waitForFunction(`{
+        const { top, bottom } = document.querySelector('.row.added').getBoundingClientRect()
+        top > 0 && bottom < innerHeight
+      }`)
+      await assertAccessible(page)
+      await screenshot(page, `added-${viewport.width}`)
+    })
+
+  it('that is too far down to scroll to is told, and shown with the newest first', async () => {
+    await add('Far away', 1)
+    await page.getByText('It is further down in this list').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Show newest first' }).click()
+    await waitForTitles(page, ['Far away'])
+  })
+})
