@@ -313,7 +313,7 @@ function draw() {
       <form novalidate @submit=${submit}>
         <div class="heading">
           <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
-          ${edit.book ? html`<a href="/#book=${edit.book.id}" target="_blank">${words.editor.link}</a>` : nothing}
+          ${edit.book ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>` : nothing}
         </div>
         ${textField(edit, 'title')} ${textField(edit, 'author')} ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}

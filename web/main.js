@@ -204,7 +204,7 @@ const page = () => html`
       <button type="button" class="main" @click=${() => addBook(listener)}>${words.addBook}</button>
       <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
       <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
-      <a href="/docs">${words.menu.api}</a>
+      <a href="docs">${words.menu.api}</a>
       <button type="button" @click=${logOut}>${words.menu.logOut}</button>
     </nav>
   </header>

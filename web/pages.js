@@ -228,7 +228,7 @@ export class BookPages {
     const { data: read } = await response.json()
     if (isPartial(response)) this.#isPartial = true
     const next = /^<([^>]*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
-    return { read, next }
+    return { read, next: next && `/${next}` }
   }
 }
 

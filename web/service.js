@@ -89,7 +89,8 @@ function decline(error) {
 /** @param {string} method @param {string} path @param {Options} options */
 async function send(method, path, { body, headers, signal, keepalive = false }) {
   const token = currentToken()
-  const response = await fetch(path, {
+  // Relative to the page: a proxy may serve the service under a path of its own.
+  const response = await fetch(`.${path}`, {
     method,
     headers: { ...(token !== '' && { authorization: token }), ...headers },
     body: body === undefined ? null : JSON.stringify(body),

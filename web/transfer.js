@@ -165,7 +165,7 @@ async function send(body, isDryRun, signal) {
   signal?.throwIfAborted()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('POST', `/books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
+    request.open('POST', `./books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
     request.setRequestHeader('authorization', currentToken())
     request.setRequestHeader('content-type', isLines(body) ? 'application/x-ndjson' : 'text/csv')
     signal?.addEventListener('abort', () => {

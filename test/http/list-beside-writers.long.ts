@@ -77,7 +77,8 @@ for (const engine of ENGINES) {
           const response = await call('GET', path)
           const { data } = (await response.json()) as { data: { id: number }[] }
           ids.push(...data.map(({ id }) => id))
-          path = /^<([^>]*)>/.exec(response.headers.get('link') ?? '')?.[1]
+          const [, next] = /^<([^>]*)>/.exec(response.headers.get('link') ?? '') ?? []
+          path = next && `/${next}`
         }
         return ids
       },

@@ -100,9 +100,12 @@ for (const target of targets()) {
     function next({ headers }: Reply): string | undefined {
       const link = headers.get('link')
       if (link === null) return undefined
-      const [, path] = /^<([^>]*)>; rel="next"$/.exec(link) ?? []
-      assert.ok(path, `Link: ${link}`)
-      return path
+      const [, reference] = /^<([^>]*)>; rel="next"$/.exec(link) ?? []
+      assert.ok(reference, `Link: ${link}`)
+      // Relative to the request, because a proxy may put the service under a path of its own.
+      assert.doesNotMatch(reference, /^\/|^[a-z]+:/)
+      const { pathname, search } = new URL(reference, 'http://localhost/books')
+      return pathname + search
     }
 
     /** The books of all pages, and how many pages there were. */

@@ -95,7 +95,7 @@ function sharesPromises(engine: Engine): void {
       assert.equal(answer.status, 201)
     const first = await get('/books?sort=title&limit=1')
     const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1]
-    const second = await onEach(service.url, () => head(`GET ${next}`, authorization))
+    const second = await onEach(service.url, () => head(`GET /${next}`, authorization))
     assert.deepEqual(statuses(second), { 200: CONNECTIONS })
     assert.equal(new Set(second.map(({ body }) => body)).size, 1)
   })

@@ -58,7 +58,7 @@ describe('the web page', () => {
     const named = Array.from(body.toString().matchAll(/(?:href|src)="\.?([^"]*)"/g), ([, path]) => path ?? '')
     const all = await paths()
     assert.deepEqual(
-      named.filter((path) => path !== '/docs' && !all.includes(path)),
+      named.filter((path) => path !== 'docs' && !all.includes(path)),
       [],
     )
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))

@@ -83,7 +83,7 @@ export function listBooks(
       const page = await readRequestedPage(store, asked.query, after, asked.limit, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
-        reply.header('link', `</books?${next}>; rel="next"`)
+        reply.header('link', `<books?${next}>; rel="next"`)
       }
       return listText(page.json, framing)
     }

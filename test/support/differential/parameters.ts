@@ -75,7 +75,8 @@ export function placeOf(query: ListQuery, book: Book): (string | number)[] {
 
 /** The path of the next page, as a `Link` header has it. */
 export function nextOf(link: string | string[] | undefined): string | undefined {
-  return /^<([^>]*)>; rel="next"$/.exec(String(link ?? ''))?.[1]
+  const [, reference] = /^<([^>]*)>; rel="next"$/.exec(String(link ?? '')) ?? []
+  return reference && `/${reference}`
 }
 
 /** The path with another cursor than the one in it. */
