@@ -22,14 +22,14 @@ export function readAddress() {
 
 /** The time within which changes are one step back, in milliseconds: a word that is typed. */
 const ONE_STEP = 1500
-let lastChange = 0
+let lastChange = Number.NEGATIVE_INFINITY
 
 /** @param {View} view @param {'typed' | 'chosen'} how */
 export function writeAddress(view, how) {
   const query = queryOf(view)
   const address = query === '' ? location.pathname : `?${query}`
   const goesOn = how === 'typed' && performance.now() - lastChange < ONE_STEP
-  lastChange = how === 'typed' ? performance.now() : 0
+  lastChange = how === 'typed' ? performance.now() : Number.NEGATIVE_INFINITY
   if (goesOn) history.replaceState(null, '', address)
   else history.pushState(null, '', address)
 }

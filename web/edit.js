@@ -1,11 +1,14 @@
 import { Away, call, Refused } from './service.js'
-import { noYear, readYear } from './text.js'
+import { fold, foldedWords, noYear, readYear } from './text.js'
 import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
  * @typedef {{ title: string, author: string, year: string }} Draft
  */
+
+/** How many words a search may have. */
+const MOST_WORDS = 32
 
 /**
  * A book that is being edited or added. Each dialog has an edit of its own, so a late answer changes only the one that
@@ -18,6 +21,8 @@ export class Edit {
   message = ''
   /** The field that has to be changed first. @type {keyof Draft | undefined} */
   fault
+  /** A book of the same title and author that is in the catalogue, while a new one is added. @type {Book | undefined} */
+  twin
   /** Whether a save is under way. */
   isBusy = false
   /** Whether the user is asked if what is typed may be discarded. */
@@ -70,6 +75,28 @@ export class Edit {
       return undefined
     } finally {
       this.isBusy = false
+    }
+  }
+
+  /** Looks for a book of the same title, and of the same author if one is typed. */
+  async lookForTwin() {
+    const { title, author } = this.draft
+    const isSame = (/** @type {string} */ one, /** @type {string} */ other) =>
+      fold(one).trim() === fold(other).trim()
+    const q = foldedWords(`${title} ${author}`).slice(0, MOST_WORDS).join(' ')
+    this.twin = undefined
+    if (this.book !== undefined || foldedWords(title).length === 0) return
+    try {
+      const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`)
+      /** @type {{ data: Book[] }} */
+      const { data } = await response.json()
+      if (this.draft.title !== title || this.draft.author !== author) return
+      this.twin = data.find(
+        (book) => isSame(book.title, title) && (author.trim() === '' || isSame(book.author, author)),
+      )
+    } catch (error) {
+      // It is only a hint: a save tells what is wrong.
+      if (!(error instanceof Away || error instanceof Refused)) throw error
     }
   }
 

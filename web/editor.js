@@ -7,7 +7,7 @@ import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
-import { cut, quote } from './text.js'
+import { cut, legible, oneLine, quote } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -140,8 +140,8 @@ function closed() {
 /** @param {string} selector */
 const focusOn = (selector) => find(`#editor ${selector}`)?.focus()
 
-/** @param {Edit} edit */
-function save(edit) {
+/** @param {Edit} edit @param {boolean} [isMore] whether another book is to be added after it. */
+function save(edit, isMore = false) {
   if (edit.isBusy) return
   const isNew = edit.book === undefined
   const title = quote(edit.draft.title)
@@ -153,7 +153,10 @@ function save(edit) {
     const book = await edit.save()
     saving.delete(edit)
     if (book) {
-      if (isShown(edit)) close()
+      if (isShown(edit)) {
+        if (isMore) addAnother()
+        else close()
+      }
       tell({ text: isNew ? words.editor.added(title) : words.editor.saved(title) })
       if (isNew) listener.created(book)
       else listener.updated(book)
@@ -175,6 +178,17 @@ function save(edit) {
     tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
     return text
   }
+}
+
+function addAnother() {
+  open(new Edit())
+  focusOn('[name=title]')
+}
+
+/** @param {Edit} edit */
+async function lookForTwin(edit) {
+  await edit.lookForTwin()
+  draw()
 }
 
 /** @param {Edit} edit */
@@ -230,6 +244,7 @@ const textField = (edit, name) => html`<label>${words.list[name]}
     aria-invalid=${edit.fault === name}
     .value=${live(edit.draft[name])}
     @input=${input(edit, name)}
+    @change=${() => void lookForTwin(edit)}
     @keydown=${submitOnEnter}
   ></textarea>
 </label>`
@@ -246,6 +261,12 @@ const yearField = (edit) => html`<label>${words.list.year}
     @input=${input(edit, 'year')}
   />
 </label>`
+
+/** @param {Edit} edit */
+const twin = ({ twin }) =>
+  twin === undefined
+    ? nothing
+    : html`${words.editor.twin} <a href="/#book=${twin.id}" target="_blank">${words.editor.twinOf(legible(twin.title), oneLine(twin.author), twin.year)}</a>`
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`
@@ -295,6 +316,7 @@ function buttons(edit) {
     `
   return html`
     <button class="main" aria-disabled=${isBusy}>${words.editor.save}</button>
+    ${book ? nothing : html`<button type="button" aria-disabled=${isBusy} @click=${() => save(edit, true)}>${words.editor.saveAndAdd}</button>`}
     ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>${words.editor.delete}</button>` : nothing}
     ${cancelButton}
   `
@@ -317,6 +339,7 @@ function draw() {
         </div>
         ${textField(edit, 'title')} ${textField(edit, 'author')} ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}
+        <p role="status">${twin(edit)}</p>
         <p class="error" role="alert">${edit.message}</p>
         <div class="buttons">${buttons(edit)}</div>
       </form>

@@ -1,6 +1,6 @@
-import { html } from 'lit-html'
+import { html, nothing } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { legible, oneLine } from './text.js'
+import { foldedWords, legible, oneLine, splitByMatches } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -10,6 +10,8 @@ import { words } from './words.js'
  * @property {BookPages} pages
  * @property {string} sort
  * @property {(column: Column) => void} sortBy
+ * @property {string} q what is searched for.
+ * @property {(author: string) => void} chooseAuthor
  * @property {(id: number) => void} edit
  * @property {() => void} redraw draws the rows that are now in sight.
  */
@@ -22,6 +24,9 @@ const MAX_HEIGHT = 15_000_000
 
 /** @type {readonly Column[]} */
 const COLUMNS = ['title', 'author', 'year']
+
+/** The longest author that the list can be filtered by, in code units: an address has to have room for it. */
+const LONGEST_AUTHOR = 500
 
 /** The row of the head. */
 const HEAD = -1
@@ -248,7 +253,7 @@ function header(column, index, sort, sortBy) {
 }
 
 /** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {Properties} properties */
-function bookRow(row, isApart, { pages, edit }) {
+function bookRow(row, isApart, { pages, edit, q, chooseAuthor }) {
   const book = pages.book(row)
   const name = isApart ? 'row apart' : 'row'
   if (book === undefined)
@@ -256,11 +261,25 @@ function bookRow(row, isApart, { pages, edit }) {
       <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
     </div>`
   const { id, title, author, year } = book
+  const searched = foldedWords(q)
+  const isChoice = author.trim() !== '' && author.length <= LONGEST_AUTHOR
+  const filter = (/** @type {Event} */ event) => {
+    event.stopPropagation()
+    chooseAuthor(author)
+  }
   return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
     <div role="gridcell" class="title" aria-colindex="1">
-      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${legible(title)}</button>
+      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${highlighted(legible(title), searched)}</button>
     </div>
-    <div role="gridcell" class="author" dir="auto" aria-colindex="2" tabindex=${tabindex(row, 1)}>${oneLine(author)}</div>
+    <div role="gridcell" class="author" dir="auto" aria-colindex="2" tabindex=${isChoice ? nothing : tabindex(row, 1)}>${
+      isChoice
+        ? html`<button type="button" title=${words.list.byAuthor} tabindex=${tabindex(row, 1)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
+        : oneLine(author)
+    }</div>
     <div role="gridcell" class="year" aria-colindex="3" tabindex=${tabindex(row, 2)}>${year}</div>
   </div>`
 }
+
+/** @param {string} text @param {readonly string[]} searched */
+const highlighted = (text, searched) =>
+  splitByMatches(text, searched).map((part, index) => (index % 2 === 0 ? part : html`<mark>${part}</mark>`))

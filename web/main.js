@@ -6,8 +6,10 @@ import { hidden } from './deletions.js'
 import { acceptDrops, addBook, editBook, exportBooks, importBooks, loadParts } from './later.js'
 import {
   bookTable,
+  find,
   isPrinting,
   keepingFocus,
+  openDialog,
   placeRows,
   restoreFocus,
   rowsInSight,
@@ -181,6 +183,9 @@ function sortBy(column) {
   change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
 }
 
+/** @param {string} author */
+const chooseAuthor = (author) => change({ author }, 'chosen')
+
 const showAll = () => change({ q: '', yearMin: '', yearMax: '', author: '' }, 'chosen')
 
 function drawRows() {
@@ -192,6 +197,7 @@ function drawRows() {
 function draw() {
   const element = document.getElementById('app')
   if (element === null) return
+  document.title = view.q.trim() === '' ? words.catalogue : words.searchTitle(view.q.trim())
   keepingFocus(() => render(page(), element))
   drawCharts()
   if (pages !== undefined) placeRows(pages.length)
@@ -229,7 +235,7 @@ const page = () => html`
   </search>
   ${charts(filterOf(view), {
     chooseDecade: (first) => change({ yearMin: String(first), yearMax: String(first + 9) }, 'chosen'),
-    chooseAuthor: (author) => change({ author }, 'chosen'),
+    chooseAuthor,
     changed: draw,
   })}
   <main>${content()}</main>
@@ -240,6 +246,7 @@ const input = (name, type) => html`<label class=${name}>${words.filters[name ===
   <input
     type=${type}
     inputmode=${name === 'q' ? 'search' : 'numeric'}
+    aria-keyshortcuts=${name === 'q' ? '/' : nothing}
     autocomplete="off"
     aria-invalid=${name !== 'q' && isNoYear(view[name])}
     .value=${live(view[name])}
@@ -292,7 +299,7 @@ function content() {
     }
     ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
     <div class="rows" aria-busy=${isSlow} @scroll=${drawRows}>
-      ${bookTable({ pages, sort: view.sort, sortBy, edit: (id) => editBook(id, listener), redraw: drawRows })}
+      ${bookTable({ pages, sort: view.sort, sortBy, q: view.q, chooseAuthor, edit: (id) => editBook(id, listener), redraw: drawRows })}
     </div>
     ${
       error === undefined
@@ -331,6 +338,13 @@ for (const type of ['beforeprint', 'afterprint'])
     draw()
   })
 addEventListener('hashchange', openLinked)
+addEventListener('keydown', (event) => {
+  const { key, ctrlKey, metaKey, altKey, target } = event
+  const isTyping = target instanceof Element && target.matches('input, select, textarea')
+  if (key !== '/' || ctrlKey || metaKey || altKey || isTyping || openDialog()) return
+  event.preventDefault()
+  find('.q input')?.focus()
+})
 draw()
 load()
 openLinked()

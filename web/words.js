@@ -7,6 +7,7 @@ const away = 'The service is not responding'
 
 export const words = {
   catalogue: 'Book Catalogue',
+  searchTitle: (/** @type {string} */ q) => `${q} – Book Catalogue`,
   addBook: 'Add book',
   showAll: 'Show all books',
   cancel: 'Cancel',
@@ -61,6 +62,7 @@ export const words = {
     author: 'Author',
     year: 'Year',
     edit: 'Edit',
+    byAuthor: 'Show books by this author',
     loading: 'Loading…',
     counting: 'Counting…',
     first: 'Loading books…',
@@ -103,6 +105,10 @@ export const words = {
     edit: 'Edit book',
     link: 'Link to this book',
     save: 'Save',
+    saveAndAdd: 'Save and add another',
+    twin: 'Already in the catalogue:',
+    twinOf: (/** @type {string} */ title, /** @type {string} */ author, /** @type {number} */ year) =>
+      [title, author, year].filter((text) => text !== '').join(', '),
     delete: 'Delete',
     discard: 'Discard your changes?',
     keepEditing: 'Keep editing',

@@ -120,7 +120,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       await assertAccessible(other, ['color-contrast', 'document-title', 'html-has-lang', 'button-name'])
       await screenshot(other, `docs-${colorScheme}`)
       await other.getByRole('link', { name: 'Book Catalogue' }).click()
-      await other.getByLabel('Username').waitFor()
+      await other.getByRole('button', { name: 'Log out' }).waitFor()
       await other.context().close()
     })
   }

@@ -30,7 +30,7 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     const last = page.getByText(title(BOOKS - 1), { exact: true })
     while (!(await last.isVisible()))
       await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
-    await page.getByRole('button', { name: 'Add a book' }).click()
+    await page.getByRole('button', { name: 'Add book' }).click()
     await page.getByLabel('Title').fill('Added under a path')
     await page.getByLabel('Author').fill('B')
     await page.getByLabel('Year', { exact: true }).fill('2000')

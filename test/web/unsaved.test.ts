@@ -28,6 +28,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
 
   async function type(title: string): Promise<void> {
     await button('Add book').click()
+    await field('Title').waitFor()
     await page.keyboard.type(title)
   }
 
