@@ -21,7 +21,7 @@ const LOCK = `
 const DELETE = 'DELETE FROM books WHERE id = ANY ($1::bigint[]) RETURNING id'
 
 /** The lists of values with which statements begin, as a table. */
-const VALUES = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text[]' : 'bigint[]'}`)
+export const VALUES = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text[]' : 'bigint[]'}`)
 const NEXT = VALUES.length + 1
 
 /**
@@ -99,7 +99,9 @@ export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client
   commit,
 })
 
-const listsOf = (books: readonly NewBook[]) => FIELD_NAMES.map((name) => books.map((book) => book[name]))
+/** What the placeholders of VALUES stand for. */
+export const listsOf = (books: readonly NewBook[]) =>
+  FIELD_NAMES.map((name) => books.map((book) => book[name]))
 
 /** The new words of a book; null if it keeps its own, or if they are made later. */
 function changedWords({ from, to }: Change): string | null {

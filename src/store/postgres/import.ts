@@ -1,18 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
-import { COLUMNS, FIELD_NAMES, isTextField } from '../../catalogue/book.ts'
+import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
+import { listsOf, VALUES } from './batches.ts'
 import { commit } from './commit.ts'
 import { exactly, TITLE_KEY } from './dialect.ts'
 import type { Schema } from './schema.ts'
 import { WORD_COLUMNS, wordsOf, wordValues } from './search-index.ts'
 
-/** The books as one value, in their order. A placeholder for each field would take twice the time. */
+const NEXT = VALUES.length + 1
+
+/** The books as a table, in their order. A placeholder for each field would take twice the time. */
 const BOOKS = `
-  ROWS FROM (json_to_recordset($1::json) AS (${COLUMNS.map((name) => `${name} ${isTextField(name) ? 'text' : 'bigint'}`)}, words text))
-  WITH ORDINALITY AS imported (${COLUMNS}, words, place)`
+  unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[])
+  WITH ORDINALITY AS imported (${FIELD_NAMES}, id, words, place)`
 
 /** @param columns of the books. @param condition selects those to insert. */
 const insertInto = (columns: readonly string[], hasWords: boolean, condition = 'TRUE') => `
@@ -21,7 +24,7 @@ const insertInto = (columns: readonly string[], hasWords: boolean, condition = '
   WHERE ${condition} ORDER BY place`
 const IMPORTED_TITLE_KEY = TITLE_KEY.replace('title', 'imported.title')
 const IS_EQUAL = `
-  ${FIELD_NAMES.map((name) => `${exactly(name, 'books.')} = imported.${name}`).join(' AND ')} AND books.id + 0 <= $2::bigint`
+  ${FIELD_NAMES.map((name) => `${exactly(name, 'books.')} = imported.${name}`).join(' AND ')} AND books.id + 0 <= $${NEXT + 2}::bigint`
 
 /**
  * As a join, planned with statistics from when the table was empty, it would read all books for each imported one.
@@ -40,10 +43,11 @@ const CONTINUE_IDS = `
 export function postgresImport(client: pg.Client, { hasWords }: Schema): ImportTransaction {
   let storing = Promise.resolve(0)
   const insert = async (sql: string, books: readonly ImportedBook[], ...numbers: number[]) => {
-    const values = [JSON.stringify(hasWords ? await withWords(books) : books), ...numbers]
+    const words = hasWords ? await wordsOfAll(books) : []
+    const values = [...listsOf(books), books.map(({ id }) => id), words, ...numbers]
     const before = await storing
     storing = client.query(sql, values).then(({ rowCount }) => {
-      // Otherwise pg would keep the text, and it would become old.
+      // Otherwise pg would keep the texts, and they would become old.
       values.length = 0
       return rowCount ?? 0
     })
@@ -70,14 +74,14 @@ export function postgresImport(client: pg.Client, { hasWords }: Schema): ImportT
 }
 
 /** Makes the words in turns, between which other requests are served. */
-async function withWords(books: readonly ImportedBook[]) {
-  const rows: (ImportedBook & { readonly words: string | null })[] = []
+async function wordsOfAll(books: readonly ImportedBook[]): Promise<(string | null)[]> {
+  const words: (string | null)[] = []
   let end = performance.now() + STEP_TIME
   for (const book of books) {
-    rows.push({ ...book, words: wordsOf(book) })
+    words.push(wordsOf(book))
     if (performance.now() < end) continue
     await nextTurn()
     end = performance.now() + STEP_TIME
   }
-  return rows
+  return words
 }
