@@ -28,26 +28,23 @@ interface KnownSource {
   read(get: Get): Cells
 }
 
+const OWN: KnownSource = {
+  name: 'this service',
+  columns: FIELD_NAMES,
+  mayLackYear: false,
+  read: (get) => ({ title: get('title'), author: get('author'), year: ownYear(get('year')) }),
+}
+
 /** The file for spreadsheets that this service writes. */
 const SPREADSHEET: KnownSource = {
-  name: 'this service',
+  ...OWN,
   columns: [ID_COLUMN, ...FIELD_NAMES],
-  mayLackYear: false,
-  read: (get) => ({
-    title: unguarded(get('title')),
-    author: unguarded(get('author')),
-    year: ownYear(get('year')),
-  }),
+  read: (get) => OWN.read((column) => unguarded(get(column))),
 }
 
 /** This service and the programs whose exports are accepted, with their column names. */
 const SOURCES: readonly KnownSource[] = [
-  {
-    name: 'this service',
-    columns: FIELD_NAMES,
-    mayLackYear: false,
-    read: (get) => ({ title: get('title'), author: get('author'), year: ownYear(get('year')) }),
-  },
+  OWN,
   {
     name: 'Goodreads',
     columns: ['Title', 'Author', ['Original Publication Year', 'Year Published']],
@@ -131,10 +128,9 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
   )
   const source = known ?? OTHER
   const named: ColumnMapping = known ? columns : { ...telling([...positions.keys()], columns), ...columns }
-  const fields = FIELD_NAMES.flatMap((name) => {
-    const column = named[name]
-    return column === undefined ? [] : { name, column: keyOf(column) }
-  })
+  const fields = FIELD_NAMES.flatMap((name) =>
+    named[name] === undefined ? [] : { name, column: keyOf(named[name]) },
+  )
   if (source === OTHER && fields.length < FIELD_NAMES.length) throw new ImportRefused(unknownHeader(header))
   const readNamed = (get: Get): Partial<Cells> =>
     Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](get(column))]))

@@ -16,6 +16,11 @@ const START = 4
  */
 const STRAY = '\udcff\udcff'
 
+/** The same in an encoding that was named. */
+const STRAY_IN_NAMED = '\udcfe\udcfe'
+
+const STRAYS = new RegExp(`${STRAY}|${STRAY_IN_NAMED}`, 'g')
+
 /** How files begin that are no text, one character for each byte, and what to do with them. */
 const NO_TEXT = {
   'PK\x03\x04':
@@ -54,30 +59,29 @@ export async function* decode(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string | undefined,
 ): AsyncGenerator<string, void> {
-  const decoder = new Decoder(encoding)
+  const decoder = new Decoder()
   for await (const part of parts(bytes)) {
-    yield decoder.decode(part, false)
+    yield decoder.decode(part, false, encoding)
     // Without this, data that is already there would block the event loop.
     await setImmediate()
   }
-  yield decoder.decode(Buffer.alloc(0), true)
+  yield decoder.decode(Buffer.alloc(0), true, encoding)
 }
 
-/**
- * @param encoding as for decode().
- * @returns why a text with bytes that are no character cannot be stored; undefined if it has none.
- */
-export function strayReason(text: unknown, encoding: string | undefined): string | undefined {
-  const at = typeof text === 'string' ? text.indexOf(STRAY) : -1
+/** @returns why a text with bytes that are no character cannot be stored; undefined if it has none. */
+export function strayReason(text: unknown): string | undefined {
+  const at = typeof text === 'string' ? text.search(STRAYS) : -1
   if (typeof text !== 'string' || at === -1) return undefined
   // A file in another encoding would hardly have characters that are right by chance.
-  const guess = NOT_ASCII.test(text)
+  const advice = NOT_ASCII.test(text)
     ? 'correct this text'
     : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
-  const advice = encoding === undefined ? guess : 'name the right encoding, or correct this text'
+  const reason = text.startsWith(STRAY, at)
+    ? `is not in UTF-8; ${advice}`
+    : 'is not in the encoding that was named; name the right one, or correct this text'
   const start = Math.max(0, at - BEFORE_STRAY)
-  const shown = text.slice(start, at + AFTER_STRAY).replaceAll(STRAY, REPLACEMENT)
-  return `${quoted(start > 0 ? `…${shown}` : shown)} is not in ${encoding ?? 'UTF-8'}; ${advice}`
+  const shown = text.slice(start, at + AFTER_STRAY).replaceAll(STRAYS, REPLACEMENT)
+  return `${quoted(start > 0 ? `…${shown}` : shown)} ${reason}`
 }
 
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void> {
@@ -97,19 +101,14 @@ interface Encoding {
 }
 
 class Decoder {
-  readonly #name: string | undefined
   #encoding: Encoding | undefined
   /** The beginning of the file until its encoding is known, later the beginning of a character. */
   #rest: Buffer = Buffer.alloc(0)
 
-  constructor(name: string | undefined) {
-    this.#name = name
-  }
-
-  decode(part: Buffer, isEnd: boolean): string {
+  decode(part: Buffer, isEnd: boolean, name: string | undefined): string {
     let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
     if (this.#encoding === undefined && (isEnd || bytes.length >= START)) {
-      this.#encoding = encodingOf(bytes, this.#name)
+      this.#encoding = encodingOf(bytes, name)
       bytes = bytes.subarray(this.#encoding.mark)
     }
     const unfinished = isEnd ? 0 : (this.#encoding?.unfinished(bytes) ?? bytes.length)
@@ -142,7 +141,7 @@ function named(name: string): Encoding {
   return {
     mark: 0,
     unfinished: () => 0,
-    text: (bytes, isEnd) => decoder.decode(bytes, { stream: !isEnd }).replaceAll(REPLACEMENT, STRAY),
+    text: (bytes, isEnd) => decoder.decode(bytes, { stream: !isEnd }).replaceAll(REPLACEMENT, STRAY_IN_NAMED),
   }
 }
 

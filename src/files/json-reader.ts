@@ -1,15 +1,7 @@
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { ImportRefused } from './import-report.ts'
-
-/** An object of a JSON array. */
-export interface Item {
-  /** Where it begins, from 1. */
-  readonly line: number
-  /** Its number in the array, from 1. */
-  readonly number: number
-  readonly text: string
-}
+import type { Line } from './ndjson-reader.ts'
 
 /** UTF-16 code units that an item may have: the longest book, and other fields or white space. */
 const MAX_ITEM = 2 * MAX_BOOK_SIZE
@@ -23,7 +15,7 @@ const WHITE_SPACE = /[ \t\r\n]+/g
  * The items of a JSON array, in groups as they arrive. They need not be JSON themselves.
  * @throws ImportRefused for a text that is no array of objects, and for an item that is too long.
  */
-export async function* items(texts: AsyncIterable<string>): AsyncGenerator<Item[], void> {
+export async function* items(texts: AsyncIterable<string>): AsyncGenerator<Line[], void> {
   const splitter = new ArraySplitter()
   for await (const text of texts) yield splitter.push(text)
   splitter.end()
@@ -37,13 +29,13 @@ class ArraySplitter {
   #isInString = false
   /** Whether the last part has ended with a backslash in a string. */
   #isEscaped = false
-  #number = 0
+  #items = 0
   #begin = 1
   /** The beginning of an item, or of what is between two items. */
   #rest = ''
 
-  push(text: string): Item[] {
-    const group: Item[] = []
+  push(text: string): Line[] {
+    const group: Line[] = []
     let start = 0
     TOKEN.lastIndex = this.#isEscaped ? 1 : 0
     this.#isEscaped = false
@@ -58,13 +50,13 @@ class ArraySplitter {
         TOKEN.lastIndex = at + 2
       } else if (character === '[' || character === '{') {
         if (++this.#depth !== 2) continue
-        this.#endGap(text.slice(start, at), this.#number === 0 ? '[' : ',')
+        this.#endGap(text.slice(start, at), this.#items === 0 ? '[' : ',')
         this.#begin = this.#line
         start = at
       } else if (--this.#depth === 1) {
         group.push({
           line: this.#begin,
-          number: ++this.#number,
+          item: ++this.#items,
           text: this.#rest + text.slice(start, at + 1),
         })
         this.#rest = ''
@@ -78,7 +70,7 @@ class ArraySplitter {
 
   end(): void {
     if (this.#depth > 0) throw new ImportRefused('the JSON array is not closed; is the file complete?')
-    this.#endGap('', this.#number === 0 ? '[]' : ']')
+    this.#endGap('', this.#items === 0 ? '[]' : ']')
   }
 
   #endGap(end: string, expected: string): void {

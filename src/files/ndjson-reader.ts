@@ -4,6 +4,8 @@ import { ImportRefused } from './import-report.ts'
 export interface Line {
   /** From 1. */
   readonly line: number
+  /** The number of a book in a JSON array, from 1. */
+  readonly item?: number
   readonly text: string
 }
 

@@ -9,7 +9,7 @@ import { csvRows } from './csv-reader.ts'
 import { decode, strayReason } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
 import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
-import { type Item, items } from './json-reader.ts'
+import { items } from './json-reader.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
 /** How long rows are read before others have their turn, in milliseconds. */
@@ -25,6 +25,7 @@ const COLLECT_INTERVAL = 4 * 1024 * 1024
 const LONG_ROW = 64 * 1024
 
 export interface ReadOptions {
+  readonly format: ReadFormat
   /** The columns of a CSV file in which fields are. The others are where its first line tells. */
   readonly columns?: ColumnMapping | undefined
   /** The encoding, by the name that encodingNamed() gives it. By default the file itself tells. */
@@ -44,12 +45,11 @@ const MAX_STRUCTURE = 16 * 1024
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
-  format: ReadFormat,
+  options: ReadOptions,
   report: ImportReport,
-  options: ReadOptions = {},
 ): AsyncGenerator<NewBook[], void> {
-  if (options.columns !== undefined && format !== 'csv')
-    throw new ImportRefused('columns can be named only for CSV')
+  const { format, columns, encoding, skipFaulty } = options
+  if (columns !== undefined && format !== 'csv') throw new ImportRefused('columns can be named only for CSV')
   let size = 0
   let rows = 0
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -58,10 +58,13 @@ export async function* readBooks(
       yield chunk
     }
   }
-  const texts = decode(counted(), options.encoding)
-  const groups = READERS[format](texts, report, options)
+  const texts = decode(counted(), encoding)
+  const groups =
+    format === 'csv'
+      ? fromCsv(texts, columns ?? {}, report)
+      : fromJson((format === 'json' ? items : lines)(texts), report)
   for await (const group of groups) {
-    if ((report.faulty === 0 || options.skipFaulty) && group.length > 0) yield group
+    if ((report.faulty === 0 || skipFaulty) && group.length > 0) yield group
     // Otherwise long texts would stay until the next group, and become old.
     group.length = 0
     if (size < COLLECT_INTERVAL) continue
@@ -69,17 +72,17 @@ export async function* readBooks(
     size = 0
     rows = report.rows
   }
-  if (report.faulty > 0 && !options.skipFaulty) throw new ImportRefused(report.summary)
+  if (report.faulty > 0 && !skipFaulty) throw new ImportRefused(report.summary)
 }
 
 async function* fromCsv(
   texts: AsyncIterable<string>,
+  columns: ColumnMapping,
   report: ImportReport,
-  { columns = {}, encoding }: ReadOptions,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
   let width = 0
-  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report, encoding)
+  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report)
   for await (const rows of csvRows(texts)) {
     const header = source === undefined ? rows.shift() : undefined
     if (header !== undefined) {
@@ -98,7 +101,6 @@ function bookOfRow(
   source: CsvLayout,
   width: number,
   report: ImportReport,
-  encoding: string | undefined,
 ): NewBook | FieldFault {
   if (isMalformed)
     return { field: null, reason: 'has a quotation mark in the wrong place, or one that is not closed' }
@@ -109,51 +111,29 @@ function bookOfRow(
     }
   }
   const values = source.read(cells)
-  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values, encoding)
-  const book = bookFrom({ ...values, year: 0 }, encoding)
+  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values)
+  const book = bookFrom({ ...values, year: 0 })
   if (!isFault(book)) report.withoutYear++
   return book
 }
 
-function bookFrom(
-  values: Readonly<Record<string, unknown>>,
-  encoding: string | undefined,
-): NewBook | FieldFault {
+function bookFrom(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
   const result = validateBook(values)
   if (!isFault(result) || result.field === null) return result
-  return { field: result.field, reason: strayReason(values[result.field], encoding) ?? result.reason }
-}
-
-async function* fromNdjson(
-  texts: AsyncIterable<string>,
-  report: ImportReport,
-  { encoding }: ReadOptions,
-): AsyncGenerator<NewBook[], void> {
-  report.source = 'this service'
-  const read = (line: Line) => bookOfLine(line, encoding)
-  for await (const group of lines(texts)) yield await collect(group, read, report)
+  return { field: result.field, reason: strayReason(values[result.field]) ?? result.reason }
 }
 
 async function* fromJson(
-  texts: AsyncIterable<string>,
+  groups: AsyncIterable<Line[]>,
   report: ImportReport,
-  { encoding }: ReadOptions,
 ): AsyncGenerator<NewBook[], void> {
   report.source = 'this service'
-  const read = (item: Item) => {
-    const book = bookOfLine(item, encoding)
-    // All items may be in one line.
-    return isFault(book) ? { ...book, reason: `${book.reason} (item ${item.number})` } : book
-  }
-  for await (const group of items(texts)) yield await collect(group, read, report)
+  for await (const group of groups) yield await collect(group, bookOfLine, report)
 }
 
-const READERS = { csv: fromCsv, ndjson: fromNdjson, json: fromJson } satisfies Record<ReadFormat, unknown>
-
-function bookOfLine({ text }: Pick<Line, 'text'>, encoding: string | undefined): NewBook | FieldFault {
+function bookOfLine({ text }: Line): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{'))
-    return { field: null, reason: strayReason(text, encoding) ?? noObject(text) }
+  if (!text.trimStart().startsWith('{')) return { field: null, reason: strayReason(text) ?? noObject(text) }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -161,9 +141,9 @@ function bookOfLine({ text }: Pick<Line, 'text'>, encoding: string | undefined):
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: strayReason(text, encoding) ?? `${quoted(text)} is not JSON` }
+    return { field: null, reason: strayReason(text) ?? `${quoted(text)} is not JSON` }
   }
-  return bookFrom(value as Record<string, unknown>, encoding)
+  return bookFrom(value as Record<string, unknown>)
 }
 
 function noObject(text: string): string {
@@ -192,7 +172,7 @@ function structureOf(text: string): number {
  * Validates and counts rows, and reports the bad ones. Empties their group.
  * @throws ImportRefused when too many rows are bad.
  */
-async function collect<Each extends { readonly line: number }>(
+async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],
   read: (row: Each) => NewBook | FieldFault,
   report: ImportReport,
@@ -208,7 +188,9 @@ async function collect<Each extends { readonly line: number }>(
     report.rows++
     if (!isFault(result)) books.push(result)
     else {
-      report.add({ line: row.line, ...result })
+      // All books of a JSON array may be in one line.
+      const item = row.item === undefined ? '' : ` (item ${row.item})`
+      report.add({ line: row.line, field: result.field, reason: result.reason + item })
       if (report.faulty === MAX_FAULTY) throw new ImportRefused(report.summary)
     }
   }

@@ -38,7 +38,7 @@ describe('a file in an encoding that is named', () => {
       const half = await read('T,,A,1\nU,,A,1\x83')
       assert.equal(
         half.error,
-        '1 of 2 rows cannot be stored; line 3: year: "1�" is not in shift_jis; name the right encoding, or correct this text',
+        '1 of 2 rows cannot be stored; line 3: year: "1�" is not in the encoding that was named; name the right one, or correct this text',
       )
     }
   })

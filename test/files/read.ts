@@ -8,12 +8,16 @@ export async function readFile(
   content: string | Uint8Array,
   format: ReadFormat,
   partLength = 64 * 1024,
-  options: ReadOptions = {},
+  options: Omit<ReadOptions, 'format'> = {},
 ): Promise<{ books: NewBook[]; report: ImportReport; error: string | undefined }> {
   const report = new ImportReport()
   const books: NewBook[] = []
   try {
-    for await (const group of readBooks(parts(Buffer.from(content), partLength), format, report, options)) {
+    for await (const group of readBooks(
+      parts(Buffer.from(content), partLength),
+      { format, ...options },
+      report,
+    )) {
       books.push(...group)
     }
     return { books, report, error: undefined }

@@ -208,7 +208,7 @@ function testImports(target: Target): void {
       const bad = await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f,${author},2\n`))
       assert.match(
         bad.message,
-        /line 2: title: "." is not in shift_jis; name the right encoding, or correct this text$/,
+        /line 2: title: "." is not in the encoding that was named; name the right one, or correct this text$/,
       )
       for (const charset of ['; charset=windows-9999', ';charset="x']) {
         const refused = await sendBytes(charset, row, '?dry_run=true')

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
-import { READ_FORMATS, type ReadFormat } from '../../files/formats.ts'
+import { READ_FORMATS } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../files/read-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
@@ -46,10 +46,10 @@ the usual names of title, author and year in any of several languages. Ids in th
     const { values, operand } = args
     const file = {
       path: operand,
-      format: chosenFormat(values.format, operand, READ_FORMATS),
       skipExisting: values['skip-existing'] === true,
       dryRun: values['dry-run'] === true,
       reading: {
+        format: chosenFormat(values.format, operand, READ_FORMATS),
         columns: chosenColumns(values.columns),
         encoding: chosenEncoding(values.encoding),
         skipFaulty: values['skip-faulty'] === true,
@@ -61,7 +61,6 @@ the usual names of title, author and year in any of several languages. Ids in th
 
 interface ImportArguments {
   readonly path: string
-  readonly format: ReadFormat
   readonly skipExisting: boolean
   readonly dryRun: boolean
   readonly reading: ReadOptions
@@ -88,15 +87,12 @@ function chosenEncoding(option: unknown): string | undefined {
   }
 }
 
-async function importFile(
-  config: Config,
-  { path, format, reading, ...options }: ImportArguments,
-): Promise<void> {
+async function importFile(config: Config, { path, reading, ...options }: ImportArguments): Promise<void> {
   const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
   const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
-  const books = readBooks(bytes, format, report, reading)
+  const books = readBooks(bytes, reading, report)
   try {
     const { added, skipped } = await withStore('DB_URL', config, (store) =>
       store.import(books, { ...options, signal }),

@@ -6,7 +6,7 @@ import type { Imported, Store } from '../../catalogue/store.ts'
 import { collectGarbage } from '../../files/collect-garbage.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
-import { MEDIA_TYPES, READ_FORMATS, type ReadFormat } from '../../files/formats.ts'
+import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
 import type { ImportTurns } from '../../files/import-turn.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
@@ -135,9 +135,7 @@ export function importBooks(
     handler: async (request, reply) => {
       const { raw } = request
       try {
-        const type = typeOf(request)
-        if (type === undefined) throw failure.unsupportedMediaType
-        const options = readOptions(request, type)
+        const options = readOptions(request)
         if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
         if (!(await turns.begin())) throw failure.unavailable
         const gone = new AbortController()
@@ -145,7 +143,7 @@ export function importBooks(
         reply.raw.once('close', leave)
         try {
           awaitBody(raw)
-          const data = await importFile(store, bytesOf(raw, limit), type.format, {
+          const data = await importFile(store, bytesOf(raw, limit), {
             ...options,
             signal: gone.signal,
           })
@@ -172,13 +170,12 @@ interface Options {
 async function importFile(
   store: Store,
   bytes: AsyncIterable<Uint8Array>,
-  format: ReadFormat,
   { reading, ...options }: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
   // The module is loaded only when it is used, for a quick start.
   const { readBooks } = await import('../../files/read-books.ts')
-  const books = readBooks(bytes, format, report, reading)
+  const books = readBooks(bytes, reading, report)
   const importing = store.import(books, options)
   // A dry run answers with the faults. A file that cannot be read at all has none.
   const counts = await importing.catch((error: unknown) => {
@@ -225,14 +222,8 @@ function dropFile(request: IncomingMessage): void {
   })
 }
 
-interface FileType {
-  readonly format: ReadFormat
-  /** As in ReadOptions. */
-  readonly encoding: string | undefined
-}
-
 /** @returns undefined if the media type, or its charset, is not supported. */
-function typeOf({ headers }: FastifyRequest): FileType | undefined {
+function typeOf({ headers }: FastifyRequest): Pick<ReadOptions, 'format' | 'encoding'> | undefined {
   try {
     const { essence, params } = new MIMEType(headers['content-type'] ?? '')
     const format = READ_FORMATS.find((each) => MEDIA_TYPES[each] === essence)
@@ -243,21 +234,19 @@ function typeOf({ headers }: FastifyRequest): FileType | undefined {
   }
 }
 
-/** @throws failure.invalidQueryParameter */
-function readOptions(request: FastifyRequest, { encoding }: FileType): Options {
-  const {
-    dry_run = false,
-    skip_existing = false,
-    skip_faulty: skipFaulty = false,
-    columns,
-  } = readQueryParameters(request, ImportParameters)
+/** @throws failure.invalidQueryParameter or failure.unsupportedMediaType */
+function readOptions(request: FastifyRequest): Options {
+  const type = typeOf(request)
+  if (type === undefined) throw failure.unsupportedMediaType
+  const parameters = readQueryParameters(request, ImportParameters)
+  const { dry_run = false, skip_existing = false, skip_faulty = false, columns } = parameters
   return {
     dryRun: dry_run,
     skipExisting: skip_existing,
     reading: {
+      ...type,
       columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)),
-      encoding,
-      skipFaulty,
+      skipFaulty: skip_faulty,
     },
   }
 }

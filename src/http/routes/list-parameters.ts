@@ -107,14 +107,8 @@ export const ListParameters = partialSchema<ListValues>({
  */
 export function readListRequest(request: FastifyRequest, cursors: Cursors): ListRequest | undefined {
   if (queryStringOf(request.originalUrl) === '') return undefined
-  const {
-    limit,
-    after,
-    count = false,
-    sort,
-    spreadsheet = false,
-    ...values
-  } = readQueryParameters(request, ListParameters)
+  const parameters = readQueryParameters(request, ListParameters)
+  const { limit, after, count = false, sort, spreadsheet = false, ...values } = parameters
   const filter = filterOf(values)
   const query = { filter, order: sort === undefined ? defaultOrder(filter) : parseSort(sort) }
   return {
