@@ -7,7 +7,7 @@ import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
-import { cut, legible, oneLine, quote } from './text.js'
+import { cut, legible, oneLine, quote, writeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -266,7 +266,7 @@ const yearField = (edit) => html`<label>${words.list.year}
 const twin = ({ twin }) =>
   twin === undefined
     ? nothing
-    : html`${words.editor.twin} <a href="/#book=${twin.id}" target="_blank">${words.editor.twinOf(legible(twin.title), oneLine(twin.author), twin.year)}</a>`
+    : html`${words.editor.twin} <a href="/#book=${twin.id}" target="_blank">${words.editor.twinOf(legible(twin.title), oneLine(twin.author), writeYear(twin.year))}</a>`
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`
@@ -317,8 +317,8 @@ function buttons(edit) {
   return html`
     <button class="main" aria-disabled=${isBusy}>${words.editor.save}</button>
     ${book ? nothing : html`<button type="button" aria-disabled=${isBusy} @click=${() => save(edit, true)}>${words.editor.saveAndAdd}</button>`}
-    ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>${words.editor.delete}</button>` : nothing}
     ${cancelButton}
+    ${book ? html`<button type="button" class="delete" ?disabled=${isBusy} @click=${() => remove(edit)}>${words.editor.delete}</button>` : nothing}
   `
 }
 

@@ -67,9 +67,9 @@ function draw() {
       <p class="error" role="alert">${message}</p>
       <div class="buttons">
         ${FORMATS.map(
-          (format) => html`<button
+          (format, index) => html`<button
             type="button"
-            class="main"
+            class=${index === 0 ? 'main' : ''}
             ?disabled=${isBusy}
             @click=${() => save(format)}
           >${format.name}</button>`,

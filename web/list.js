@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { foldedWords, legible, oneLine, splitByMatches } from './text.js'
+import { foldedWords, legible, oneLine, splitByMatches, writeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -27,6 +27,9 @@ const COLUMNS = ['title', 'author', 'year']
 
 /** The longest author that the list can be filtered by, in code units: an address has to have room for it. */
 const LONGEST_AUTHOR = 500
+
+/** Whether the row of the head is shown: a narrow window has no space for it. */
+const hasHead = () => find('.head')?.checkVisibility() !== false
 
 /** The row of the head. */
 const HEAD = -1
@@ -82,6 +85,7 @@ export function bookTable(properties) {
   const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
   if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
+  if (active.row === HEAD && !hasHead()) active = { ...active, row: 0 }
   const isInSight = active.row === HEAD || (active.row >= first && active.row < end)
   if (!isInSight && !isPrinting) {
     if (!hasFocus()) active = { ...active, row: Math.min(top, end - 1) }
@@ -219,7 +223,7 @@ function navigate(event, { pages, edit, redraw }) {
   if (to === undefined) return
   event.preventDefault()
   active = {
-    row: Math.min(Math.max(to.row, HEAD), last),
+    row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), last),
     column: Math.min(Math.max(to.column, 0), COLUMNS.length - 1),
   }
   const { first, end, top, scale } = rowsInSight(pages.length)
@@ -276,7 +280,7 @@ function bookRow(row, isApart, { pages, edit, q, chooseAuthor }) {
         ? html`<button type="button" title=${words.list.byAuthor} tabindex=${tabindex(row, 1)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
         : oneLine(author)
     }</div>
-    <div role="gridcell" class="year" aria-colindex="3" tabindex=${tabindex(row, 2)}>${year}</div>
+    <div role="gridcell" class="year" aria-colindex="3" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 2)}>${writeYear(year)}</div>
   </div>`
 }
 

@@ -208,20 +208,25 @@ const page = () => html`
     <h1>${words.catalogue}</h1>
     <nav aria-label=${words.menu.label}>
       <button type="button" class="main" @click=${() => addBook(listener)}>${words.addBook}</button>
-      <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
-      <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
-      <a href="docs">${words.menu.api}</a>
-      <button type="button" @click=${logOut}>${words.menu.logOut}</button>
+      <button type="button" class="narrow" popovertarget="menu">${words.menu.more}</button>
+      <div id="menu" popover @click=${hideMenu}>
+        <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
+        <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
+        <a href="docs">${words.menu.api}</a>
+        <button type="button" @click=${logOut}>${words.menu.logOut}</button>
+      </div>
     </nav>
   </header>
   <search>
-    ${input('q', 'search')} ${input('yearMin', 'text')} ${input('yearMax', 'text')}
+    ${input('q', 'search')}
+    <button type="button" class="narrow" popovertarget="years">${words.filters.years}${view.yearMin + view.yearMax === '' ? '' : ' ✓'}</button>
+    <div id="years" popover>${input('yearMin', 'text')} ${input('yearMax', 'text')}</div>
     ${
       view.author === ''
         ? nothing
         : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>${words.filters.author(view.author)}</button>`
     }
-    <label class="sort">${words.filters.sort}
+    <label class="sort"><span>${words.filters.sort}</span>
       <select @change=${(/** @type {Event} */ event) => change({ sort: /** @type {HTMLSelectElement} */ (event.target).value }, 'chosen')}>
         ${Object.entries(words.filters.orders).map(
           ([sort, label]) => html`<option value=${sort} ?selected=${live(view.sort === sort)}>
@@ -241,13 +246,22 @@ const page = () => html`
   <main>${content()}</main>
 `
 
+/** After a choice in it. @param {Event} event */
+function hideMenu({ currentTarget }) {
+  if (currentTarget instanceof HTMLElement) currentTarget.hidePopover()
+}
+
 /** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} type */
-const input = (name, type) => html`<label class=${name}>${words.filters[name === 'q' ? 'search' : name]}
+const input = (
+  name,
+  type,
+) => html`<label class=${name}><span>${words.filters[name === 'q' ? 'search' : name]}</span>
   <input
     type=${type}
     inputmode=${name === 'q' ? 'search' : 'numeric'}
     aria-keyshortcuts=${name === 'q' ? '/' : nothing}
     autocomplete="off"
+    placeholder=${name === 'q' ? words.filters.search : nothing}
     aria-invalid=${name !== 'q' && isNoYear(view[name])}
     .value=${live(view[name])}
     @input=${(/** @type {InputEvent} */ event) =>

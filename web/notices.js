@@ -59,7 +59,9 @@ new MutationObserver(() => {
   const element = place()
   const around = openDialog() ?? document.body
   if (element === null || element.parentElement === around) return
-  around.append(element)
+  // Above the fields of a dialog, so that they never cover its buttons.
+  if (around === document.body) around.append(element)
+  else around.prepend(element)
   show()
 }).observe(document.body, { subtree: true, attributeFilter: ['open'] })
 

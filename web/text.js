@@ -80,5 +80,9 @@ export function readYear(text) {
   return Number.isSafeInteger(year) ? year + 0 : undefined
 }
 
+/** A year as people write it; 0 stands for an unknown one, as imports store it. @param {number} year */
+export const writeYear = (year) =>
+  year === 0 ? words.noYear : year < 0 ? words.yearBefore(-year) : String(year)
+
 /** What to say of a text that is no year. @param {string} text */
 export const noYear = (text) => words.notAYear(quote(text))

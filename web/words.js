@@ -26,10 +26,14 @@ export const words = {
   noTitle: '(no title)',
   blankTitle: '(blank title)',
   noAuthor: '(no author)',
+  noYear: '—',
+  unknownYear: 'Unknown year',
+  yearBefore: (/** @type {number} */ year) => `${year} BC`,
   notAYear: (/** @type {string} */ text) => `${text} is not a year. Enter a year such as 1979 or 500 BC.`,
 
   menu: {
     label: 'Catalogue',
+    more: 'Menu',
     import: 'Import…',
     export: 'Export…',
     api: 'API',
@@ -42,6 +46,7 @@ export const words = {
     yearMax: 'To year',
     author: (/** @type {string} */ author) => `Author: ${author} ✕`,
     sort: 'Sort by',
+    years: 'Years',
     /** @type {Record<string, string>} */
     orders: {
       '': 'Oldest first',
@@ -107,7 +112,7 @@ export const words = {
     save: 'Save',
     saveAndAdd: 'Save and add another',
     twin: 'Already in the catalogue:',
-    twinOf: (/** @type {string} */ title, /** @type {string} */ author, /** @type {number} */ year) =>
+    twinOf: (/** @type {string} */ title, /** @type {string} */ author, /** @type {string} */ year) =>
       [title, author, year].filter((text) => text !== '').join(', '),
     delete: 'Delete',
     discard: 'Discard your changes?',

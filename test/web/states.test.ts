@@ -65,6 +65,28 @@ describeOnEngine('the states of the web page', (database) => {
     await waitForTitles(page, ['Sula'])
   })
 
+  it('a short list takes no more space than its books, whose years are written as people do', async () => {
+    await service.createBook({ title: 'Ilias', author: 'Homeros', year: -750 })
+    await service.createBook({ title: 'Undated', author: 'Homeros', year: 0 })
+    await page.goto(`${service.url}/?author=Homeros`)
+    await waitForTitles(page, ['Ilias', 'Undated'])
+    assert.deepEqual(await page.locator('.row .year').allTextContents(), ['750 BC', '—'])
+    const { height } = (await page.locator('.rows').boundingBox()) ?? { height: Number.NaN }
+    assert.ok(height < 200, `${height} pixels for two books`)
+    await assertAccessible(page)
+  })
+
+  it('a dialog has one button that stands out, and the one that deletes is away from it', async () => {
+    await service.createBook({ title: 'Paradise', author: 'Toni Morrison', year: 1997 })
+    await openBook('Paradise')
+    const box = async (name: string) => (await page.getByRole('button', { name }).boundingBox()) ?? { x: 0 }
+    assert.ok((await box('Delete')).x > (await box('Cancel')).x + 100)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Export…' }).click()
+    assert.equal(await page.locator('dialog[open] .main').count(), 1)
+    await assertAccessible(page)
+  })
+
   it('a search without words, and the books of an author', async () => {
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
     await page.getByLabel('Search').fill('!!!')

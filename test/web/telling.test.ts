@@ -154,7 +154,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
         await edit('Undated', { Year: typed })
         await page.getByText('Saved “Undated”.').waitFor()
         assert.equal((await read(url)).year, Number(year))
-        await page.locator('.row .year', { hasText: year }).waitFor()
+        await page.locator('.row .year', { hasText: year.replace(/^-(.*)/, '$1 BC') }).waitFor()
       } finally {
         await remove(url)
       }
