@@ -7,6 +7,13 @@ import type { QueryOptions, Store } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { framings, wholeLists } from '../../files/write-books.ts'
 import { isAbandoned } from '../abandoned-queries.ts'
+import {
+  COMPRESSION_SIZE,
+  CompressedStreams,
+  compress,
+  isWorthCompressing,
+  prefersGzip,
+} from '../compression.ts'
 import { negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import type { FailureLog } from '../failure-log.ts'
@@ -38,6 +45,8 @@ export function listBooks(
   failures: FailureLog,
   authenticated: onRequestHookHandler,
 ): Endpoint {
+  const streams = new CompressedStreams()
+
   return {
     schema: describeEndpoint({
       id: 'listBooks',
@@ -53,7 +62,7 @@ export function listBooks(
     onRequest: authenticated,
     handler: async (request, reply) => {
       const { type, format } = chooseForm(request)
-      addVary(reply, 'Accept')
+      addVary(reply, 'Accept, Accept-Encoding')
       const asked = readListRequest(request, cursors)
       if (asked?.spreadsheet && format !== 'csv') throw failure.invalidQueryParameter
       // Fastify makes the signal when it is asked for. The list of all books needs none.
@@ -61,11 +70,14 @@ export function listBooks(
         ? { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
         : {}
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
-      const list = await readList(request, reply, asked, format, options)
+      const isShort = asked?.limit !== undefined
+      const inGzip = prefersGzip(request) && (isShort || streams.begin(reply))
+      const list = await readList(request, reply, asked, format, options, inGzip)
+      const answer = inGzip && isWorthCompressing(list) ? await compressed(reply, list) : list
       // Only now, because a failure is answered in the envelope.
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
-      return list
+      return answer
     },
   }
 
@@ -76,6 +88,7 @@ export function listBooks(
     asked: ListRequest | undefined,
     format: Format | undefined,
     options: QueryOptions,
+    inGzip: boolean,
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     const after = asked?.after && (await positionAt(store, asked.after, asked.query))
@@ -90,10 +103,11 @@ export function listBooks(
     // The answer to a HEAD request has no books, and without them its length is not known.
     if (request.method === 'HEAD') return Readable.from([])
     // An estimate, because no page has been read yet. The size is known with the first pages.
-    if (!unsent.hold(reply, LIST_SIZE)) throw failure.unavailable
+    const more = inGzip ? COMPRESSION_SIZE : 0
+    if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
     const whole = asked || format === undefined ? undefined : wholeLists[format]
     const pages = asked ? allPages(store, asked.query, after, options) : store.list(whole?.pages)
-    const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes))
+    const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes + more))
     if (list instanceof Readable) {
       list.once('error', (error) => {
         if (!isAbandoned(error, request))
@@ -101,6 +115,14 @@ export function listBooks(
       })
     }
     return list
+  }
+
+  async function compressed(reply: FastifyReply, list: string | Readable): Promise<Buffer | Readable> {
+    if (typeof list === 'string' && !unsent.hold(reply, list.length)) throw failure.unavailable
+    const answer = await compress(list, () => reply.raw.destroy())
+    if (answer instanceof Buffer) unsent.hold(reply, answer.length)
+    reply.header('content-encoding', 'gzip')
+    return answer
   }
 }
 
