@@ -45,7 +45,7 @@ function testFiles(target: Target): void {
       assert.equal(await response.text(), books.map((book) => `${JSON.stringify(book)}\n`).join(''))
     })
 
-    it('decision: with spreadsheet, CSV has a byte order mark and guarded formulas, and is imported as it was', async () => {
+    it('decision: with spreadsheet, CSV has a byte order mark and guarded formulas', async () => {
       const author = `=Sheet ${Math.random()}`
       for (const title of ['=1+1', 'Ü;-1', "'@"]) {
         await session.call('POST', '/book', { json: { title, author, year: -1 } })
@@ -65,14 +65,6 @@ function testFiles(target: Target): void {
       )
       const before = await (await get(path, 'text/csv')).text()
       assert.equal(await (await get(`${path}&spreadsheet=false`, 'text/csv')).text(), before)
-      const headers = { authorization: session.token, 'content-type': 'text/csv' }
-      const init = { method: 'POST', headers, body: bytes }
-      const imported = (await (
-        await fetch(`${target.url}/books/import?skip_existing=true`, init)
-      ).json()) as {
-        data: { skipped: number }
-      }
-      assert.equal(imported.data.skipped, 3)
       for (const accept of ['application/json', 'application/x-ndjson', '*/*']) {
         const refused = await get(`${path}&spreadsheet=true`, accept)
         assert.deepEqual(await refused.json(), {

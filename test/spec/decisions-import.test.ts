@@ -78,6 +78,18 @@ function testImports(target: Target): void {
       }
     })
 
+    it('decision: CSV for spreadsheets is imported with the texts as they were', async () => {
+      await removeAll()
+      const text = `title,author,year\n=1+1,${author},-1\nÜ;-1,${author},0\n'@,${author},1\n`
+      assert.equal((await send(text)).status, 200)
+      const path = `/books?author=${encodeURIComponent(author)}&spreadsheet=true`
+      const headers = { authorization: session.token, accept: CSV }
+      const sheet = await (await fetch(target.url + path, { headers })).text()
+      assert.match(sheet, /,'=1\+1,[^]*,Ü;'-1,[^]*,''@,/)
+      const { data } = (await send(sheet, CSV, '?skip_existing=true')).body
+      assert.deepEqual([data.source, data.added, data.skipped], ['this service', 0, 3])
+    })
+
     it('decision: each line of a CSV file ends with CR LF, LF or CR', async () => {
       await removeAll()
       const text = `title,year,author\r\nT,1,${author}\nU,2,${author}\rV,3,"${author}"\r\n`
