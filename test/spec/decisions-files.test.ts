@@ -12,7 +12,7 @@ function testFiles(target: Target): void {
     const session = useSession(target)
 
     const get = (path: string, accept: string, method = 'GET') =>
-      fetch(target.url + path, { method, headers: { authorization: session.token, accept } })
+      fetch(new URL(path, target.url), { method, headers: { authorization: session.token, accept } })
 
     async function create(author: string): Promise<Book[]> {
       const books: Book[] = []
