@@ -83,6 +83,7 @@ describeOnEngine('the states of the web page', (database) => {
     assert.ok((await box('Delete')).x > (await box('Cancel')).x + 100)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Export…' }).click()
+    await page.getByRole('button', { name: 'CSV for' }).waitFor()
     assert.equal(await page.locator('dialog[open] .main').count(), 1)
     await assertAccessible(page)
   })
