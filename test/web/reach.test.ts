@@ -232,6 +232,9 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     const page = await open({ viewport: { width: 390, height: 740 }, isMobile: true, hasTouch: true })
     const { y } = (await page.locator('.row').first().boundingBox()) ?? { y: Number.NaN }
     assert.ok(y <= 200, `${y} pixels above the first row`)
+    await page.setViewportSize({ width: 360, height: 740 })
+    const { y: narrower } = (await page.locator('.row').first().boundingBox()) ?? { y: Number.NaN }
+    assert.ok(narrower <= 200, `${narrower} pixels above the first row of a narrower phone`)
     await page.getByRole('button', { name: 'Years' }).tap()
     await page.getByLabel('From year').fill('1950')
     await waitForTitles(page, ['Volume 50'])
