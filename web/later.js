@@ -1,32 +1,45 @@
 import { tell } from './notices.js'
 import { words } from './words.js'
 
-/** What the first view does not need. */
-const parts = {
-  editor: () => import('./editor.js'),
-  transfer: () => import('./transfer.js'),
-  exporting: () => import('./export.js'),
+/**
+ * A module that the first view does not need. Once it is loaded, it is used at once: what is typed after a click is then
+ * for the dialog that the click opens.
+ * @template T @param {() => Promise<T>} load
+ */
+function later(load) {
+  /** @type {T | undefined} */
+  let module
+  const get = async () => {
+    module ??= await load()
+    return module
+  }
+  return {
+    get,
+    use(/** @type {(module: T) => void} */ run) {
+      if (module === undefined) void get().then(run, () => tell({ text: words.notLoaded }))
+      else run(module)
+    },
+  }
 }
 
-/** Loads every part once the first view is there, so that the service may be away when one is needed. */
-export const loadParts = () => void Promise.allSettled(Object.values(parts).map((load) => load()))
+const editor = later(() => import('./editor.js'))
+const transfer = later(() => import('./transfer.js'))
+const exporting = later(() => import('./export.js'))
 
-/** @template T @param {() => Promise<T>} part @param {(module: T) => void} use */
-const withPart = (part, use) => void part().then(use, () => tell({ text: words.notLoaded }))
+/** Loads every part once the first view is there, so that the service may be away when one is needed. */
+export const loadParts = () => void Promise.allSettled([editor, transfer, exporting].map(({ get }) => get()))
 
 /** @param {import('./editor.js').Listener} listener */
-export const addBook = (listener) => withPart(parts.editor, (editor) => editor.addBook(listener))
+export const addBook = (listener) => editor.use((part) => part.addBook(listener))
 
 /** @param {number} id @param {import('./editor.js').Listener} listener */
-export const editBook = (id, listener) =>
-  withPart(parts.editor, (editor) => void editor.editBook(id, listener))
+export const editBook = (id, listener) => editor.use((part) => void part.editBook(id, listener))
 
 /** Asks for a file to import. @param {() => void} imported called when its books may be stored. */
-export const importBooks = (imported) =>
-  withPart(parts.transfer, ({ openImport }) => openImport(undefined, imported))
+export const importBooks = (imported) => transfer.use((part) => part.openImport(undefined, imported))
 
 /** Asks for the format, and saves the books of a query as a file. @param {string} query */
-export const exportBooks = (query) => withPart(parts.exporting, (exporting) => exporting.exportBooks(query))
+export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
 
 /** Files that are dropped anywhere on the page are imported. @param {() => void} imported called when their books may be stored. */
 export function acceptDrops(imported) {
@@ -34,6 +47,6 @@ export function acceptDrops(imported) {
   addEventListener('drop', (event) => {
     event.preventDefault()
     const [file] = event.dataTransfer?.files ?? []
-    if (file) withPart(parts.transfer, ({ openImport }) => openImport(file, imported))
+    if (file) transfer.use((part) => part.openImport(file, imported))
   })
 }

@@ -25,6 +25,9 @@ let isDropped = false
 let report
 /** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
 let skipExisting = true
+/** Whether a check of the file has found rows with errors, and whether they are left out. */
+let hasFaulty = false
+let skipFaulty = false
 let message = ''
 /** Whether books are being stored, and not only checked. */
 let isStoring = false
@@ -67,6 +70,8 @@ function choose(chosen) {
   abort.abort()
   file = chosen
   isDropped = false
+  hasFaulty = false
+  skipFaulty = false
   report = undefined
   message = ''
   progress = undefined
@@ -92,6 +97,7 @@ async function check(chosen) {
     const result = await sendWhileBusy(chosen, signal)
     if (signal.aborted) return
     report = result
+    hasFaulty ||= result.faulty > 0
   } catch (error) {
     if (signal.aborted) return
     message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
@@ -165,9 +171,12 @@ async function send(body, isDryRun, signal) {
   signal?.throwIfAborted()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()
-    request.open('POST', `./books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}`)
+    request.open(
+      'POST',
+      `./books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}&skip_faulty=${skipFaulty}`,
+    )
     request.setRequestHeader('authorization', currentToken())
-    request.setRequestHeader('content-type', isLines(body) ? 'application/x-ndjson' : 'text/csv')
+    request.setRequestHeader('content-type', kindOf(body).type)
     signal?.addEventListener('abort', () => {
       request.abort()
       reject(signal.reason)
@@ -203,12 +212,17 @@ function parse(text) {
 const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.[0]
 
 /** @param {File} chosen */
-const isLines = ({ name }) => /\.(ndjson|jsonl)$/i.test(name)
+function kindOf({ name }) {
+  if (/\.json$/i.test(name)) return { name: words.import.json, type: 'application/json' }
+  return /\.(ndjson|jsonl)$/i.test(name)
+    ? { name: words.import.ndjson, type: 'application/x-ndjson' }
+    : { name: words.import.csv, type: 'text/csv' }
+}
 
 /** @param {Report} result */
 function formatOf({ source }) {
-  if (source !== 'this service') return words.import.exportOf(source)
-  return file !== undefined && isLines(file) ? words.import.ndjson : words.import.csv
+  if (source !== 'this service' && source !== 'another program') return words.import.exportOf(source)
+  return file === undefined ? '' : kindOf(file).name
 }
 
 /** @param {Report} result */
@@ -233,21 +247,35 @@ const results = (result) => html`
   }
 `
 
+/** An option of the import. The file is checked again with it. @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change */
+const checkbox = (label, isChecked, change) => html`
+  <label class="check"><input type="checkbox" .checked=${live(isChecked)} ?disabled=${isStoring} @change=${(
+    /** @type {Event} */ event,
+  ) => {
+    change(/** @type {HTMLInputElement} */ (event.target).checked)
+    if (file !== undefined) void check(file)
+  }} /> ${label}</label>`
+
 function draw() {
   const element = document.getElementById('transfer')
   if (element === null) return
-  const canImport = report !== undefined && report.faulty === 0 && report.added > 0 && progress === undefined
+  const isRight = report?.faulty === 0 || skipFaulty
+  const canImport = report !== undefined && isRight && report.added > 0 && progress === undefined
   render(
     html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
       <h2 id="transfer-title">${words.import.heading}</h2>
       <p>${words.import.hint}</p>
-      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
-      <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring} @change=${(
-        /** @type {Event} */ event,
-      ) => {
-        skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
-        if (file !== undefined) void check(file)
-      }} /> ${words.import.skip}</label>
+      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
+      ${checkbox(words.import.skip, skipExisting, (isChecked) => {
+        skipExisting = isChecked
+      })}
+      ${
+        hasFaulty
+          ? checkbox(words.import.skipFaulty, skipFaulty, (isChecked) => {
+              skipFaulty = isChecked
+            })
+          : nothing
+      }
       ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
       ${progress === undefined ? nothing : html`<progress aria-label=${words.import.progress} max="1" .value=${progress}></progress>`}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>

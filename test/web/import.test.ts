@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, it } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -100,6 +100,28 @@ describeOnEngine('an import by the web page', (database) => {
     await page.getByText('All books in the file are in the catalogue.').waitFor()
     assert.equal(relay.cuts, 1)
     assert.equal(await stored('Again'), 3)
+  })
+
+  it('leaves out rows with errors only if it is told to', async () => {
+    const path = file('Faulty', 2)
+    appendFileSync(path, '\nT,Faulty,never\n')
+    await choose(path)
+    assert.equal(await figure('With errors'), '1')
+    assert.ok(await importButton().isDisabled())
+    await page.getByLabel('Leave out rows with errors').check()
+    await importButton().click()
+    await page.getByText('Imported 2 books.').waitFor()
+    assert.equal(await stored('Faulty'), 2)
+  })
+
+  it('reads JSON', async () => {
+    const path = join(service.directory, 'list.json')
+    writeFileSync(path, '[{"title":"T","author":"Json","year":1}]')
+    await choose(path)
+    assert.equal(await figure('Format'), 'JSON')
+    await importButton().click()
+    await page.getByText('Imported 1 book.').waitFor()
+    assert.equal(await stored('Json'), 1)
   })
 
   it('adds copies of books that are there only if it is told to', async () => {
