@@ -93,9 +93,11 @@ export class UnsentAnswers {
     const known = this.#readers.get(response)
     const more = bytes - (known?.bytes ?? 0)
     const limit = known === undefined ? this.#limits.budget : 2 * this.#limits.budget
-    if (this.#total + more > this.#limits.budget) this.#makeRoom(more)
     // One answer alone always has room: the share of a thread may be smaller than a page.
     const isAlone = this.#total === (known?.bytes ?? 0)
+    if (!isAlone && this.#total + more > this.#limits.budget) this.#makeRoom(more)
+    // This one may have been cut.
+    if (known !== undefined && !this.#readers.has(response)) return true
     const hasRoom = isAlone || this.#total + more <= limit
     if (known !== undefined) {
       this.#total += more

@@ -85,6 +85,21 @@ describe('the memory of answers that are not taken', () => {
     assert.ok(!isCut(first))
   })
 
+  it('is counted no more for an answer that was cut while it grew', async () => {
+    unsent = new UnsentAnswers({ ...NO_RATE, budget: 2 * SIZE })
+    const [growing] = [await answered(), await answered()]
+    await setTimeout(2 * LIMITS.patience)
+    unsent.hold(replyOf(growing.response), 2 * SIZE)
+    assert.ok(isCut(growing))
+    for (const client of clients) client.destroy()
+    while (!begun.every(({ closed }) => closed)) await setTimeout(1)
+    const next = [await answered(), await answered(), await answered()]
+    assert.deepEqual(
+      next.map(({ hasRoom }) => hasRoom),
+      [true, true, false],
+    )
+  })
+
   it('is free again when an answer is taken, or its client is gone, also if its size has changed', async () => {
     unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const [first, second] = [await answered(), await answered(), await answered(), await answered()]
