@@ -1,3 +1,5 @@
+import type { FastifyReply } from 'fastify'
+
 /**
  * Chooses how to answer a request (RFC 9110 §12.5.1).
  * @param accept the value of the Accept header field, if there is one.
@@ -43,4 +45,10 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
     if (found !== undefined) return found.quality
   }
   return 0
+}
+
+/** Adds a field to Vary, which other parts may have set. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const others = reply.getHeader('vary')
+  reply.header('vary', others === undefined ? name : `${others}, ${name}`)
 }

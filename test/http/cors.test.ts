@@ -126,6 +126,14 @@ for (const [CORS_ORIGIN, allowed, others] of [
       })
     }
 
+    it('no cache may give the page to another origin, also if it has not changed', async () => {
+      const { headers } = await send(service.url, 'GET', '/', { origin: LISTED })
+      const again = { origin: LISTED, 'if-none-match': String(headers.etag) }
+      const unchanged = await send(service.url, 'GET', '/', again)
+      assert.equal(unchanged.status, 304)
+      assert.deepEqual(unchanged.headers.vary, headers.vary)
+    })
+
     it('without an Origin nothing is different', async () => {
       assert.deepEqual(corsHeaders(await get({})), {})
     })

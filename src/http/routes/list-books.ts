@@ -14,7 +14,7 @@ import {
   isWorthCompressing,
   prefersGzip,
 } from '../compression.ts'
-import { negotiate } from '../content-negotiation.ts'
+import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import type { FailureLog } from '../failure-log.ts'
 import { type Cursors, positionAt } from '../page-cursor.ts'
@@ -71,7 +71,9 @@ export function listBooks(
         : {}
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
       const isShort = asked?.limit !== undefined
-      const inGzip = prefersGzip(request) && (isShort || streams.begin(reply))
+      // The answer to HEAD says nothing of the coding of a whole list: it depends on its length.
+      const isStreamed = !isShort && request.method !== 'HEAD'
+      const inGzip = prefersGzip(request) && (isShort || (isStreamed && streams.begin(reply)))
       const list = await readList(request, reply, asked, format, options, inGzip)
       const answer = inGzip && isWorthCompressing(list) ? await compressed(reply, list) : list
       // Only now, because a failure is answered in the envelope.
@@ -130,9 +132,4 @@ function chooseForm({ headers }: FastifyRequest): Form {
   const types = FORMATS.map((format) => MEDIA_TYPES[format])
   const type = negotiate(headers.accept, ['application/json', ...types])
   return { type, format: FORMATS.find((format) => MEDIA_TYPES[format] === type) }
-}
-
-function addVary(reply: FastifyReply, name: string): void {
-  const others = reply.getHeader('vary')
-  reply.header('vary', others === undefined ? name : `${others}, ${name}`)
 }

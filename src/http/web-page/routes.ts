@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ifNoneMatch } from '../conditional-requests.ts'
-import { negotiate } from '../content-negotiation.ts'
+import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
 import { CODINGS, encode, readWebFiles, type Source, type WebFile } from './assets.ts'
 
@@ -32,13 +33,15 @@ export function servePage(app: FastifyInstance, page: WebPage): void {
     // Relative to the page: a proxy may serve all of it under a path of its own.
     const root = `.${prefix}/${version}/`
     const { html, policy } = complete(template.replaceAll('{{root}}', root), root, [...files.keys()])
+    const tag = `"${hash('sha256', html + policy.join(), 'base64url')}"`
     const fields = {
       'cache-control': 'no-cache',
       'content-security-policy': policy.join('; '),
       'referrer-policy': 'no-referrer',
-      etag: `"${version}"`,
+      // Weak, because each coding has other bytes (RFC 9110 §8.8.3.3).
+      etag: `W/${tag}`,
     }
-    return { version, files, fields, page: await encode('index.html', Buffer.from(html)) }
+    return { version, files, fields, tag, page: await encode('index.html', Buffer.from(html)) }
   }
   let reading: ReturnType<typeof read> | undefined
   // The files are read at the first request, for a quick start.
@@ -51,10 +54,10 @@ export function servePage(app: FastifyInstance, page: WebPage): void {
   }
 
   app.get(path, async (request, reply) => {
-    const { page, fields } = await readOnce()
+    const { page, fields, tag } = await readOnce()
     reply.headers(fields)
-    if (!ifNoneMatch(request.headers, fields.etag))
-      return reply.header('vary', 'Accept-Encoding').code(304).send()
+    addVary(reply, 'Accept-Encoding')
+    if (!ifNoneMatch(request.headers, tag)) return reply.code(304).send()
     return sendFile(request, reply, page)
   })
 
@@ -63,6 +66,7 @@ export function servePage(app: FastifyInstance, page: WebPage): void {
     const file = request.params.version === version ? files.get(request.params['*']) : undefined
     if (file === undefined) throw failure.notFound
     reply.header('cache-control', 'public, max-age=31536000, immutable')
+    addVary(reply, 'Accept-Encoding')
     return sendFile(request, reply, file)
   })
 }
@@ -71,9 +75,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, { type, coded }:
   const accepted = request.headers['accept-encoding']
   const coding = negotiate(typeof accepted === 'string' ? accepted : undefined, CODINGS)
   if (coding !== 'identity') reply.header('content-encoding', coding)
-  const vary = reply.getHeader('vary')
   reply.headers({
-    vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
     'x-content-type-options': 'nosniff',
     'cross-origin-resource-policy': 'same-origin',
   })
