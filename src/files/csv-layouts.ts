@@ -132,8 +132,9 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
     named[name] === undefined ? [] : { name, column: keyOf(named[name]) },
   )
   if (source === OTHER && fields.length < FIELD_NAMES.length) throw new ImportRefused(unknownHeader(header))
+  const cellOf = (get: Get, column: string) => (known === SPREADSHEET ? unguarded(get(column)) : get(column))
   const readNamed = (get: Get): Partial<Cells> =>
-    Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](get(column))]))
+    Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](cellOf(get, column))]))
   const read = fields.length === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
   return {
     name: source.name,

@@ -7,6 +7,8 @@ export interface CsvRow {
   readonly cells: readonly string[]
   /** Whether a quote is misplaced or not closed. */
   readonly isMalformed: boolean
+  /** Whether such a quote may have joined it with rows that follow. */
+  readonly mayHaveOthers: boolean
 }
 
 /** UTF-16 code units that a row may have. That is twice as many as a book, because some columns may be ignored. */
@@ -68,8 +70,7 @@ export class CsvParser {
     let start = 0
     const endRow = (newline: number) => {
       const isPair = text.charCodeAt(newline) === CR && text.charCodeAt(newline + 1) === LF
-      this.#line++
-      const row = this.#takeRow()
+      const row = this.#takeRow(this.#line + 1)
       if (row !== undefined) rows.push(row)
       start = at = newline + (isPair ? 2 : 1)
     }
@@ -134,7 +135,7 @@ export class CsvParser {
     this.#rest = all.slice(at)
     if (isEnd && (this.#cells.length > 0 || this.#state !== 'start')) {
       this.#isMalformed ||= this.#state === 'quoted'
-      const row = this.#takeRow()
+      const row = this.#takeRow(this.#line)
       if (row !== undefined) rows.push(row)
     }
     if (this.#length > MAX_ROW) throw this.#refusal('is too long; is a closing quotation mark missing?')
@@ -148,13 +149,15 @@ export class CsvParser {
     if (this.#cells.length > MAX_CELLS) throw this.#refusal(`has more than ${MAX_CELLS} fields`)
   }
 
-  /** Ends the row. @returns it, unless it is an empty line. */
-  #takeRow(): CsvRow | undefined {
+  /** Ends the row. @param next the line that is reached then. @returns the row, unless it is an empty line. */
+  #takeRow(next: number): CsvRow | undefined {
     this.#endField()
     const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
-    const row = { line: this.#begin, cells, isMalformed: this.#isMalformed }
-    this.#begin = this.#line
+    const isMalformed = this.#isMalformed
+    const mayHaveOthers = isMalformed && this.#line > this.#begin
+    const row = { line: this.#begin, cells, isMalformed, mayHaveOthers }
+    this.#begin = this.#line = next
     this.#length = 0
     this.#cells = []
     this.#isMalformed = false

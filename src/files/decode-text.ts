@@ -141,7 +141,14 @@ function named(name: string): Encoding {
   return {
     mark: 0,
     unfinished: () => 0,
-    text: (bytes, isEnd) => decoder.decode(bytes, { stream: !isEnd }).replaceAll(REPLACEMENT, STRAY_IN_NAMED),
+    text(bytes, isEnd) {
+      try {
+        return decoder.decode(bytes, { stream: !isEnd }).replaceAll(REPLACEMENT, STRAY_IN_NAMED)
+      } catch (cause) {
+        // Some bytes that are no character make Node's decoder throw, although it is told to replace them.
+        throw new ImportRefused(`the file is not in the encoding that was named, ${name}`, { cause })
+      }
+    },
   }
 }
 

@@ -43,3 +43,6 @@ export class ImportReport {
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
 }
+
+/** Rows of the file cannot be stored. The report has their faults. */
+export class FaultyRows extends ImportRefused {}

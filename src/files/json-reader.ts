@@ -35,6 +35,7 @@ class ArraySplitter {
   #rest = ''
 
   push(text: string): Line[] {
+    if (text === '') return []
     const group: Line[] = []
     let start = 0
     TOKEN.lastIndex = this.#isEscaped ? 1 : 0

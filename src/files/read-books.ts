@@ -8,7 +8,7 @@ import type { CsvRow } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import { decode, strayReason } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
-import { ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
+import { FaultyRows, ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { items } from './json-reader.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
@@ -40,8 +40,8 @@ const MAX_STRUCTURE = 16 * 1024
 /**
  * The books of a file, in groups of bounded size. A group is emptied when the next one is requested. After the first
  * bad row no more groups come, unless bad rows are skipped. The report goes on, up to MAX_FAULTY bad rows.
- * @throws ImportRefused at the end if a row is bad and not skipped, or at once if the file cannot be read at all or too
- * many rows are bad.
+ * @throws FaultyRows at the end if a row is bad and not skipped, or at once if too many rows are bad.
+ * @throws ImportRefused at once if the file cannot be read to its end, or not row by row.
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
@@ -61,7 +61,7 @@ export async function* readBooks(
   const texts = decode(counted(), encoding)
   const groups =
     format === 'csv'
-      ? fromCsv(texts, columns ?? {}, report)
+      ? fromCsv(texts, options, report)
       : fromJson((format === 'json' ? items : lines)(texts), report)
   for await (const group of groups) {
     if ((report.faulty === 0 || skipFaulty) && group.length > 0) yield group
@@ -72,17 +72,21 @@ export async function* readBooks(
     size = 0
     rows = report.rows
   }
-  if (report.faulty > 0 && !skipFaulty) throw new ImportRefused(report.summary)
+  if (report.faulty > 0 && !skipFaulty) throw new FaultyRows(report.summary)
 }
 
 async function* fromCsv(
   texts: AsyncIterable<string>,
-  columns: ColumnMapping,
+  { columns = {}, skipFaulty }: ReadOptions,
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
   let width = 0
-  const read = (row: CsvRow) => bookOfRow(row, source as CsvLayout, width, report)
+  const read = (row: CsvRow) => {
+    if (skipFaulty && row.mayHaveOthers)
+      throw new ImportRefused(`line ${row.line}: the row ${MISPLACED}; it cannot be told where the row ends`)
+    return bookOfRow(row, source as CsvLayout, width, report)
+  }
   for await (const rows of csvRows(texts)) {
     const header = source === undefined ? rows.shift() : undefined
     if (header !== undefined) {
@@ -96,14 +100,15 @@ async function* fromCsv(
     throw new ImportRefused('the file is empty; it needs a first line with the column names')
 }
 
+const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
+
 function bookOfRow(
   { cells, isMalformed }: CsvRow,
   source: CsvLayout,
   width: number,
   report: ImportReport,
 ): NewBook | FieldFault {
-  if (isMalformed)
-    return { field: null, reason: 'has a quotation mark in the wrong place, or one that is not closed' }
+  if (isMalformed) return { field: null, reason: MISPLACED }
   if (cells.length !== width) {
     return {
       field: null,
@@ -131,9 +136,10 @@ async function* fromJson(
   for await (const group of groups) yield await collect(group, bookOfLine, report)
 }
 
-function bookOfLine({ text }: Line): NewBook | FieldFault {
+function bookOfLine({ text, item }: Line): NewBook | FieldFault {
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{')) return { field: null, reason: strayReason(text) ?? noObject(text) }
+  if (!text.trimStart().startsWith('{'))
+    return { field: null, reason: strayReason(text) ?? noObject(text, item) }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -146,9 +152,8 @@ function bookOfLine({ text }: Line): NewBook | FieldFault {
   return bookFrom(value as Record<string, unknown>)
 }
 
-function noObject(text: string): string {
-  const isArray = text.trimStart().startsWith('[')
-  if (isArray)
+function noObject(text: string, item: number | undefined): string {
+  if (item === undefined && text.trimStart().startsWith('['))
     return 'is a JSON array; a file of one array is read if its name ends with .json, or its type is application/json'
   return `${quoted(text)} is not a JSON object`
 }
@@ -191,7 +196,7 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
       // All books of a JSON array may be in one line.
       const item = row.item === undefined ? '' : ` (item ${row.item})`
       report.add({ line: row.line, field: result.field, reason: result.reason + item })
-      if (report.faulty === MAX_FAULTY) throw new ImportRefused(report.summary)
+      if (report.faulty === MAX_FAULTY) throw new FaultyRows(report.summary)
     }
   }
   rows.length = 0

@@ -58,6 +58,17 @@ describe('a file in an encoding that is named', () => {
   })
 })
 
+it('a file that makes the decoder of its encoding fail is refused', async () => {
+  for (const [encoding, bytes] of [
+    ['gbk', [0x81, 0x30]],
+    ['euc-jp', [0x8f, 0xa1]],
+  ] as const) {
+    const start = Buffer.concat([HEADER, Buffer.alloc(100 - HEADER.length - 2, 'x'), Buffer.from(bytes)])
+    const { error } = await readFile(Buffer.concat([start, Buffer.from('\n')]), 'csv', 100, { encoding })
+    assert.match(error ?? '', /is not in the encoding that was named/)
+  }
+})
+
 it('an encoding has the names that browsers know, and those of UTF-8 and UTF-16 name none', () => {
   for (const [label, encoding] of [
     ['Latin1', 'windows-1252'],

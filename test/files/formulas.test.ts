@@ -59,6 +59,10 @@ describe('CSV for spreadsheets', () => {
       assert.deepEqual([error, read, report.source], [undefined, books, 'this service'])
     })
     await fc.assert(property, { numRuns: 300 })
+    const named = await readFile(head + render('{"id":1,"title":"=1","author":"A","year":1}'), 'csv', 100, {
+      columns: { title: 'author', author: 'title' },
+    })
+    assert.deepEqual(named.books, [{ title: 'A', author: '=1', year: 1 }])
     const own = await readFile("id,title,author,year\n1,'=1,'-A,1\n", 'csv')
     assert.deepEqual(own.books, [{ title: "'=1", author: "'-A", year: 1 }])
   })

@@ -25,6 +25,16 @@ describe('books as a JSON array', () => {
     await fc.assert(property, { numRuns: 300 })
   })
 
+  it('are read wherever a character of UTF-16 is cut', async () => {
+    const title = '"\\'.repeat(20)
+    const text = JSON.stringify([{ ...BOOK, title }])
+    const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
+    for (let length = 1; length < 20; length++) {
+      const { books, error } = await readFile(bytes, 'json', length)
+      assert.deepEqual([error, books[0]?.title], [undefined, title])
+    }
+  })
+
   it('have faults with the line in which they begin, and their number', async () => {
     const text = `\ufeff[\n  ${book}, {"title": 1,\n"author": "A"},\r\n\n{"title":"T"}, {x},\n[${book}]\n]`
     for (const length of [1, 2, 3, 1000]) {
@@ -36,8 +46,7 @@ describe('books as a JSON array', () => {
         {
           line: 6,
           field: null,
-          reason:
-            'is a JSON array; a file of one array is read if its name ends with .json, or its type is application/json (item 5)',
+          reason: `${JSON.stringify(`[${book}]`)} is not a JSON object (item 5)`,
         },
       ])
       assert.equal(error, '4 of 5 rows cannot be stored; line 2: title: 1 is not text (item 2)')

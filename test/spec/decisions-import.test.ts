@@ -318,6 +318,34 @@ function testImports(target: Target): void {
       assert.equal((await stored()).length, 3)
     })
 
+    it('decision: skip_faulty leaves out no row that is not bad: a file is refused if a row may have joined others, or if it cannot be read to its end', async () => {
+      await removeAll()
+      const rows = `T,${author},1\n`.repeat(3)
+      for (const [text, type, reason] of [
+        [
+          `title,author,year\nx,"b" y,1\n${rows}`,
+          CSV,
+          /line 2: the row has a quotation mark in the wrong place/,
+        ],
+        [
+          `title,author,year\nx,"open,1\n${rows}`,
+          CSV,
+          /line 2: the row has a quotation mark in the wrong place/,
+        ],
+        [`[{"title":1},{"title":"T","author":"${author}","year":1}`, 'application/json', /is not closed/],
+      ] as const) {
+        for (const query of ['?skip_faulty=true', '?skip_faulty=true&dry_run=true']) {
+          const { status, body } = await send(text, type, query)
+          assert.equal(status, 400)
+          assert.match(body.message, reason)
+        }
+      }
+      assert.equal((await stored()).length, 0)
+      // This row is whole.
+      const one = await send(`title,author,year\nx,"b" y,"1"\n${rows}`, CSV, '?skip_faulty=true')
+      assert.deepEqual([one.body.data.added, one.body.data.faulty], [3, 1])
+    })
+
     it('decision: skip_existing makes a second attempt harmless', async () => {
       await removeAll()
       const text = `title,author,year\nT,${author},1\nT,${author},1\nU,${author},1\n`

@@ -7,7 +7,13 @@ import { collectGarbage } from '../../files/collect-garbage.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
-import { ImportRefused, ImportReport, MAX_FAULTS, type RowFault } from '../../files/import-report.ts'
+import {
+  FaultyRows,
+  ImportRefused,
+  ImportReport,
+  MAX_FAULTS,
+  type RowFault,
+} from '../../files/import-report.ts'
 import type { ImportTurns } from '../../files/import-turn.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
@@ -177,9 +183,9 @@ async function importFile(
   const { readBooks } = await import('../../files/read-books.ts')
   const books = readBooks(bytes, reading, report)
   const importing = store.import(books, options)
-  // A dry run answers with the faults. A file that cannot be read at all has none.
+  // A dry run answers with the faults.
   const counts = await importing.catch((error: unknown) => {
-    if (error instanceof ImportRefused && options.dryRun && report.faulty > 0) return NONE
+    if (error instanceof FaultyRows && options.dryRun && !reading.skipFaulty) return NONE
     throw error
   })
   const { source, rows, withoutYear, faulty, faults } = report
