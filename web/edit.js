@@ -1,5 +1,5 @@
 import { Away, call, Refused } from './service.js'
-import { fold, foldedWords, noYear, readYear } from './text.js'
+import { fold, noYear, readYear, wordsOf } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -83,9 +83,8 @@ export class Edit {
     const { title, author } = this.draft
     const isSame = (/** @type {string} */ one, /** @type {string} */ other) =>
       fold(one).trim() === fold(other).trim()
-    const q = foldedWords(`${title} ${author}`).slice(0, MOST_WORDS).join(' ')
-    this.twin = undefined
-    if (this.book !== undefined || foldedWords(title).length === 0) return
+    const q = wordsOf(`${title} ${author}`).slice(0, MOST_WORDS).join(' ')
+    if (this.book !== undefined || wordsOf(title).length === 0) return
     try {
       const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`)
       /** @type {{ data: Book[] }} */

@@ -7,7 +7,7 @@ import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { Away } from './service.js'
-import { cut, legible, oneLine, quote, writeYear } from './text.js'
+import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -221,6 +221,7 @@ const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'c
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
   edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
   edit.isLeaving = false
+  if (name !== 'year') edit.twin = undefined
   draw()
 }
 
@@ -266,7 +267,7 @@ const yearField = (edit) => html`<label>${words.list.year}
 const twin = ({ twin }) =>
   twin === undefined
     ? nothing
-    : html`${words.editor.twin} <a href="/#book=${twin.id}" target="_blank">${words.editor.twinOf(legible(twin.title), oneLine(twin.author), writeYear(twin.year))}</a>`
+    : html`${words.editor.twin} <a href="./#book=${twin.id}" target="_blank">${words.editor.twinOf(short(legible(twin.title)), short(oneLine(twin.author)), writeYear(twin.year))}</a>`
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`

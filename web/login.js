@@ -159,7 +159,7 @@ function asking() {
       ${
         isFirst
           ? html`<label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
-          : html`<p>${words.login.hint}</p>
+          : html`<p>${reason === 'left' ? words.login.leftElsewhere : words.login.hint}</p>
               <p>${words.login.username}: <b>${username}</b></p>`
       }
       <label>${words.login.password}

@@ -21,7 +21,7 @@ import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
 import { Away, Refused, wasAborted } from './service.js'
-import { noYear, quote, readYear } from './text.js'
+import { noYear, oneLine, quote, readYear } from './text.js'
 import { books, words } from './words.js'
 
 /** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
@@ -137,17 +137,18 @@ async function show(book) {
   if (next !== pages) return
   if (row !== undefined) return showRow(row, book.id, drawRows)
   const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
-  if (!pages.isComplete) tell({ text: words.list.tooFar(quote(book.title)), actions })
+  if (!pages.isComplete && pages.error === undefined)
+    tell({ text: words.list.tooFar(quote(book.title)), actions })
 }
 
 /** Says so if a book that was stored is not one of those of the list. @param {import('./service.js').Book} book @param {boolean} isNew */
 async function updated(book, isNew) {
-  if (isNew) await show(book)
-  else pages.replace(book)
+  if (!isNew) pages.replace(book)
   const shown = view
   const isThere = await isIn(book, shown).catch(() => true)
+  if (isNew && isThere && shown === view) await show(book)
   if (!isThere && shown === view) {
-    pages.remove(book.id)
+    if (!isNew) pages.remove(book.id)
     const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
     tell({ text, actions: [{ label: words.showAll, run: showAll }] })
   }
@@ -186,6 +187,12 @@ function sortBy(column) {
 /** @param {string} author */
 const chooseAuthor = (author) => change({ author }, 'chosen')
 
+/** The button that does it is gone then. */
+function clearAuthor() {
+  change({ author: '' }, 'chosen')
+  find('.q input')?.focus()
+}
+
 const showAll = () => change({ q: '', yearMin: '', yearMax: '', author: '' }, 'chosen')
 
 function drawRows() {
@@ -198,6 +205,8 @@ function draw() {
   const element = document.getElementById('app')
   if (element === null) return
   document.title = view.q.trim() === '' ? words.catalogue : words.searchTitle(view.q.trim())
+  // Also before: a list that is too short while its rows change does not stay where it is scrolled to.
+  if (pages !== undefined) placeRows(pages.length)
   keepingFocus(() => render(page(), element))
   drawCharts()
   if (pages !== undefined) placeRows(pages.length)
@@ -209,7 +218,7 @@ const page = () => html`
     <nav aria-label=${words.menu.label}>
       <button type="button" class="main" @click=${() => addBook(listener)}>${words.addBook}</button>
       <button type="button" class="narrow" popovertarget="menu">${words.menu.more}</button>
-      <div id="menu" popover @click=${hideMenu}>
+      <div id="menu" popover @click=${leaveMenu}>
         <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
         <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
         <a href="docs">${words.menu.api}</a>
@@ -224,12 +233,12 @@ const page = () => html`
     ${
       view.author === ''
         ? nothing
-        : html`<button type="button" @click=${() => change({ author: '' }, 'chosen')}>${words.filters.author(view.author)}</button>`
+        : html`<button type="button" aria-label=${words.filters.clearAuthor(oneLine(view.author))} @click=${clearAuthor}>${words.filters.author} <bdi>${oneLine(view.author)}</bdi> ✕</button>`
     }
     <label class="sort"><span>${words.filters.sort}</span>
       <select @change=${(/** @type {Event} */ event) => change({ sort: /** @type {HTMLSelectElement} */ (event.target).value }, 'chosen')}>
         ${Object.entries(words.filters.orders).map(
-          ([sort, label]) => html`<option value=${sort} ?selected=${live(view.sort === sort)}>
+          ([sort, label]) => html`<option value=${sort} .selected=${live(view.sort === sort)}>
             ${sort === '' && view.q.trim() !== '' ? words.filters.bestMatch : label}
           </option>`,
         )}
@@ -246,9 +255,18 @@ const page = () => html`
   <main>${content()}</main>
 `
 
-/** After a choice in it. @param {Event} event */
-function hideMenu({ currentTarget }) {
-  if (currentTarget instanceof HTMLElement) currentTarget.hidePopover()
+/** Before what is chosen in it is done: the focus returns from a dialog to what had it before. */
+const leaveMenu = {
+  capture: true,
+  handleEvent() {
+    hideMenus()
+    find('[popovertarget=menu]')?.focus()
+  },
+}
+
+function hideMenus() {
+  for (const menu of document.querySelectorAll(':popover-open'))
+    if (menu instanceof HTMLElement) menu.hidePopover()
 }
 
 /** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} type */
@@ -343,6 +361,8 @@ addEventListener('popstate', () => {
   draw()
   load()
 })
+// A wide window has no menus.
+matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 for (const type of ['resize', 'scroll']) addEventListener(type, () => pages && drawRows())
 // When a dialog is closed whose opener is gone.
 addEventListener('close', restoreFocus, true)

@@ -27,6 +27,9 @@ export class Away extends Error {
   }
 }
 
+/** How long a token lasts, in milliseconds. */
+const LIFETIME = 15 * 60_000
+
 /** @type {() => Promise<void>} */
 let getToken = async () => {}
 
@@ -49,10 +52,10 @@ export async function logIn(username, password) {
     data: { token },
   } = await response.json()
   const { exp } = JSON.parse(atob(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''))
-  // By the clock of the service: that of this machine may be wrong.
-  const lifetime = exp * 1000 - Date.parse(response.headers.get('date') ?? '')
+  // By the clock of the service: that of this machine may be wrong. A proxy may send another date, or none.
+  const left = exp * 1000 - Date.parse(response.headers.get('date') ?? '')
   const start = Date.now()
-  beginSession({ token, username, start, end: start + lifetime })
+  beginSession({ token, username, start, end: start + (left > 0 && left < LIFETIME ? left : LIFETIME) })
 }
 
 /**

@@ -32,8 +32,8 @@ export function startSession(each) {
     if (data !== ASK) take(data)
     else if (session !== undefined && isUsable(session)) channel.postMessage(session)
   }
-  addEventListener('storage', ({ key }) => {
-    if (key !== LOGGED_OUT || session === undefined || isUsable(session)) return
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key !== LOGGED_OUT || newValue === null || session === undefined || isUsable(session)) return
     dropSession()
     listener.endedElsewhere()
   })
@@ -44,12 +44,14 @@ export function startSession(each) {
 /** Asks the other tabs for their session, which `began` tells, if there is one. */
 export const askOtherTabs = () => channel.postMessage(ASK)
 
-/** @param {Session} begun */
+/** Takes the session of a log-in, whatever the clock says. @param {Session} begun */
 export function beginSession(begun) {
   // The service may issue the same token twice in a second.
   dropped = ''
+  // The clock was wrong then. A reload would drop the session.
+  if (lastLogOut() > Date.now()) stored(() => localStorage.removeItem(LOGGED_OUT))
   channel.postMessage(begun)
-  take(begun)
+  keep(begun)
 }
 
 /** The token is sent with what is pending, but is neither kept nor shared. */
@@ -68,13 +70,18 @@ export function forgetSession() {
   session = undefined
 }
 
-/** @param {Session} other */
+/** Takes a session that another tab, or this one before a reload, had. @param {Session} other */
 function take(other) {
   if (!isUsable(other)) return
   if (session !== undefined && isUsable(session) && session.end >= other.end) return
-  session = other
-  stored(() => sessionStorage.setItem(SESSION, JSON.stringify(other)))
-  listener.began(other)
+  keep(other)
+}
+
+/** @param {Session} begun */
+function keep(begun) {
+  session = begun
+  stored(() => sessionStorage.setItem(SESSION, JSON.stringify(begun)))
+  listener.began(begun)
 }
 
 /**
@@ -82,20 +89,21 @@ function take(other) {
  * opened again.
  * @param {Session} some
  */
-function isUsable({ token, start, end }) {
-  const loggedOut = Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
-  return token !== dropped && end > Date.now() && start > loggedOut
-}
+const isUsable = ({ token, start, end }) => token !== dropped && end > Date.now() && start > lastLogOut()
+
+/** When somebody last logged out in any tab. */
+const lastLogOut = () => Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
 
 /**
- * Where a browser blocks storage, as it does with cookies, a session lasts until a reload.
+ * Where a browser blocks storage, as it does with cookies, or has no space left, a session lasts until a reload.
  * @template T @param {() => T} use @returns {T | undefined}
  */
 function stored(use) {
   try {
     return use()
   } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== 'SecurityError') throw error
+    if (!(error instanceof DOMException) || !['SecurityError', 'QuotaExceededError'].includes(error.name))
+      throw error
     return undefined
   }
 }

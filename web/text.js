@@ -15,8 +15,11 @@ export function legible(title) {
   return BLANK.test(title) ? words.blankTitle : oneLine(title)
 }
 
+/** A text in a sentence. @param {string} text */
+export const short = (text) => cut(text, LONGEST_QUOTED)
+
 /** A title in a sentence. @param {string} title */
-export const quote = (title) => `“${cut(legible(title), LONGEST_QUOTED)}”`
+export const quote = (title) => `“${short(legible(title))}”`
 
 /** @param {string} text @param {number} length in code points. */
 export function cut(text, length) {
@@ -28,12 +31,20 @@ export function cut(text, length) {
 }
 
 /** A text as a search compares it: without case and accents. @param {string} text */
-export const fold = (text) => text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+export const fold = (text) =>
+  text
+    .normalize('NFD')
+    .replaceAll(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
 
-const WORD = /[\p{L}\p{M}\p{N}]+/gu
+/** Characters that nobody sees do not divide words, such as joiners. */
+const WORD = /[\p{L}\p{M}\p{N}\p{Cf}]+/gu
+
+/** @param {string} text */
+export const wordsOf = (text) => text.match(WORD) ?? []
 
 /** The words of a text, folded. @param {string} text */
-export const foldedWords = (text) => Array.from(text.matchAll(WORD), ([word]) => fold(word))
+export const foldedWords = (text) => wordsOf(text).map(fold)
 
 /**
  * Where words of a text begin as a search has it.

@@ -64,6 +64,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
       assert.match(page.url(), /\?author=Toni\+Morrison$/)
       assert.equal(await page.getByRole('dialog').count(), 0)
       await page.getByRole('button', { name: 'Author: Toni Morrison' }).click()
+      assert.ok(await isFocused('Search'))
       await waitForTitles(page, ['Sula', 'Cien años de soledad'])
     }
   })
@@ -93,8 +94,58 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await assertAccessible(page)
     await screenshot(page, 'duplicate')
     await field('Author').fill('Somebody else')
-    await field('Year').focus()
     await link.waitFor({ state: 'hidden' })
+    await field('Year').focus()
+  })
+
+  for (const [title, typed] of [
+    ['ガンダム', 'カ\u3099ンタ\u3099ム'],
+    ['हिन्दी', 'हिन्\u200dदी'],
+    ['กำลังใจ', 'กำลังใจ'],
+    ['می\u200cخواهم', 'می\u200cخواهم'],
+  ] as const)
+    it(`warns of “${title}” that is there already`, async () => {
+      await service.createBook({ title, author: 'Anonymous', year: 2001 })
+      await button('Add book').click()
+      await field('Title').fill(typed)
+      await field('Author').focus()
+      await page.getByRole('link', { name: `${title}, Anonymous, 2001` }).waitFor()
+    })
+
+  it('shows a long title or author no wider than the window', async () => {
+    const [title, author] = ['W'.repeat(500), 'X'.repeat(480)]
+    await service.createBook({ title, author, year: 2001 })
+    await page.goto(`${service.url}/?author=${author}`)
+    await page.getByRole('button', { name: /^Author: X+/ }).waitFor()
+    await page.setViewportSize({ width: 390, height: 740 })
+    await button('Add book').click()
+    await field('Title').fill(title)
+    await field('Author').focus()
+    await page.getByRole('link', { name: /^W+…, X+…, 2001$/ }).waitFor()
+    for (const selector of ['html', '#editor dialog'])
+      assert.ok(
+        await page.locator(selector).evaluate((element) => element.scrollWidth <= element.clientWidth),
+        selector,
+      )
+    await assertAccessible(page)
+  })
+
+  it('says in which order the books are, however that was chosen', async () => {
+    const order = async (expected: string) => {
+      await page.waitForURL((url) => (url.searchParams.get('sort') ?? '') === expected)
+      await page.waitForFunction(`document.querySelector('.sort select').value === '${expected}'`)
+    }
+    await page.getByLabel('Sort by').selectOption('Title A–Z')
+    await page.getByLabel('Sort by').selectOption('Author A–Z')
+    await order('author')
+    await button('Title').click()
+    await order('title')
+    await button('Year').click()
+    await order('year')
+    await page.goBack()
+    await order('title')
+    await page.goBack()
+    await order('author')
   })
 
   it('marks beginnings of words as a search finds them', () => {

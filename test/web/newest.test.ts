@@ -35,7 +35,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   }
 
   it('is the first where the newest come first', async () => {
-    await sortBy('Newest first')
+    await sortBy('Added: newest first')
     await waitForTitles(page, [`Volume ${BOOKS - 1}`])
     assert.match(page.url(), /\?sort=-id$/)
     await add('Newest', 1)
@@ -64,11 +64,38 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
       await screenshot(page, `added-${viewport.width}`)
     })
 
+  it('is in sight also at the end of a short list, as is the last book by the keyboard', async () => {
+    await page.setViewportSize({ width: 1280, height: 720 })
+    const isInSight = (selector: string) =>
+      page.waitForFunction(`{
+        const { top, bottom } = document.querySelector('${selector}').getBoundingClientRect()
+        top > 0 && bottom < innerHeight
+      }`)
+    await page.getByLabel('From year').fill(String(1000 + BOOKS - 50))
+    await page.getByText('50 books', { exact: true }).waitFor()
+    await add('At the end', 9000)
+    await marked().getByText('At the end').waitFor()
+    await isInSight('.row.added')
+    await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
+    await page.locator('.row .title button').first().focus()
+    await page.keyboard.press('Control+End')
+    await isInSight('.row :focus')
+    assert.equal(await page.evaluate(`document.activeElement.closest('.row').ariaRowIndex`), '52')
+  })
+
   it('that is too far down to scroll to is told, and shown with the newest first', async () => {
     await add('Far away', 1)
     await page.getByText('It is further down in this list').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Show newest first' }).click()
     await waitForTitles(page, ['Far away'])
+  })
+
+  it('is not said to be further down where it is not one of those that are searched for', async () => {
+    await page.getByLabel('Search').fill('volume')
+    await page.getByText('2,500 books').waitFor()
+    await add('Something else', 1)
+    await page.getByText('does not match your search or filters').waitFor()
+    assert.equal(await page.getByText('further down in this list').count(), 0)
   })
 })

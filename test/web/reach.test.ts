@@ -245,6 +245,13 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.getByRole('button', { name: 'Import…' }).tap()
     await page.getByRole('dialog').getByLabel('File').waitFor()
     assert.ok(!(await page.getByText('Log out').isVisible()))
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    assert.equal(await focused(page), 'Menu')
+    await page.getByRole('button', { name: 'Menu' }).tap()
+    await page.locator('#menu:popover-open').waitFor()
+    await page.setViewportSize({ width: 1100, height: 800 })
+    await page.waitForFunction(`document.querySelector(':popover-open') === null`)
     await page.context().close()
   })
 

@@ -5,6 +5,8 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
 
+const HOUR = 3_600_000
+
 describe('a session on the web page', { skip: browserMissing }, () => {
   const service = useService()
   const browser = useBrowser()
@@ -67,6 +69,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await tab.getByRole('dialog').getByLabel('Title').fill('Half a ti')
     await logOut(page)
     await tab.getByText('You are logged out').waitFor()
+    await tab.getByText('You logged out in another tab.').waitFor()
     assert.equal(await tab.evaluate('sessionStorage.length'), 0)
     await assertAccessible(tab)
     await screenshot(tab, 'logged-out-elsewhere')
@@ -88,6 +91,61 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await page.unroute(/\/books\?/)
     await page.reload()
     await page.getByLabel('Username').waitFor()
+  })
+
+  for (const [what, spoil] of [
+    [
+      'somebody logged out',
+      (tab: Page) => tab.evaluate(`localStorage.setItem('logged out of /', Date.now() + ${HOUR})`),
+    ],
+    ['the last session began', (tab: Page) => tab.clock.setSystemTime(Date.now() - HOUR)],
+  ] as const)
+    it(`begins with a password though ${what} in the future, by a clock that was wrong`, async () => {
+      const other = await openPage(browser(), service.url)
+      await logInOn(other)
+      await waitForTitles(other, ['Sula'])
+      await spoil(other)
+      await other.route(/\/books\?/, (route) =>
+        route.fulfill({ status: 401, json: { message: 'Invalid token' } }),
+      )
+      await other.getByLabel('Search').fill('sula')
+      await other.getByText('Session expired').waitFor()
+      await other.unroute(/\/books\?/)
+      await enterPassword(other)
+      await waitForTitles(other, ['Sula'])
+      await other.reload()
+      await waitForTitles(other, ['Sula'])
+      await other.context().close()
+    })
+
+  for (const date of ['', 'Thu, 01 Jan 1970 00:00:00 GMT', 'Fri, 01 Jan 2100 00:00:00 GMT'])
+    it(`begins though the answer has the date “${date}”`, async () => {
+      const other = await openPage(browser(), service.url)
+      await other.route('**/token', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, headers: { ...response.headers(), date } })
+      })
+      await logInOn(other)
+      await waitForTitles(other, ['Sula'])
+      const { start, end } = JSON.parse(await other.evaluate(`sessionStorage.getItem('session of /')`))
+      assert.equal(end - start, HOUR / 4)
+      await other.reload()
+      await waitForTitles(other, ['Sula'])
+      assert.ok(!(await other.getByLabel('Password').isVisible()))
+      await other.context().close()
+    })
+
+  it('begins and ends where the browser has no space left', async () => {
+    const other = await openPage(browser(), 'about:blank')
+    await other.addInitScript(`Storage.prototype.setItem = () => {
+      throw new DOMException('The quota has been exceeded', 'QuotaExceededError')
+    }`)
+    await other.goto(service.url)
+    await logInOn(other)
+    await waitForTitles(other, ['Sula'])
+    await other.getByRole('button', { name: 'Log out' }).click()
+    await other.getByLabel('Username').waitFor()
+    await other.context().close()
   })
 
   it('lasts until a reload where the browser blocks storage', async () => {
