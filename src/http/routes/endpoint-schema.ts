@@ -6,9 +6,9 @@ import type {
   RouteGenericInterface,
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
-import { BookId, NewBook } from '../../catalogue/book.ts'
+import { BookId } from '../../catalogue/book.ts'
 import type { ObjectSchema, Schema } from '../../catalogue/json-schema.ts'
-import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
+import { FORMATS, MEDIA_TYPES } from '../../files/formats.ts'
 import { envelopeSchema, type Failure, failure, type StatusLine } from '../envelope.ts'
 import { Component } from '../openapi.ts'
 import { type HeaderName, headers } from './answer-headers.ts'
@@ -144,18 +144,18 @@ function queryParameters(query: ObjectSchema<unknown> | undefined): object[] {
   }))
 }
 
-/** A file of books. For clients that are made from the document, JSON is a value and not a file. */
+/** A file of books. A JSON array is read too, but clients that are made from the document cannot send both kinds. */
 const FILE = {
   type: 'string',
   format: 'binary',
-  description: 'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter.',
+  description:
+    'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter. ' +
+    'An array of books as `application/json` is read too.',
 }
-const NewBooks: Schema = { type: 'array', items: reference(NewBook), examples: [[example(NewBook)]] }
-const FILE_SCHEMAS = { csv: FILE, ndjson: FILE, json: new Component('schemas', 'NewBooks', NewBooks) }
 
 function requestBody({ body, readsFile }: Description): object | undefined {
   if (readsFile) {
-    const content = READ_FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE_SCHEMAS[format] }])
+    const content = FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE }])
     return { required: true, content: Object.fromEntries(content) }
   }
   return body && { required: true, content: { 'application/json': { schema: reference(body) } } }
