@@ -63,7 +63,8 @@ export function wordsOf(text: string): string[] {
   const words = new Set<string>()
   for (const parts of wordsBetweenSpaces(text.slice(0, SEARCHED_LENGTH))) {
     // "Catch-22" is found as catch, 22 and catch22.
-    if (parts.length > 1) words.add(cut(parts.join('')))
+    // Letters of the Korean alphabet on both sides of punctuation become one letter.
+    if (parts.length > 1) words.add(cut(parts.join('').normalize('NFC')))
     for (const part of parts) {
       words.add(cut(part))
       if (!ASCII.test(part)) addUnspaced(part, words)

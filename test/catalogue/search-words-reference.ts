@@ -27,7 +27,7 @@ export function referenceWords(text: string): string[] {
   const words: string[] = []
   for (const part of fold(text.slice(0, 4000)).split(/\s+/v)) {
     const parts = part.match(WORD) ?? []
-    if (parts.length > 1) words.push(parts.join(''))
+    if (parts.length > 1) words.push(parts.join('').normalize('NFC'))
     for (const each of parts) {
       words.push(each, ...Array.from(each.matchAll(UNSPACED), ({ index }) => each.slice(index)))
     }

@@ -45,6 +45,8 @@ describe('the words of a text', () => {
     'हिन्दी की': ['हिन्दी', 'की'],
     'אָלֶף بِسْمِ كتـــاب': ['אלף', 'بسم', 'كتاب'],
     한국어: ['한국어'],
+    // "(ᄀ)ᅡ" for Unicode: the two letters are one when the punctuation is left out.
+    '㈀ￂ': ['가', 'ᄀ', 'ᅡ'],
     𐐀𐐨: ['𐐨𐐨'],
     '': [],
     ' \t\n': [],
