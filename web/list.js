@@ -81,7 +81,8 @@ export function rowsInSight(length) {
  * @param {Properties} properties
  */
 export function bookTable(properties) {
-  const { pages, sort, sortBy } = properties
+  const { pages, sort, sortBy, q } = properties
+  const searched = foldedWords(q)
   const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
   if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
@@ -109,7 +110,7 @@ export function bookTable(properties) {
       ${repeat(
         rows,
         (row) => row,
-        (row) => bookRow(row, row < first || row >= end, properties),
+        (row) => bookRow(row, row < first || row >= end, searched, properties),
       )}
     </div>
     <div class="after" role="presentation"></div>
@@ -256,8 +257,8 @@ function header(column, index, sort, sortBy) {
   </div>`
 }
 
-/** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {Properties} properties */
-function bookRow(row, isApart, { pages, edit, q, chooseAuthor }) {
+/** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {readonly string[]} searched folded words. @param {Properties} properties */
+function bookRow(row, isApart, searched, { pages, edit, chooseAuthor }) {
   const book = pages.book(row)
   const name = isApart ? 'row apart' : 'row'
   if (book === undefined)
@@ -265,7 +266,6 @@ function bookRow(row, isApart, { pages, edit, q, chooseAuthor }) {
       <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
     </div>`
   const { id, title, author, year } = book
-  const searched = foldedWords(q)
   const isChoice = author.trim() !== '' && author.length <= LONGEST_AUTHOR
   const filter = (/** @type {Event} */ event) => {
     event.stopPropagation()

@@ -146,11 +146,12 @@ async function updated(book, isNew) {
   if (!isNew) pages.replace(book)
   const shown = view
   const isThere = await isIn(book, shown).catch(() => true)
-  if (isNew && isThere && shown === view) await show(book)
-  if (!isThere && shown === view) {
-    if (!isNew) pages.remove(book.id)
-    const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
-    tell({ text, actions: [{ label: words.showAll, run: showAll }] })
+  if (shown === view) {
+    if (!isThere) {
+      if (!isNew) pages.remove(book.id)
+      const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
+      tell({ text, actions: [{ label: words.showAll, run: showAll }] })
+    } else if (isNew) await show(book)
   }
   if (!isNew) changed()
 }

@@ -150,8 +150,9 @@ const keyOf = (column: string) => column.trim().toLowerCase()
  * @returns the columns whose names tell their fields.
  */
 function telling(names: readonly string[], columns: ColumnMapping): ColumnMapping {
+  const byField = Map.groupBy(names, fieldNamed)
   const told = FIELD_NAMES.filter((field) => columns[field] === undefined).map((field) => {
-    const [name, other] = names.filter((each) => fieldNamed(each) === field)
+    const [name, other] = byField.get(field) ?? []
     if (other === undefined) return [field, name]
     const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
     throw new ImportRefused(`the columns ${both}; name the right one, as in columns=${field}=${quoted(name)}`)

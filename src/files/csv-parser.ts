@@ -8,7 +8,7 @@ export interface CsvRow {
   /** Whether a quote is misplaced or not closed. */
   readonly isMalformed: boolean
   /** Whether such a quote may have joined it with rows that follow. */
-  readonly mayHaveOthers: boolean
+  readonly mayContainRows: boolean
 }
 
 /** UTF-16 code units that a row may have. That is twice as many as a book, because some columns may be ignored. */
@@ -155,8 +155,8 @@ export class CsvParser {
     const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
     const isMalformed = this.#isMalformed
-    const mayHaveOthers = isMalformed && this.#line > this.#begin
-    const row = { line: this.#begin, cells, isMalformed, mayHaveOthers }
+    const mayContainRows = isMalformed && this.#line > this.#begin
+    const row = { line: this.#begin, cells, isMalformed, mayContainRows }
     this.#begin = this.#line = next
     this.#length = 0
     this.#cells = []

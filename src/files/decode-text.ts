@@ -59,13 +59,13 @@ export async function* decode(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string | undefined,
 ): AsyncGenerator<string, void> {
-  const decoder = new Decoder()
+  const decoder = new Decoder(encoding)
   for await (const part of parts(bytes)) {
-    yield decoder.decode(part, false, encoding)
+    yield decoder.decode(part, false)
     // Without this, data that is already there would block the event loop.
     await setImmediate()
   }
-  yield decoder.decode(Buffer.alloc(0), true, encoding)
+  yield decoder.decode(Buffer.alloc(0), true)
 }
 
 /** @returns why a text with bytes that are no character cannot be stored; undefined if it has none. */
@@ -101,14 +101,20 @@ interface Encoding {
 }
 
 class Decoder {
+  /** The encoding that was named. */
+  readonly #name: string | undefined
   #encoding: Encoding | undefined
   /** The beginning of the file until its encoding is known, later the beginning of a character. */
   #rest: Buffer = Buffer.alloc(0)
 
-  decode(part: Buffer, isEnd: boolean, name: string | undefined): string {
+  constructor(name: string | undefined) {
+    this.#name = name
+  }
+
+  decode(part: Buffer, isEnd: boolean): string {
     let bytes = this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part])
     if (this.#encoding === undefined && (isEnd || bytes.length >= START)) {
-      this.#encoding = encodingOf(bytes, name)
+      this.#encoding = encodingOf(bytes, this.#name)
       bytes = bytes.subarray(this.#encoding.mark)
     }
     const unfinished = isEnd ? 0 : (this.#encoding?.unfinished(bytes) ?? bytes.length)

@@ -83,7 +83,7 @@ async function* fromCsv(
   let source: CsvLayout | undefined
   let width = 0
   const read = (row: CsvRow) => {
-    if (skipFaulty && row.mayHaveOthers)
+    if (skipFaulty && row.mayContainRows)
       throw new ImportRefused(`line ${row.line}: the row ${MISPLACED}; it cannot be told where the row ends`)
     return bookOfRow(row, source as CsvLayout, width, report)
   }
@@ -175,7 +175,7 @@ function structureOf(text: string): number {
 
 /**
  * Validates and counts rows, and reports the bad ones. Empties their group.
- * @throws ImportRefused when too many rows are bad.
+ * @throws FaultyRows when too many rows are bad.
  */
 async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { negotiate } from './content-negotiation.ts'
+import { negotiateCoding } from './content-negotiation.ts'
 
 /** Shorter texts are not compressed: they fit into one packet as they are. */
 const WORTHWHILE = 1024
@@ -18,11 +18,9 @@ export const COMPRESSION_SIZE = 384 * 1024
 
 const compressText = promisify(gzip)
 
-/** Whether the client prefers answers in gzip (RFC 9110 §12.5.3). */
-export function prefersGzip({ headers }: FastifyRequest): boolean {
-  const accepted = headers['accept-encoding']
-  return negotiate(typeof accepted === 'string' ? accepted : undefined, ['identity', 'gzip']) === 'gzip'
-}
+/** Whether the client prefers answers in gzip. */
+export const prefersGzip = (request: FastifyRequest) =>
+  negotiateCoding(request, ['identity', 'gzip']) === 'gzip'
 
 /** The streams that are being compressed. */
 export class CompressedStreams {

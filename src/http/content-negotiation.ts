@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
  * Chooses how to answer a request (RFC 9110 §12.5.1).
@@ -45,6 +45,18 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
     if (found !== undefined) return found.quality
   }
   return 0
+}
+
+/**
+ * Chooses a content coding (RFC 9110 §12.5.3).
+ * @param offered the preferred one first.
+ */
+export function negotiateCoding<Coding extends string>(
+  { headers }: FastifyRequest,
+  offered: readonly [Coding, ...Coding[]],
+): Coding {
+  const accepted = headers['accept-encoding']
+  return negotiate(typeof accepted === 'string' ? accepted : undefined, offered)
 }
 
 /** Adds a field to Vary, which other parts may have set. */

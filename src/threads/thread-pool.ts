@@ -98,7 +98,9 @@ export class ThreadPool implements Service {
     // The first thread prepares a database for the others.
     await first.calls.open()
     const others = Array.from({ length: this.#config.threads - 1 }, () => this.#add())
-    for (const thread of [first, ...(await Promise.all(others))]) void this.#supervise(thread)
+    const all = [first, ...(await Promise.all(others))]
+    this.#refuseIfStopping()
+    for (const thread of all) void this.#supervise(thread)
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { splitByMatches } from '../../web/text.js'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
 
 describe('finding and adding books on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -17,8 +17,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
   })
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
     await waitForTitles(page, ['Sula'])
   })
   afterEach(() => page.context().close())

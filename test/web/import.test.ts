@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More than a megabyte, so that it is on its way for a while. */
@@ -20,8 +20,7 @@ describeOnEngine('an import by the web page', (database) => {
 
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
-    page = await openPage(browser(), relay.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), relay.url)
   })
   afterEach(async () => {
     await page.context().close()

@@ -3,7 +3,15 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, enterPassword, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  enterPassword,
+  holdAnswer,
+  logInOn,
+  openCatalogue,
+  openPage,
+  waitForTitles,
+} from './page.ts'
 
 const BOOK = /\/book\/\d+$/
 
@@ -18,8 +26,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
   })
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
     await waitForTitles(page, ['Sula', 'Kindred'])
   })
   afterEach(() => page.context().close())

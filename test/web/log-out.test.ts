@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, holdAnswer, logInOn, openPage, waitForTitles } from './page.ts'
+import { assertAccessible, holdAnswer, openCatalogue, waitForTitles } from './page.ts'
 
 const BOOK = /\/book\/\d+$/
 
@@ -18,8 +18,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
   /** Opens the page, and on it a new book. @returns its URL. */
   async function openBook(title: string): Promise<string> {
     const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
-    page = await openPage(browser(), `${service.url}/?q=${title}`)
-    await logInOn(page)
+    page = await openCatalogue(browser(), `${service.url}/?q=${title}`)
     await waitForTitles(page, [title])
     await button(title).click()
     await button('Delete').waitFor()

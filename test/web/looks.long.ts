@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot } from './page.ts'
 
 /** Without scripts for which a machine that only runs tests has no letters. */
 const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.csv'), 'utf8')
@@ -27,8 +27,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
   const viewport = { width: 900, height: 640 }
 
   async function open(query: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await openPage(browser(), `${service.url}/${query}`, { viewport, ...options })
-    await logInOn(page)
+    const page = await openCatalogue(browser(), `${service.url}/${query}`, { viewport, ...options })
     await page
       .getByText(/^\d+ books?$/)
       .first()

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
 
 /** More than the page reads to find a book. */
 const BOOKS = 2500
@@ -18,8 +18,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   let page: Page
 
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
     await waitForTitles(page, ['Volume 0'])
   })
   afterEach(() => page.context().close())

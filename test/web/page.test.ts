@@ -8,6 +8,7 @@ import {
   assertAccessible,
   enterPassword,
   logInOn,
+  openCatalogue,
   openPage,
   screenshot,
   titles,
@@ -168,8 +169,7 @@ describeOnEngine('the web page in a browser', (database) => {
   })
 
   it('shows both versions when two people edit one book, and overwrites nothing unseen', async () => {
-    const other = await openPage(browser(), `${service.url}/?q=dune`)
-    await logInOn(other)
+    const other = await openCatalogue(browser(), `${service.url}/?q=dune`)
     await other.getByRole('button', { name: 'Dune Messiah' }).click()
     await page.getByRole('button', { name: 'Dune Messiah' }).click()
     await other.getByRole('dialog').getByLabel('Year').fill('1969')
@@ -213,8 +213,7 @@ describeOnEngine('the web page in a browser', (database) => {
 
   it('moves up the rows after a deleted book, also those that were read with another page of the list', async () => {
     const viewport = { width: 1100, height: 5000 }
-    const other = await openPage(browser(), `${service.url}/?year_min=2100&sort=year`, { viewport })
-    await logInOn(other)
+    const other = await openCatalogue(browser(), `${service.url}/?year_min=2100&sort=year`, { viewport })
     const waitForRow = async (row: number, title: string) =>
       other.locator(`.row[aria-rowindex="${row + 2}"]`, { hasText: title }).waitFor()
     await waitForRow(100, 'Volume 100')
@@ -229,8 +228,7 @@ describeOnEngine('the web page in a browser', (database) => {
   it('sends a deletion when the page is closed before', async () => {
     const id = await service.createBook({ title: 'Shortlived', author: 'X', year: 1 })
     await using relay = await Relay.open(() => service.url)
-    const other = await openPage(browser(), `${relay.url}/?q=shortlived`)
-    await logInOn(other)
+    const other = await openCatalogue(browser(), `${relay.url}/?q=shortlived`)
     await other.getByRole('button', { name: 'Shortlived' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
     await other.getByText('No books found').waitFor()

@@ -39,6 +39,13 @@ export async function logInOn(page: Page): Promise<void> {
   await enterPassword(page)
 }
 
+/** Opens the page and logs in. The options are those of `openPage`. */
+export async function openCatalogue(...options: Parameters<typeof openPage>): Promise<Page> {
+  const page = await openPage(...options)
+  await logInOn(page)
+  return page
+}
+
 export async function enterPassword(page: Page): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password)
   await page.getByRole('button', { name: 'Log in' }).click()

@@ -5,7 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { logInOn, openPage, waitForTitles } from './page.ts'
+import { openCatalogue, openPage, waitForTitles } from './page.ts'
 
 /** More than the page reads at once. */
 const BOOKS = 250
@@ -23,8 +23,7 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
   after(() => proxy?.close())
 
   it('the page lists, adds and links books, and leads to the API', async () => {
-    const page = await openPage(browser(), proxy.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser(), proxy.url)
     await waitForTitles(page, [title(0), title(1)])
     // The pages of the list, by their links.
     const last = page.getByText(title(BOOKS - 1), { exact: true })

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage } from './page.ts'
+import { assertAccessible, openCatalogue } from './page.ts'
 
 const FILE = findCommand(['nginx'], ['/usr/sbin'])
 const skip = browserMissing || (FILE === undefined ? 'no nginx: install it' : false)
@@ -58,8 +58,7 @@ describe('the web page behind nginx', { skip }, () => {
   it('says that nginx, and not the service, refuses a large file', async () => {
     const nginx = await startNginx()
     try {
-      const page = await openPage(browser(), nginx.url)
-      await logInOn(page)
+      const page = await openCatalogue(browser(), nginx.url)
       await page.getByRole('button', { name: 'Import…' }).click()
       const row = 'A title,An author,1999\n'
       const buffer = Buffer.from(`title,author,year\n${row.repeat(SIZE / row.length)}`)
@@ -77,8 +76,7 @@ describe('the web page of a service with a small limit', { skip: browserMissing 
   const browser = useBrowser()
 
   it('says that the service refuses a large file', async () => {
-    const page = await openPage(browser(), service.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser(), service.url)
     await page.getByRole('button', { name: 'Import…' }).click()
     const buffer = Buffer.alloc(2 ** 21, 'title,author,year\n')
     await page.getByLabel('File').setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer })

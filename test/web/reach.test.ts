@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
 
 const BOOKS = 450
 
@@ -20,8 +20,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   const browser = useBrowser()
 
   async function open(options: BrowserContextOptions = {}, query = ''): Promise<Page> {
-    const page = await openPage(browser(), `${service.url}/${query}`, options)
-    await logInOn(page)
+    const page = await openCatalogue(browser(), `${service.url}/${query}`, options)
     await page.locator('.row:not(.loading)').first().waitFor()
     return page
   }

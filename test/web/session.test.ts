@@ -3,7 +3,15 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  enterPassword,
+  logInOn,
+  openCatalogue,
+  openPage,
+  screenshot,
+  waitForTitles,
+} from './page.ts'
 
 const HOUR = 3_600_000
 
@@ -14,8 +22,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
 
   before(() => service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 }))
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
     await waitForTitles(page, ['Sula'])
   })
   afterEach(() => page.context().close())
@@ -101,8 +108,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     ['the last session began', (tab: Page) => tab.clock.setSystemTime(Date.now() - HOUR)],
   ] as const)
     it(`begins with a password though ${what} in the future, by a clock that was wrong`, async () => {
-      const other = await openPage(browser(), service.url)
-      await logInOn(other)
+      const other = await openCatalogue(browser(), service.url)
       await waitForTitles(other, ['Sula'])
       await spoil(other)
       await other.route(/\/books\?/, (route) =>
@@ -135,28 +141,27 @@ describe('a session on the web page', { skip: browserMissing }, () => {
       await other.context().close()
     })
 
-  it('begins and ends where the browser has no space left', async () => {
-    const other = await openPage(browser(), 'about:blank')
-    await other.addInitScript(`Storage.prototype.setItem = () => {
-      throw new DOMException('The quota has been exceeded', 'QuotaExceededError')
-    }`)
-    await other.goto(service.url)
-    await logInOn(other)
-    await waitForTitles(other, ['Sula'])
-    await other.getByRole('button', { name: 'Log out' }).click()
-    await other.getByLabel('Username').waitFor()
-    await other.context().close()
-  })
-
-  it('lasts until a reload where the browser blocks storage', async () => {
-    const other = await openPage(browser(), 'about:blank')
-    await other.addInitScript(`for (const name of ['sessionStorage', 'localStorage'])
-      Object.defineProperty(globalThis, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })`)
-    await other.goto(service.url)
-    await logInOn(other)
-    await waitForTitles(other, ['Sula'])
-    await other.getByRole('button', { name: 'Log out' }).click()
-    await other.getByLabel('Username').waitFor()
-    await other.context().close()
-  })
+  for (const [where, script] of [
+    [
+      'has no space left',
+      `Storage.prototype.setItem = () => {
+        throw new DOMException('The quota has been exceeded', 'QuotaExceededError')
+      }`,
+    ],
+    [
+      'blocks storage',
+      `for (const name of ['sessionStorage', 'localStorage'])
+        Object.defineProperty(globalThis, name, { get() { throw new DOMException('Access is denied', 'SecurityError') } })`,
+    ],
+  ] as const)
+    it(`begins, and ends with a log-out, where the browser ${where}`, async () => {
+      const other = await openPage(browser(), 'about:blank')
+      await other.addInitScript(script)
+      await other.goto(service.url)
+      await logInOn(other)
+      await waitForTitles(other, ['Sula'])
+      await other.getByRole('button', { name: 'Log out' }).click()
+      await other.getByLabel('Username').waitFor()
+      await other.context().close()
+    })
 })

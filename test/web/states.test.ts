@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, logInOn, openPage, waitForTitles } from './page.ts'
+import { assertAccessible, logInOn, openCatalogue, openPage, waitForTitles } from './page.ts'
 
 describeOnEngine('the states of the web page', (database) => {
   const service = useService(undefined, database)
@@ -12,8 +12,7 @@ describeOnEngine('the states of the web page', (database) => {
   let page: Page
 
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
   })
   afterEach(() => page.context().close())
 

@@ -3,7 +3,16 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, holdAnswer, logInOn, openPage, screenshot, titles, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  holdAnswer,
+  logInOn,
+  openCatalogue,
+  openPage,
+  screenshot,
+  titles,
+  waitForTitles,
+} from './page.ts'
 
 /** More than the page reads at once, so that it has to count them. */
 const SERIES = 250
@@ -21,8 +30,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
   let page: Page
 
   beforeEach(async () => {
-    page = await openPage(browser(), `${service.url}/?q=volume`)
-    await logInOn(page)
+    page = await openCatalogue(browser(), `${service.url}/?q=volume`)
     await page.getByText('250 books').waitFor()
   })
   afterEach(() => page.context().close())

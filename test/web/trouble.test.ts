@@ -5,7 +5,15 @@ import { launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, enterPassword, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  enterPassword,
+  logInOn,
+  openCatalogue,
+  openPage,
+  screenshot,
+  waitForTitles,
+} from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More than the page asks for at once. */
@@ -43,8 +51,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('keeps what was typed while the service is restarted, and saves it after another log-in', async () => {
-    const page = await openPage(browser, relay.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser, relay.url)
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('dialog').getByLabel('Year').fill('1980')
     await service.stop()
@@ -62,8 +69,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('says that the service is away, and goes on by itself when it is back', async () => {
-    const page = await openPage(browser, relay.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser, relay.url)
     await waitForTitles(page, ['Kindred'])
     await service.stop()
     await page.getByLabel('Search').fill('kin')
@@ -80,8 +86,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('keeps what is searched for and what is typed while the service is killed, and needs no other log-in', async () => {
-    const page = await openPage(browser, relay.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser, relay.url)
     await page.getByLabel('Search').fill('kindr')
     await waitForTitles(page, ['Kindred'])
     await page.getByRole('button', { name: 'Kindred' }).click()
@@ -99,8 +104,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('shows a book again that was not deleted because the service was away', async () => {
-    const page = await openPage(browser, relay.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser, relay.url)
     await page.clock.install()
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -117,8 +121,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('logs out while the service is away, and tells of a book that was not deleted', async () => {
-    const page = await openPage(browser, `${relay.url}/?q=kindred`)
-    await logInOn(page)
+    const page = await openCatalogue(browser, `${relay.url}/?q=kindred`)
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).waitFor()
     await service.stop('SIGKILL')
@@ -159,8 +162,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   })
 
   it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
-    const page = await openPage(browser, relay.url)
-    await logInOn(page)
+    const page = await openCatalogue(browser, relay.url)
     await page.getByText('401 books').waitFor()
     await page.getByText('Statistics').click()
     await page.getByRole('button', { name: 'Series 400 books' }).waitFor()

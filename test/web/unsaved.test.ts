@@ -3,7 +3,7 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
 
 describe('what is typed on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -15,8 +15,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     sula = `${service.url}/book/${await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })}`
   })
   beforeEach(async () => {
-    page = await openPage(browser(), service.url)
-    await logInOn(page)
+    page = await openCatalogue(browser(), service.url)
     await waitForTitles(page, ['Sula'])
   })
   afterEach(() => page.context().close())

@@ -70,10 +70,9 @@ export function listBooks(
         ? { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
         : {}
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
-      const isShort = asked?.limit !== undefined
       // The answer to HEAD says nothing of the coding of a whole list: it depends on its length.
-      const isStreamed = !isShort && request.method !== 'HEAD'
-      const inGzip = prefersGzip(request) && (isShort || (isStreamed && streams.begin(reply)))
+      const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
+      const inGzip = prefersGzip(request) && (asked?.limit !== undefined || mayBegin())
       const list = await readList(request, reply, asked, format, options, inGzip)
       const answer = inGzip && isWorthCompressing(list) ? await compressed(reply, list) : list
       // Only now, because a failure is answered in the envelope.

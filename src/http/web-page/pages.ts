@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { servePage, type WebPage } from './routes.ts'
 
@@ -54,7 +54,7 @@ export const CATALOGUE: WebPage = {
       html: template.replace('<!-- modules -->', head.join('\n    ')),
       policy: [
         ...POLICY,
-        `script-src 'self' 'sha256-${createHash('sha256').update(importMap).digest('base64')}'`,
+        `script-src 'self' 'sha256-${hash('sha256', importMap, 'base64')}'`,
         "img-src 'self'",
         "require-trusted-types-for 'script'",
         // The library makes HTML only from templates, which are constants in the code, never from the texts of books.

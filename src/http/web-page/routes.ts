@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ifNoneMatch } from '../conditional-requests.ts'
-import { addVary, negotiate } from '../content-negotiation.ts'
+import { addVary, negotiateCoding } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
 import { CODINGS, encode, readWebFiles, type Source, type WebFile } from './assets.ts'
 
@@ -72,8 +72,7 @@ export function servePage(app: FastifyInstance, page: WebPage): void {
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, { type, coded }: WebFile): FastifyReply {
-  const accepted = request.headers['accept-encoding']
-  const coding = negotiate(typeof accepted === 'string' ? accepted : undefined, CODINGS)
+  const coding = negotiateCoding(request, CODINGS)
   if (coding !== 'identity') reply.header('content-encoding', coding)
   reply.headers({
     'x-content-type-options': 'nosniff',

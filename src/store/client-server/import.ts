@@ -16,13 +16,13 @@ export interface ImportTransaction {
   /**
    * @param known the highest id of the books that were there before: a book that equals one of them is not stored.
    * Undefined to store all.
-   * @returns how many were stored; they may be those of the call before, which are stored while these are read.
+   * @returns a promise that is fulfilled when more books can be given. The engine may still store these then.
    */
-  insert(books: readonly ImportedBook[], known: number | undefined): Promise<number>
-  /** Stores the books with their ids. */
-  insertWithIds(books: readonly ImportedBook[]): Promise<number>
-  /** @returns how many were stored by the last call, if it has not told. */
-  rest(): Promise<number>
+  insert(books: readonly ImportedBook[], known: number | undefined): Promise<unknown>
+  /** As insert(), with the ids of the books. */
+  insertWithIds(books: readonly ImportedBook[]): Promise<unknown>
+  /** @returns how many books were stored, once all of them are. */
+  stored(): Promise<number>
   count(): Promise<number>
   /** Makes the ids of new books higher than those that were stored. */
   continueIds(): Promise<unknown>
@@ -64,7 +64,6 @@ async function importOn(
   if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
   const known = skipExisting ? await inTime(transaction.highestId()) : undefined
   const iterator = groups[Symbol.asyncIterator]()
-  let added = 0
   let all = 0
   try {
     for (;;) {
@@ -72,15 +71,13 @@ async function importOn(
       if ('refused' in next) return refuse(next.refused)
       if (next.done) break
       signal?.throwIfAborted()
-      added += await inTime(
-        keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known),
-      )
+      await inTime(keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known))
       all += next.value.length
     }
   } finally {
     await iterator.return?.()
   }
-  added += await inTime(transaction.rest())
+  const added = await inTime(transaction.stored())
   if (keepIds) {
     // Another client may have created a book in the meantime.
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())

@@ -19,10 +19,11 @@ const INSERT_WITH_IDS = `INSERT INTO books (${COLUMNS}) VALUES ?`
 /** @param keys by which books are found. */
 export function mysqlImport(connection: Connection, keys: Keys): ImportTransaction {
   // mysql2 writes lists of rows into the text of the statement, in the SQL mode that SESSION sets.
+  let stored = 0
   const insert = async (sql: string, rows: readonly FieldValue[][]) => {
-    if (rows.length === 0) return 0
+    if (rows.length === 0) return
     const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
-    return affectedRows
+    stored += affectedRows
   }
   const number = async (sql: string) => {
     const [rows] = await connection.query<({ value: number | null } & RowDataPacket)[]>(sql)
@@ -34,14 +35,14 @@ export function mysqlImport(connection: Connection, keys: Keys): ImportTransacti
     insert: async (books, known) => {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, keys)
       const added = books.filter((book) => !existing?.has(identity(book)))
-      return insert(INSERT, added.map(fieldValues))
+      await insert(INSERT, added.map(fieldValues))
     },
     insertWithIds: (books) =>
       insert(
         INSERT_WITH_IDS,
         books.map((book) => [book.id ?? 0, ...fieldValues(book)]),
       ),
-    rest: async () => 0,
+    stored: async () => stored,
     count: () => number('SELECT COUNT(*) AS value FROM books'),
     // InnoDB does this by itself.
     continueIds: async () => {},

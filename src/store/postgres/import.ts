@@ -41,31 +41,31 @@ const CONTINUE_IDS = `
     (SELECT max(id) FROM books), nextval(pg_get_serial_sequence('books', 'id'))))`
 
 export function postgresImport(client: pg.Client, { hasWords }: Schema): ImportTransaction {
-  let storing = Promise.resolve(0)
+  const all = insertInto(FIELD_NAMES, hasWords)
+  const onlyNew = insertInto(FIELD_NAMES, hasWords, IS_NEW)
+  const withIds = insertInto(COLUMNS, hasWords)
+  let stored = 0
+  let storing = Promise.resolve()
   const insert = async (sql: string, books: readonly ImportedBook[], ...numbers: number[]) => {
     const words = hasWords ? await wordsOfAll(books) : []
     const values = [...listsOf(books), books.map(({ id }) => id), words, ...numbers]
-    const before = await storing
+    await storing
     storing = client.query(sql, values).then(({ rowCount }) => {
       // Otherwise pg would keep the texts, and they would become old.
       values.length = 0
-      return rowCount ?? 0
+      stored += rowCount ?? 0
     })
     // Awaited with the next group, or at the end.
     storing.catch(() => {})
-    return before
   }
   const number = async (sql: string) =>
     Number((await client.query<{ value: number | null }>(sql)).rows[0]?.value ?? 0)
   return {
     begin: () => client.query('BEGIN'),
     highestId: () => number('SELECT max(id) AS value FROM books'),
-    insert: (books, known) =>
-      known === undefined
-        ? insert(insertInto(FIELD_NAMES, hasWords), books)
-        : insert(insertInto(FIELD_NAMES, hasWords, IS_NEW), books, known),
-    insertWithIds: (books) => insert(insertInto(COLUMNS, hasWords), books),
-    rest: () => storing,
+    insert: (books, known) => (known === undefined ? insert(all, books) : insert(onlyNew, books, known)),
+    insertWithIds: (books) => insert(withIds, books),
+    stored: () => storing.then(() => stored),
     count: () => number('SELECT count(*) AS value FROM books'),
     continueIds: () => client.query(CONTINUE_IDS),
     commit: () => commit(client),
