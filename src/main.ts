@@ -1,4 +1,4 @@
-import { enableCompileCache, flushCompileCache } from 'node:module'
+import module from 'node:module'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 
@@ -12,12 +12,13 @@ process.on('SIGUSR1', () => {})
 // can change the code anyway. If the service cannot, nothing is cached. Threads read the variable. `npm start` sets it
 // earlier, so Node need not load its type stripper for this file, which takes 15 MB.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
-enableCompileCache()
+// Deno has no such cache.
+module.enableCompileCache?.()
 
 const { runCommandLine } = await import('./cli/command-line.ts')
 await runCommandLine(process.argv.slice(2))
 // This also helps if the service is killed later. Without a cache it does nothing.
-flushCompileCache()
+module.flushCompileCache?.()
 
 // V8 allocates objects in the old generation if earlier ones often survived. Only a full collection frees them and all
 // that they refer to. When many clients reach a service that has just started, V8 does so for the objects of every

@@ -23,7 +23,8 @@ let collect: (() => void) | undefined
 export function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as () => void
+    // Other runtimes than Node.js have no such function.
+    collect = runInNewContext('globalThis.gc ?? (() => {})') as () => void
   }
   collect()
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server as HttpServer } from 'node:http'
+import { Server as HttpServer } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -81,7 +81,9 @@ async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Prom
     if (!isSending) server.closeIdleConnections()
   }
   await acceptWaiting(server)
-  Server.prototype.close.call(server)
+  // Bun's HTTP server is no `Server` of node:net.
+  const { close } = server instanceof Server ? Server.prototype : HttpServer.prototype
+  close.call(server)
   // Idle connections are closed only after a turn of the event loop, in which Node reads what has arrived.
   const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
   const cut = setTimeout(() => {

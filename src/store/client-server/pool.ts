@@ -337,7 +337,7 @@ export class ConnectionPool<Connection> {
   }
 
   #mayConnect(): boolean {
-    return this.#open < this.#size && this.#connectTimer === undefined
+    return this.#open < this.#size && this.#connectTimer === undefined && this.#closed === undefined
   }
 
   async #connect(isWrite: boolean): Promise<Connection> {

@@ -34,7 +34,7 @@ export async function selectStatistics(
     )) as readonly Group[]
   const year = dialect.key('year')
   // Some engines round the quotient of integers towards zero, others do not: so the dividend is a multiple of ten.
-  const decades = await group(`FLOOR((${year} - (${year} % 10 + 10) % 10) / 10)`, MAX_DECADES)
+  const decades = await group(`(${year} - (${year} % 10 + 10) % 10) / 10`, MAX_DECADES)
   const authors = await group(dialect.key('author'), MAX_AUTHORS)
   return {
     decades: decades

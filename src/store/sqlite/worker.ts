@@ -121,7 +121,8 @@ export function serveRequests<Request, Answer>(server: Server<Request, Answer>):
   parentPort?.on('message', async (envelope: Envelope<Request>) => {
     if (envelope === null) {
       server.end()
-      parentPort?.close()
+      // The thread ends when it has nothing left to wait for. (Deno has no `close` here.)
+      parentPort?.unref()
       return
     }
     const { number, message } = envelope

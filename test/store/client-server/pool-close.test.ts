@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { beforeEach, describe, it, mock } from 'node:test'
-import { FakeDriver, forever, mockTime, newPool, self, settle, watch } from './fake-driver.ts'
+import { FakeDriver, forever, mockTime, newPool, pass, self, settle, watch } from './fake-driver.ts'
 
 const SIZE = 3
 
@@ -55,6 +55,20 @@ describe('closing a pool of connections', () => {
     late.resolve()
     await closing.promise
     assert.equal(driver.open, 0)
+  })
+
+  it('leaves no connection to those that wait until another can be made', async () => {
+    const driver = new FakeDriver()
+    driver.connecting = () => Promise.reject(new Error('boom'))
+    const pool = newPool(1, driver)
+    const failed = watch(pool.run(self))
+    await settle()
+    const waiting = watch(pool.run(self))
+    driver.connecting = async () => {}
+    await pool.close()
+    await pass(5000)
+    assert.deepEqual([failed.state, waiting.state], ['rejected', 'rejected'])
+    assert.deepEqual(driver.made, [])
   })
 
   it('destroys what cannot be ended', async () => {
