@@ -178,11 +178,12 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
     ['characters', 'x'.repeat(MIB - 10), MAX_WAITING_TEXT / MIB],
   ] as const) {
     it(`are bounded in ${what}: more is refused at once, and nothing else is lost`, async () => {
+      const titles = Array.from({ length: accepted * 2 }, (_, i) => String(i).padStart(9, '0') + text)
+      const refused: string[] = []
+      // The first write waits for the lock for at most two seconds.
       const blocked = lock()
       const first = create('first')
       await handedOver()
-      const refused: string[] = []
-      const titles = Array.from({ length: accepted * 2 }, (_, i) => String(i).padStart(9, '0') + text)
       const writes = titles.map((title) =>
         create(title).then(
           () => title,
