@@ -35,6 +35,10 @@ export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
   return KEY_INDEXES.find(({ name }) => !names.has(name))
 }
 
+/** Notes a new book for the index. */
+export const BOOK_CREATED = `CREATE TRIGGER book_created AFTER INSERT ON books
+     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END`
+
 /**
  * The steps from an empty file to the schema of this release. The file's `user_version` is the number of steps done. A
  * released step never changes. A new version of the schema adds a step.
@@ -63,8 +67,7 @@ const STEPS = [
      words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
    );
    CREATE TABLE unindexed (id INTEGER PRIMARY KEY) STRICT;
-   CREATE TRIGGER book_created AFTER INSERT ON books
-     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
+   ${BOOK_CREATED};
    CREATE TRIGGER book_updated AFTER UPDATE ON books
      BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
    CREATE TRIGGER book_deleted AFTER DELETE ON books
