@@ -127,9 +127,9 @@ export async function readForEdit(id, signal) {
 /**
  * @param {number} id
  * @param {{ signal?: AbortSignal }} [options]
- * @returns {Promise<{ book: Book, tag: string }>}
+ * @returns {Promise<{ book: Book, tag: string }>} with its entity tag.
  */
-async function read(id, options) {
+export async function read(id, options) {
   const response = await call('GET', `/book/${id}`, options)
   return { book: (await response.json()).data, tag: response.headers.get('etag') ?? '' }
 }

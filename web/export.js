@@ -1,4 +1,5 @@
 import { html, render } from 'lit-html'
+import { saveFile } from './save-file.js'
 import { Away, call, wasAborted } from './service.js'
 import { words } from './words.js'
 
@@ -7,9 +8,6 @@ const FORMATS = [
   { name: words.export.csv, type: 'text/csv', ending: 'csv' },
   { name: words.export.ndjson, type: 'application/x-ndjson', ending: 'ndjson' },
 ]
-
-/** How long the browser may take to save a file, in milliseconds. */
-const SAVING = 60_000
 
 /** What the list shows. */
 let query = ''
@@ -36,11 +34,7 @@ async function save({ type, ending }) {
   try {
     const headers = { accept: type }
     const response = await call('GET', `/books${query && '?'}${query}`, { headers, signal: abort.signal })
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(await response.blob())
-    link.download = `books.${ending}`
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(link.href), SAVING)
+    saveFile(await response.blob(), `books.${ending}`)
     dialog()?.close()
   } catch (error) {
     if (!wasAborted(error)) message = explain(error)

@@ -35,18 +35,18 @@ export const addBook = (listener) => editor.use((part) => part.addBook(listener)
 /** @param {number} id @param {import('./editor.js').Listener} listener */
 export const editBook = (id, listener) => editor.use((part) => void part.editBook(id, listener))
 
-/** Asks for a file to import. @param {() => void} imported called when its books may be stored. */
-export const importBooks = (imported) => transfer.use((part) => part.openImport(undefined, imported))
+/** Asks for a file to import. @param {import('./imported.js').Listener} listener */
+export const importBooks = (listener) => transfer.use((part) => part.openImport(undefined, listener))
 
 /** Asks for the format, and saves the books of a query as a file. @param {string} query */
 export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
 
-/** Files that are dropped anywhere on the page are imported. @param {() => void} imported called when their books may be stored. */
-export function acceptDrops(imported) {
+/** Files that are dropped anywhere on the page are imported. @param {import('./imported.js').Listener} listener */
+export function acceptDrops(listener) {
   addEventListener('dragover', (event) => event.preventDefault())
   addEventListener('drop', (event) => {
     event.preventDefault()
     const [file] = event.dataTransfer?.files ?? []
-    if (file) transfer.use((part) => part.openImport(file, imported))
+    if (file) transfer.use((part) => part.openImport(file, listener))
   })
 }

@@ -37,8 +37,8 @@ const HEAD = -1
 /** The cell that has the focus, or gets it by Tab. */
 let active = { row: 0, column: 0 }
 
-/** The book that was added last. @type {number | undefined} */
-let marked
+/** The ids of the books that were added last. @type {ReadonlySet<number>} */
+let marked = new Set()
 
 /** Whether all books that are there are drawn, for paper. */
 export let isPrinting = false
@@ -141,9 +141,14 @@ export function toTop() {
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
 }
 
-/** Shows a book that was added, with the rows around it. @param {number} row @param {number} id @param {() => void} redraw */
-export function showRow(row, id, redraw) {
-  marked = id
+/** Marks books that were added. @param {readonly { id: number }[]} books */
+export function mark(books) {
+  marked = new Set(books.map(({ id }) => id))
+}
+
+/** Shows a book that was added, with the rows around it. @param {number} row @param {{ id: number }} book @param {() => void} redraw */
+export function showRow(row, book, redraw) {
+  mark([book])
   active = { row, column: 0 }
   const { inSight, scale } = rowsInSight(row + 1)
   scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
@@ -271,7 +276,7 @@ function bookRow(row, isApart, searched, { pages, edit, chooseAuthor }) {
     event.stopPropagation()
     chooseAuthor(author)
   }
-  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
+  return html`<div role="row" class=${marked.has(id) ? `${name} added` : name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
     <div role="gridcell" class="title" aria-colindex="1">
       <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${highlighted(legible(title), searched)}</button>
     </div>

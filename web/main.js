@@ -9,6 +9,7 @@ import {
   find,
   isPrinting,
   keepingFocus,
+  mark,
   openDialog,
   placeRows,
   restoreFocus,
@@ -135,7 +136,7 @@ async function show(book) {
   const next = coming
   const row = await next?.find(book.id)
   if (next !== pages) return
-  if (row !== undefined) return showRow(row, book.id, drawRows)
+  if (row !== undefined) return showRow(row, book, drawRows)
   const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
   if (!pages.isComplete && pages.error === undefined)
     tell({ text: words.list.tooFar(quote(book.title)), actions })
@@ -170,6 +171,15 @@ const listener = {
   },
 }
 
+/** What becomes of the books of files. @type {import('./imported.js').Listener} */
+const importListener = {
+  changed: load,
+  show(books) {
+    mark(books)
+    change({ ...EVERYTHING, sort: '-id' }, 'chosen')
+  },
+}
+
 /** @param {Partial<typeof view>} change @param {'typed' | 'chosen'} how */
 function change(change, how) {
   view = { ...view, ...change }
@@ -194,7 +204,9 @@ function clearAuthor() {
   find('.q input')?.focus()
 }
 
-const showAll = () => change({ q: '', yearMin: '', yearMax: '', author: '' }, 'chosen')
+const EVERYTHING = { q: '', yearMin: '', yearMax: '', author: '' }
+
+const showAll = () => change(EVERYTHING, 'chosen')
 
 function drawRows() {
   const { first, end } = rowsInSight(pages.length)
@@ -220,7 +232,7 @@ const page = () => html`
       <button type="button" class="main" @click=${() => addBook(listener)}>${words.addBook}</button>
       <button type="button" class="narrow" popovertarget="menu">${words.menu.more}</button>
       <div id="menu" popover @click=${leaveMenu}>
-        <button type="button" @click=${() => importBooks(load)}>${words.menu.import}</button>
+        <button type="button" @click=${() => importBooks(importListener)}>${words.menu.import}</button>
         <button type="button" @click=${() => exportBooks(queryOf(view))}>${words.menu.export}</button>
         <a href="docs">${words.menu.api}</a>
         <button type="button" @click=${logOut}>${words.menu.logOut}</button>
@@ -356,7 +368,7 @@ const state = (title, text, label, action) => html`<div class="state">
 </div>`
 
 startLogin()
-acceptDrops(load)
+acceptDrops(importListener)
 addEventListener('popstate', () => {
   view = readAddress()
   draw()

@@ -1,26 +1,28 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
+import { Columns } from './columns.js'
+import { csvOf } from './csv.js'
+import { booksAfter, MOST, newestId, tellImported } from './imported.js'
+import { restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
-import { Away, call, Refused } from './service.js'
+import { saveFile } from './save-file.js'
+import { Away, Refused, wasAborted } from './service.js'
 import { currentToken } from './session.js'
+import { check, kindOf, upload } from './upload.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ line: number, field: string | null, reason: string }} Fault
- * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, faulty: number, faults: Fault[] }} Report
+ * @typedef {import('./upload.js').Report} Report
+ * @typedef {import('./imported.js').Listener} Listener
  */
-
-/** The service cannot serve now, as while another file is imported. */
-class Busy extends Away {}
-
-/** How often a check is sent to a service that is busy, and how long to wait in between, in milliseconds. */
-const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
 
 /** @type {File | undefined} */
 let file
 /** Whether it was dropped on the page: then the field for a file does not show it. */
 let isDropped = false
+/** How it begins, if it is CSV. @type {Columns | undefined} */
+let columns
 /** @type {Report | undefined} */
 let report
 /** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
@@ -28,26 +30,33 @@ let skipExisting = true
 /** Whether a check of the file has found rows with errors, and whether they are left out. */
 let hasFaulty = false
 let skipFaulty = false
+/** What is wrong. */
 let message = ''
-/** Whether books are being stored, and not only checked. */
-let isStoring = false
-/** Ends the check that is under way. */
+/** What the user has cancelled. */
+let note = ''
+/** What is under way. @type {'checking' | 'storing' | 'cancelling' | undefined} */
+let phase
+/** Which part of the file was sent, from 0 to 1. */
+let sent = 0
+/** An import has to wait for it: the service takes one file at a time. @type {Promise<unknown> | undefined} */
+let finding
+/** Ends what is under way. */
 let abort = new AbortController()
-/** The part of the file that is sent, from 0 to 1; undefined while nothing is. @type {number | undefined} */
-let progress
-/** @type {() => void} */
-let imported = () => {}
+/** @type {Listener} */
+let listener
+
+const isStoring = () => phase === 'storing' || phase === 'cancelling'
 
 /**
  * Opens the dialog for a file.
  * @param {File | undefined} chosen one that was dropped on the page.
- * @param {() => void} whenImported called when its books may be stored.
+ * @param {Listener} each
  */
-export function openImport(chosen, whenImported) {
-  imported = whenImported
+export function openImport(chosen, each) {
+  listener = each
   if (chosen !== undefined && currentToken() === '') return
-  if (isStoring && chosen !== undefined) return void tell({ text: words.import.running })
-  if (!isStoring) {
+  if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
+  if (!isStoring()) {
     choose(chosen)
     isDropped = chosen !== undefined
   }
@@ -62,7 +71,7 @@ function show() {
 
 /** Cancels a check, for which nobody waits any more. An import goes on. */
 function closed() {
-  if (!isStoring && !dialog()?.open) abort.abort()
+  if (!isStoring() && !dialog()?.open) abort.abort()
 }
 
 /** @param {File | undefined} chosen */
@@ -70,13 +79,14 @@ function choose(chosen) {
   abort.abort()
   file = chosen
   isDropped = false
+  columns = undefined
   hasFaulty = false
   skipFaulty = false
   report = undefined
-  message = ''
-  progress = undefined
+  message = note = ''
+  phase = undefined
   draw()
-  if (file !== undefined) return void check(file)
+  if (file !== undefined) return void begin(file)
   // Or the same file could not be chosen once more.
   const input = /** @type {HTMLInputElement | null | undefined} */ (dialog()?.querySelector('[type=file]'))
   if (input) input.value = ''
@@ -84,64 +94,147 @@ function choose(chosen) {
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#transfer dialog'))
 
+/** @param {File} chosen */
+async function begin(chosen) {
+  if (kindOf(chosen).type === 'text/csv') {
+    const start = new Columns(chosen)
+    try {
+      await start.read()
+    } catch (error) {
+      // As the browser does when the file was deleted meanwhile.
+      if (!(error instanceof DOMException)) throw error
+      message = error.message
+      return draw()
+    }
+    if (file !== chosen) return
+    columns = start
+  }
+  await checkFile(chosen)
+}
+
 /** Asks what would become of the file; nothing is stored. @param {File} chosen */
-async function check(chosen) {
+async function checkFile(chosen) {
   abort.abort()
   abort = new AbortController()
   const { signal } = abort
   report = undefined
-  message = ''
-  progress = 0
-  draw()
+  const known = columns
+  started('checking')
   try {
-    const result = await sendWhileBusy(chosen, signal)
+    const result = await check(chosen, typeOf(chosen), options(), signal, progressed)
     if (signal.aborted) return
     report = result
     hasFaulty ||= result.faulty > 0
   } catch (error) {
     if (signal.aborted) return
-    message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
+    if (error instanceof Away) message = words.import.notSaved(error.message)
+    else {
+      message = explain(error)
+      if (known && (await findColumns(known)) && known.missing.length > 0) {
+        known.isOpen = true
+        message = words.import.columnsMissing(known.missing.map((field) => words.list[field].toLowerCase()))
+      }
+    }
+    if (signal.aborted) return
   }
-  progress = undefined
+  ended()
+}
+
+/** Asks the service which columns it knows. @param {Columns} known @returns {Promise<boolean>} whether it has told. */
+function findColumns(known) {
+  const asked = askForColumns(known)
+  finding = asked
+  return asked
+}
+
+/** @param {Columns} known */
+async function askForColumns(known) {
+  const { signal } = abort
+  try {
+    await known.find(signal)
+  } catch (error) {
+    if (error instanceof Away || wasAborted(error)) return false
+    throw error
+  }
+  if (signal.aborted) return false
+  draw()
+  return true
+}
+
+/** @param {File} chosen */
+const typeOf = (chosen) => columns?.type ?? kindOf(chosen).type
+
+const options = () => ({
+  skip_existing: skipExisting,
+  skip_faulty: skipFaulty,
+  columns: columns?.parameter,
+})
+
+/** @param {NonNullable<typeof phase>} which */
+function started(which) {
+  phase = which
+  sent = 0
+  message = note = ''
+  draw()
+  restoreFocus()
+}
+
+/** @param {number} part */
+function progressed(part) {
+  sent = part
   draw()
 }
 
-/**
- * Tries again for a while when the service is busy, as it still is with a file whose connection was lost.
- * @param {File} chosen @param {AbortSignal} signal
- */
-async function sendWhileBusy(chosen, signal) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await send(chosen, true, signal)
-    } catch (error) {
-      if (!(error instanceof Busy) || attempt === ATTEMPTS) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE))
-  }
+function ended() {
+  phase = undefined
+  draw()
+  restoreFocus()
+  if (columns?.isOpen) void findColumns(columns)
 }
 
 /** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user unless it was stored. */
 async function store(chosen) {
-  isStoring = true
-  message = ''
-  progress = 0
-  draw()
+  abort = new AbortController()
+  const { signal } = abort
+  const expected = report?.added ?? 0
+  let before = Number.NaN
+  started('storing')
   try {
-    const result = await send(chosen, false)
+    await finding
+    before = await newestId()
+    const { added } = await upload(
+      chosen,
+      typeOf(chosen),
+      { dry_run: false, ...options() },
+      signal,
+      progressed,
+    )
     dialog()?.close()
     // Another number than the check had: they are there from an attempt that was not answered.
-    const isRepeated = result.added !== report?.added
-    tell({ text: isRepeated ? words.import.doneBefore : words.import.done(result.added) })
-    imported()
+    if (added !== expected) tell({ text: words.import.doneBefore })
+    else void tellImported(words.import.done(added), chosen.name, added, before, listener)
+    listener.changed()
     return undefined
   } catch (error) {
-    if (error instanceof Away) {
+    if (signal.aborted) {
+      started('cancelling')
+      const outcome = await outcomeAfter(before, expected)
+      if (outcome === 'none') note = words.import.cancelled
+      else listener.changed()
+      if (outcome === 'all') {
+        dialog()?.close()
+        void tellImported(words.import.tooLate(expected), chosen.name, expected, before, listener)
+      }
+      if (outcome !== 'unknown') return undefined
+      skipExisting = true
+      report = undefined
+      message = words.import.unknown(words.import.wasCancelled)
+    } else if (error instanceof Away) {
       // Whether they were stored is not known: a second attempt must not store them twice.
       skipExisting = true
       report = undefined
       message = words.import.unknown(error.message)
-      imported()
+      listener.changed()
     } else message = explain(error)
     const text = words.import.failed(chosen.name, message)
     // The user may be typing in another dialog by now.
@@ -152,72 +245,32 @@ async function store(chosen) {
     if (!dialog()?.open) tell({ text, actions }, Number.POSITIVE_INFINITY)
     return text
   } finally {
-    isStoring = false
-    progress = undefined
-    draw()
+    ended()
+  }
+}
+
+/**
+ * What became of an import whose connection was closed: the service ends it, unless it is storing the books already.
+ * @param {number} before the highest id of a book before it. @param {number} expected how many books it has.
+ * @returns {Promise<'all' | 'none' | 'unknown'>}
+ */
+async function outcomeAfter(before, expected) {
+  try {
+    // The service checks this file when it has ended the import.
+    await check(new Blob(['title,author,year']), 'text/csv', {}, new AbortController().signal)
+    const { length } = await booksAfter(before, expected)
+    return length === 0 || Number.isNaN(before) ? 'none' : length === expected ? 'all' : 'unknown'
+  } catch (error) {
+    if (error instanceof Away || error instanceof Refused) return 'unknown'
+    throw error
   }
 }
 
 /** @param {unknown} error */
 const explain = (error) => (error instanceof Error ? error.message : String(error))
 
-/**
- * Sends the file; `fetch` does not tell how much has gone.
- * @param {File} body @param {boolean} isDryRun @param {AbortSignal} [signal] @returns {Promise<Report>}
- */
-async function send(body, isDryRun, signal) {
-  // Gets another token first, if there is none that holds.
-  await call('GET', '/books?limit=1')
-  signal?.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest()
-    request.open(
-      'POST',
-      `./books/import?dry_run=${isDryRun}&skip_existing=${skipExisting}&skip_faulty=${skipFaulty}`,
-    )
-    request.setRequestHeader('authorization', currentToken())
-    request.setRequestHeader('content-type', kindOf(body).type)
-    signal?.addEventListener('abort', () => {
-      request.abort()
-      reject(signal.reason)
-    })
-    request.upload.onprogress = ({ loaded, total }) => {
-      if (signal?.aborted) return
-      progress = loaded / total
-      draw()
-    }
-    request.onerror = () => reject(new Away(words.import.lost))
-    request.onload = () => {
-      const answer = parse(request.responseText)
-      if (request.status === 200 && answer) resolve(answer.data)
-      else if (request.status === 413)
-        reject(new Refused(413, answer ? words.import.tooLarge : words.import.tooLargeForProxy))
-      else if (request.status === 503 || !answer) reject(new Busy(words.import.busy))
-      else reject(new Refused(request.status, answer.message))
-    }
-    request.send(body)
-  })
-}
-
-/** @param {string} text @returns {{ message: string, data: Report } | undefined} */
-function parse(text) {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** @param {Event} event */
 const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.[0]
-
-/** @param {File} chosen */
-function kindOf({ name }) {
-  if (/\.json$/i.test(name)) return { name: words.import.json, type: 'application/json' }
-  return /\.(ndjson|jsonl)$/i.test(name)
-    ? { name: words.import.ndjson, type: 'application/x-ndjson' }
-    : { name: words.import.csv, type: 'text/csv' }
-}
 
 /** @param {Report} result */
 function formatOf({ source }) {
@@ -235,37 +288,74 @@ const results = (result) => html`
     <div><dt>${words.import.withoutYear}</dt><dd>${result.without_year.toLocaleString('en')}</dd></div>
     <div><dt>${words.import.faulty}</dt><dd>${result.faulty.toLocaleString('en')}</dd></div>
   </dl>
-  ${
-    result.faulty === 0
-      ? nothing
-      : html`<div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
-          <table>
-            <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
-            <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${field ?? words.import.wholeRow}</td><td>${reason}</td></tr>`)}</tbody>
-          </table>
-        </div>`
-  }
+  ${result.faulty === 0 ? nothing : faults(result)}
+  ${result.added > MOST ? html`<p>${words.import.noUndo(MOST)}</p>` : nothing}
 `
+
+/** @param {Report} result */
+const faults = (result) => html`
+  <div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
+    <table>
+      <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
+      <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${field ?? words.import.wholeRow}</td><td>${reason}</td></tr>`)}</tbody>
+    </table>
+  </div>
+  <p class="more">
+    ${result.faulty > result.faults.length ? words.import.firstFaults(result.faults.length, result.faulty) : nothing}
+    <button type="button" @click=${() => saveFaults(result)}>${words.import.saveFaults}</button>
+  </p>
+`
+
+/** @param {Report} result */
+function saveFaults({ faults }) {
+  const head = [words.import.line, words.import.field, words.import.problem]
+  const rows = faults.map(({ line, field, reason }) => [line, field ?? words.import.wholeRow, reason])
+  saveFile(csvOf([head, ...rows]), `${file?.name} errors.csv`)
+}
+
+/** What is under way, and how far it is. */
+function progress() {
+  const isSending = phase !== 'cancelling' && sent < 1
+  const text = phase && (isSending ? words.import.phases.sending : words.import.phases[phase])
+  return html`
+    ${
+      phase === undefined
+        ? nothing
+        : isSending
+          ? html`<progress aria-label=${words.import.progress} max="1" .value=${sent}></progress>`
+          : html`<progress aria-label=${words.import.progress}></progress>`
+    }
+    <p><span role="status">${text}${note}</span>${phase && isSending ? ` ${Math.floor(sent * 100)}%` : nothing}</p>`
+}
 
 /** An option of the import. The file is checked again with it. @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change */
 const checkbox = (label, isChecked, change) => html`
-  <label class="check"><input type="checkbox" .checked=${live(isChecked)} ?disabled=${isStoring} @change=${(
+  <label class="check"><input type="checkbox" .checked=${live(isChecked)} ?disabled=${isStoring()} @change=${(
     /** @type {Event} */ event,
   ) => {
     change(/** @type {HTMLInputElement} */ (event.target).checked)
-    if (file !== undefined) void check(file)
+    if (file !== undefined) void checkFile(file)
   }} /> ${label}</label>`
 
 function draw() {
   const element = document.getElementById('transfer')
   if (element === null) return
   const isRight = report?.faulty === 0 || skipFaulty
-  const canImport = report !== undefined && isRight && report.added > 0 && progress === undefined
+  const canImport = report !== undefined && isRight && report.added > 0 && phase === undefined
+  const again = () => file && void checkFile(file)
+  const cancel = () => {
+    if (phase === 'checking') {
+      note = words.import.checkCancelled
+      ended()
+    }
+    abort.abort()
+  }
   render(
     html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
       <h2 id="transfer-title">${words.import.heading}</h2>
       <p>${words.import.hint}</p>
-      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring} /></label>
+      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} /></label>
+      ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
       ${checkbox(words.import.skip, skipExisting, (isChecked) => {
         skipExisting = isChecked
       })}
@@ -276,15 +366,20 @@ function draw() {
             })
           : nothing
       }
-      ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
-      ${progress === undefined ? nothing : html`<progress aria-label=${words.import.progress} max="1" .value=${progress}></progress>`}
+      ${columns?.view(isStoring(), { opened: () => columns && phase === undefined && void findColumns(columns), changed: again }) ?? nothing}
+      ${progress()}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>
       <div class="buttons">
         ${
-          file !== undefined && message !== ''
-            ? html`<button type="button" class="main" @click=${() => file && check(file)}>${words.import.checkAgain}</button>`
+          file !== undefined && phase === undefined && (message !== '' || report === undefined)
+            ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
             : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import}</button>`
+        }
+        ${
+          phase === 'checking' || phase === 'storing'
+            ? html`<button type="button" @click=${cancel}>${words.import.cancel[phase]}</button>`
+            : nothing
         }
         <button type="button" @click=${() => dialog()?.close()}>${words.close}</button>
       </div>

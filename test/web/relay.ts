@@ -4,13 +4,20 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** So much of a request is let through before it is cut, in bytes: the service has begun to read it. */
 const IN_THE_MIDDLE = 500_000
 
+interface Holding {
+  readonly request: string
+  readonly what: 'request' | 'answer'
+  readonly arrive: () => void
+  readonly released: Promise<void>
+}
+
 /** A way to the service on which connections can be cut, as a network does it. */
 export class Relay implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #cutting: { request: string; when: 'sending' | 'answering'; times: number } | undefined
   #cuts = 0
-  #holding: { request: string; arrive: () => void; released: Promise<void> } | undefined
+  #holding: Holding | undefined
 
   /** @param url that of the service now. It may be another one after a restart; that of the relay stays. */
   static async open(url: () => string): Promise<Relay> {
@@ -44,13 +51,16 @@ export class Relay implements AsyncDisposable {
   }
 
   /**
-   * Keeps back the first request that begins with this text, until it is released. It is lost if the browser gives it up
-   * before.
+   * Keeps back the first request that begins with this text, or its answer, until it is released. It is lost if the
+   * browser gives it up before.
    */
-  hold(request: string): { readonly arrived: Promise<void>; release(): void } {
+  hold(
+    request: string,
+    what: Holding['what'] = 'request',
+  ): { readonly arrived: Promise<void>; release(): void } {
     const arrived = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
-    this.#holding = { request, arrive: arrived.resolve, released: released.promise }
+    this.#holding = { request, what, arrive: arrived.resolve, released: released.promise }
     return { arrived: arrived.promise, release: released.resolve }
   }
 
@@ -67,6 +77,8 @@ export class Relay implements AsyncDisposable {
     /** What the connection is to be cut at, once the request has begun on it. */
     let when: 'sending' | 'answering' | undefined
     let sent = 0
+    /** What holds the answer, once the request has begun. */
+    let answer: Holding | undefined
     const cut = () => {
       this.#cuts++
       client.resetAndDestroy()
@@ -80,6 +92,12 @@ export class Relay implements AsyncDisposable {
       from.on('data', (data: Buffer) => {
         if (from === service) {
           if (when === 'answering') return cut()
+          if (answer !== undefined) {
+            answer.arrive()
+            void answer.released.then(() => client.readyState === 'open' && client.write(data))
+            answer = undefined
+            return
+          }
         } else {
           const cutting = this.#cutting
           if (cutting !== undefined && cutting.times > 0 && data.indexOf(cutting.request) === 0) {
@@ -91,6 +109,11 @@ export class Relay implements AsyncDisposable {
           const holding = this.#holding
           if (holding !== undefined && data.indexOf(holding.request) === 0) {
             this.#holding = undefined
+            if (holding.what === 'answer') {
+              answer = holding
+              service.write(data)
+              return
+            }
             holding.arrive()
             void holding.released.then(() => client.readyState === 'open' && service.write(data))
             return

@@ -64,11 +64,17 @@ describe('the web page', () => {
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
     assert.deepEqual(later, [
       'charts.css',
+      'columns.js',
+      'csv.js',
       'edit.js',
       'editor.js',
       'export.js',
+      'imported.js',
+      'many.js',
       'plot.js',
+      'save-file.js',
       'transfer.js',
+      'upload.js',
       'uPlot.esm.js',
       'uPlot.min.css',
     ])

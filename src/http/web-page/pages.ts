@@ -14,11 +14,17 @@ const POLICY = [
 
 /** Modules that the catalogue loads only when it needs them. */
 const LATER = new Set([
+  'columns.js',
+  'csv.js',
   'edit.js',
   'editor.js',
   'export.js',
+  'imported.js',
+  'many.js',
   'plot.js',
+  'save-file.js',
   'transfer.js',
+  'upload.js',
   'uplot/dist/uPlot.esm.js',
 ])
 

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+
+describe('the columns of a file on the web page', { skip: browserMissing }, () => {
+  const service = useService()
+  const browser = useBrowser()
+  let page: Page
+
+  beforeEach(async () => {
+    page = await openCatalogue(browser(), service.url)
+    await page.getByRole('button', { name: 'Import…' }).click()
+  })
+  afterEach(() => page.context().close())
+
+  async function choose(content: string | Buffer, name = 'list.csv'): Promise<void> {
+    const path = join(service.directory, name)
+    writeFileSync(path, content)
+    await page.getByLabel('File').setInputFiles(path)
+  }
+
+  const column = (field: string) =>
+    page.locator('#transfer').getByRole('combobox', { name: field, exact: true })
+  const chosen = (field: string) =>
+    column(field).evaluate(
+      (select) => (select as unknown as { selectedOptions: { text: string }[] }).selectedOptions[0]?.text,
+    )
+  const head = () => page.locator('.preview th').allTextContents()
+  const cells = () => page.locator('.preview tbody tr').first().locator('td').allTextContents()
+  const open = () => page.getByText('Columns and encoding').click()
+  const toAdd = (count: string) =>
+    page
+      .locator('#transfer dl div', { hasText: 'To add' })
+      .locator('dd', { hasText: new RegExp(`^${count}$`) })
+      .waitFor()
+  const found = (field: string, name: string) =>
+    page
+      .locator('#transfer label', { hasText: field })
+      .locator('option:checked', { hasText: name })
+      .waitFor({ state: 'attached' })
+
+  async function importIt(): Promise<unknown> {
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Imported 1 book.').or(page.getByText('Imported 2 books.')).waitFor()
+    const headers = { authorization: service.token }
+    const answer = await fetch(`${service.url}/books?sort=-id&limit=1`, { headers })
+    const [book] = ((await answer.json()) as { data: { title: string; author: string; year: number }[] }).data
+    return [book?.title, book?.author, book?.year]
+  }
+
+  for (const [program, text, expected] of [
+    ['this service', 'id,title,author,year\n1,T,A,1\n', ['title', 'author', 'year']],
+    [
+      'Goodreads',
+      'Book Id,Title,Author,Author l-f,Additional Authors,Year Published,Original Publication Year\n1,T,A,A,,2,1\n',
+      ['Title', 'Author', 'Original Publication Year'],
+    ],
+    [
+      'others',
+      'sep=;\r\nNr.;"Buch ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
+      ['Titel', 'Verfasser', 'Jahr'],
+    ],
+    [
+      'LibraryThing',
+      'Book Id\tTitle\tPrimary Author\tSecondary Author\tDate\n1\tT\tA, B\t\t1\n',
+      ['Title', 'Primary Author', 'Date'],
+    ],
+  ] as const)
+    it(`are those that the service knows from files of ${program}`, async () => {
+      await choose(text)
+      await toAdd('1')
+      assert.equal(await page.locator('.preview').isVisible(), false)
+      await open()
+      for (const [index, field] of ['Title', 'Author', 'Year'].entries())
+        await found(field, expected[index] ?? '')
+      assert.deepEqual(
+        await page
+          .locator('.preview th.chosen')
+          .allTextContents()
+          .then((all) => all.toSorted()),
+        [...expected].toSorted(),
+      )
+    })
+
+  it('are asked for if the service does not know them, and shown with the first rows', async () => {
+    await choose(
+      'Nr.;"Name; kurz";"Von\nwem";Jahr\n1;"Die ""Blechtrommel""";Grass, Günter;1959\n\n2;B;C;1960\n',
+    )
+    await page.getByText('Choose the column for title and author.').waitFor()
+    assert.deepEqual(await head(), ['Nr.', 'Name; kurz', 'Von\nwem', 'Jahr'])
+    assert.deepEqual(await cells(), ['1', 'Die "Blechtrommel"', 'Grass, Günter', '1959'])
+    assert.equal(await chosen('Year'), 'Jahr')
+    assert.equal(await chosen('Title'), 'Choose a column')
+    await assertAccessible(page)
+    await screenshot(page, 'import-columns')
+    await column('Title').selectOption('Name; kurz')
+    await page.getByText('Choose the column for author.').waitFor()
+    await column('Author').selectOption({ index: 3 })
+    await toAdd('2')
+    await assertAccessible(page)
+    await screenshot(page, 'import-columns-chosen')
+    await column('Year').selectOption('No years in this file')
+    await page
+      .locator('#transfer dl div', { hasText: 'Without a year' })
+      .locator('dd', { hasText: '2' })
+      .waitFor()
+    await column('Year').selectOption('Jahr')
+    await page
+      .locator('#transfer dl div', { hasText: 'Without a year' })
+      .locator('dd', { hasText: '0' })
+      .waitFor()
+    assert.deepEqual(await importIt(), ['B', 'C', 1960])
+  })
+
+  it('are asked for if two may be the same field', async () => {
+    await choose('titre,titel,author,year\nA,B,C,1\n')
+    await page.getByText('Choose the column for title.').waitFor()
+    await column('Title').selectOption('titel')
+    await toAdd('1')
+    assert.deepEqual(await importIt(), ['B', 'C', 1])
+  })
+
+  it('can be others than those that the service knows', async () => {
+    await choose('title,author,year,original title\nA,D,1,E\n')
+    await toAdd('1')
+    await open()
+    await found('Title', 'title')
+    await column('Title').selectOption('original title')
+    await toAdd('1')
+    assert.deepEqual(await importIt(), ['E', 'D', 1])
+  })
+
+  it('are shown as they are in another encoding, which can be named', async () => {
+    await choose(Buffer.from('title,author,year\nGr\xf6\xdfe,M\xfcller,1999\n', 'latin1'))
+    await page.locator('.preview').waitFor()
+    await page.getByText('is not in UTF-8').first().waitFor()
+    await column('Encoding').selectOption('Windows-1252')
+    await toAdd('1')
+    assert.deepEqual(await cells(), ['Größe', 'Müller', '1999'])
+    await assertAccessible(page)
+    assert.deepEqual(await importIt(), ['Größe', 'Müller', 1999])
+  })
+
+  it('are read from UTF-16, as of files of Excel', async () => {
+    await choose(Buffer.from('\ufefftitle\tauthor\tyear\r\nStärke\tMüller\t1999\r\n', 'utf16le'))
+    await toAdd('1')
+    await open()
+    await found('Title', 'title')
+    assert.deepEqual(await cells(), ['Stärke', 'Müller', '1999'])
+  })
+
+  it('are not asked for in files of JSON', async () => {
+    await choose('{"title":"T","author":"A","year":1}\n', 'list.ndjson')
+    await toAdd('1')
+    assert.equal(await page.getByText('Columns and encoding').count(), 0)
+  })
+
+  it('rows with errors are listed with what is wrong, and can be downloaded', async () => {
+    const rows = Array.from({ length: 120 }, (_, i) => `T,A,"=never ""${i}"""`)
+    await choose(['title,author,year', ...rows].join('\n'))
+    await page.getByText('The first 100 of 120 errors.').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'import-faults')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download errors (CSV)' }).click(),
+    ])
+    assert.equal(download.suggestedFilename(), 'list.csv errors.csv')
+    const lines = readFileSync(await download.path(), 'utf8').split('\r\n')
+    assert.equal(lines[0], '\ufeff"Line","Field","Problem"')
+    assert.match(lines[1] ?? '', /^"2","year","""=never .* is not a year \(a whole number/)
+    assert.equal(lines.length, 102)
+  })
+})

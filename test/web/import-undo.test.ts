@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { describeOnEngine } from './on-engine.ts'
+import { assertAccessible, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
+import { Relay } from './relay.ts'
+
+describeOnEngine('an import that the user of the web page takes back', (database) => {
+  const service = useService(undefined, database)
+  const browser = useBrowser()
+  let page: Page
+  let relay: Relay
+
+  beforeEach(async () => {
+    relay = await Relay.open(() => service.url)
+    page = await openCatalogue(browser(), relay.url)
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await relay[Symbol.asyncDispose]()
+  })
+
+  const headers = () => ({ authorization: service.token })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+  /** The ids of the books of an author. */
+  async function stored(author: string): Promise<number[]> {
+    const answer = await fetch(`${service.url}/books?author=${author}`, { headers: headers() })
+    return ((await answer.json()) as { data: { id: number }[] }).data.map(({ id }) => id)
+  }
+
+  async function choose(author: string, rows: number): Promise<void> {
+    const path = join(service.directory, `${author}.csv`)
+    const lines = Array.from({ length: rows }, (_, i) => `${author} ${i},${author},${i}`)
+    writeFileSync(path, ['title,author,year', ...lines].join('\n'))
+    await button('Import…').click()
+    await page.getByLabel('File').setInputFiles(path)
+    await page.getByText('To add').waitFor()
+  }
+
+  async function importBooks(author: string, rows: number): Promise<void> {
+    await choose(author, rows)
+    await button('Import').click()
+    await page.getByText(`Imported ${rows} book`).waitFor()
+  }
+
+  it('stores nothing when it is cancelled while the file is sent, and all at the next attempt', async () => {
+    await choose('Cancelled', 40_000)
+    const session = await page.context().newCDPSession(page)
+    const slow = { offline: false, latency: 0, downloadThroughput: -1 }
+    await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: 200_000 })
+    await button('Import').click()
+    await page.getByText(/^Sending… [1-9]\d?%$/).waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'import-sending')
+    await button('Cancel import').click()
+    await page.getByText('Import cancelled. Nothing was imported.').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'import-cancelled')
+    assert.deepEqual(await stored('Cancelled'), [])
+    await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: -1 })
+    await button('Import').click()
+    await page.getByText('Imported 40,000 books.').waitFor()
+    assert.equal((await stored('Cancelled')).length, 40_000)
+    assert.equal(await button('Undo import').count(), 0)
+  })
+
+  it('says that it was too late to cancel when the books are stored, and offers to delete them', async () => {
+    await choose('Late', 3)
+    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    await button('Import').click()
+    await page.getByText('Storing…').waitFor()
+    await answer.arrived
+    await assertAccessible(page)
+    await button('Cancel import').click()
+    await page.getByText('It was too late to cancel. Imported 3 books.').waitFor()
+    answer.release()
+    assert.equal((await stored('Late')).length, 3)
+    await button('Undo import').click()
+    await button('Delete 3 books').click()
+    await page.getByText('Deleted 3 books.').waitFor()
+    assert.deepEqual(await stored('Late'), [])
+  })
+
+  it('can be cancelled while the file is checked', async () => {
+    const answer = relay.hold('POST /books/import?dry_run=true', 'answer')
+    const path = join(service.directory, 'checked.csv')
+    writeFileSync(path, 'title,author,year\nT,Checked,1')
+    await button('Import…').click()
+    await page.getByLabel('File').setInputFiles(path)
+    await answer.arrived
+    await button('Cancel check').click()
+    await page.getByText('Check cancelled.').waitFor()
+    await assertAccessible(page)
+    answer.release()
+    await button('Check again').click()
+    await page.getByText('To add').waitFor()
+  })
+
+  it('shows what it has added, the newest first', async () => {
+    await page.getByLabel('Search').fill('something')
+    await importBooks('Shown', 3)
+    await assertAccessible(page)
+    await screenshot(page, 'imported')
+    await button('Show').click()
+    await waitForTitles(page, ['Shown 2', 'Shown 1', 'Shown 0'])
+    assert.equal(await page.locator('.row.added').count(), 3)
+    await assertAccessible(page)
+  })
+
+  it('deletes the books that it has added and nobody has changed, and no others', async () => {
+    const kept = await service.createBook({ title: 'Kept', author: 'Before', year: 1 })
+    await importBooks('Undone', 20)
+    const [first, second] = await stored('Undone')
+    const url = (id: number | undefined) => `${service.url}/book/${id}`
+    await fetch(url(first), { method: 'PUT', headers: headers(), body: '{"year":5}' })
+    await fetch(url(second), { method: 'DELETE', headers: headers() })
+    await button('Undo import').click()
+    await page.getByText('This deletes the 20 books that “Undone.csv” has added.').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'undo-import')
+    await button('Delete 20 books').click()
+    await page.getByText('Deleted 18 books. Kept 2 books that someone else').waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'undo-import-result')
+    await button('Close').click()
+    assert.deepEqual(await stored('Undone'), [first])
+    assert.equal((await fetch(url(kept), { headers: headers() })).status, 200)
+    await page.getByLabel('Search').fill('undone')
+    await page.getByText('1 book', { exact: true }).waitFor()
+    assert.deepEqual(await titles(page), ['Undone 0'])
+  })
+
+  it('can be stopped while its books are deleted, and says how many are left', async () => {
+    await importBooks('Stopped', 60)
+    await page.route(/\/book\/\d+$/, async (route) => {
+      if (route.request().method() === 'DELETE' && (await stored('Stopped')).length < 40)
+        await stopped.promise
+      await route.fallback()
+    })
+    const stopped = Promise.withResolvers<void>()
+    await button('Undo import').click()
+    await button('Delete 60 books').click()
+    await page.getByText(/^[1-9]\d* of 60 books$/).waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'undo-import-running')
+    await button('Stop').click()
+    stopped.resolve()
+    const result = page.getByText(/^Deleted \d+ books\. Stopped: \d+ books left\.$/)
+    await result.waitFor()
+    const [, deleted, left] = /(\d+) books\. Stopped: (\d+)/.exec((await result.textContent()) ?? '') ?? []
+    assert.equal(Number(deleted) + Number(left), 60)
+    assert.equal((await stored('Stopped')).length, Number(left))
+  })
+
+  it('says how many books are left when the service is gone', async () => {
+    await importBooks('Away', 10)
+    await page.route(/\/book\/\d+$/, (route) => route.abort())
+    await button('Undo import').click()
+    await button('Delete 10 books').click()
+    await page.getByText('Deleted 0 books. The service is not responding: 10 books left.').waitFor()
+    await assertAccessible(page)
+  })
+
+  it('is not offered to be undone if somebody else has added a book meanwhile', async () => {
+    await choose('Mixed', 3)
+    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    await button('Import').click()
+    await answer.arrived
+    await service.createBook({ title: 'Mixed in', author: 'Other', year: 1 })
+    answer.release()
+    await page.getByText('Imported 3 books.').waitFor()
+    assert.equal(await button('Undo import').count(), 0)
+    await button('Show').click()
+    await waitForTitles(page, ['Mixed in', 'Mixed 2'])
+  })
+})

@@ -1,0 +1,91 @@
+import { Away, call, Refused } from './service.js'
+import { currentToken } from './session.js'
+import { words } from './words.js'
+
+/**
+ * @typedef {{ line: number, field: string | null, reason: string }} Fault
+ * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, faulty: number, faults: Fault[] }} Report
+ * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined }} Options
+ *   the parameters of POST /books/import.
+ */
+
+/** The service cannot serve now, as while another file is imported. */
+class Busy extends Away {}
+
+/** How often a check is sent to a service that is busy, and how long to wait in between, in milliseconds. */
+const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
+
+/**
+ * Sends a file; `fetch` does not tell how much has gone.
+ * @param {Blob} body @param {string} type its media type.
+ * @param {Options} options
+ * @param {AbortSignal} signal closes the connection.
+ * @param {(sent: number) => void} [progressed] told which part was sent, from 0 to 1.
+ * @returns {Promise<Report>}
+ */
+export async function upload(body, type, options, signal, progressed) {
+  // Gets another token first, if there is none that holds.
+  await call('GET', '/books?limit=1')
+  signal.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    request.open(
+      'POST',
+      `./books/import?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`,
+    )
+    request.setRequestHeader('authorization', currentToken())
+    request.setRequestHeader('content-type', type)
+    signal.addEventListener('abort', () => {
+      request.abort()
+      reject(signal.reason)
+    })
+    request.upload.onprogress = ({ loaded, total }) => {
+      if (!signal.aborted) progressed?.(loaded / total)
+    }
+    request.onerror = () => reject(new Away(words.import.lost))
+    request.onload = () => {
+      const answer = parse(request.responseText)
+      if (request.status === 200 && answer) resolve(answer.data)
+      else if (request.status === 413)
+        reject(new Refused(413, answer ? words.import.tooLarge : words.import.tooLargeForProxy))
+      else if (request.status === 503 || !answer) reject(new Busy(words.import.busy))
+      else reject(new Refused(request.status, answer.message))
+    }
+    request.send(body)
+  })
+}
+
+/**
+ * Asks what would become of a file. Tries again for a while when the service is busy, as it still is with a file whose
+ * connection was lost.
+ * @param {Parameters<typeof upload>[0]} body @param {string} type @param {Omit<Options, 'dry_run'>} options
+ * @param {AbortSignal} signal @param {(sent: number) => void} [progressed]
+ */
+export async function check(body, type, options, signal, progressed) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await upload(body, type, { dry_run: true, ...options }, signal, progressed)
+    } catch (error) {
+      if (!(error instanceof Busy) || attempt === ATTEMPTS) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE))
+  }
+}
+
+/** @param {string} text @returns {{ message: string, data: Report } | undefined} */
+function parse(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The kind of a file, by its name. @param {File} file */
+export function kindOf({ name }) {
+  if (/\.json$/i.test(name)) return { name: words.import.json, type: 'application/json' }
+  return /\.(ndjson|jsonl)$/i.test(name)
+    ? { name: words.import.ndjson, type: 'application/x-ndjson' }
+    : { name: words.import.csv, type: 'text/csv' }
+}
