@@ -4,7 +4,7 @@ import { books as count, words } from './words.js'
 
 /**
  * @typedef {{ decades: { decade: number, books: number }[], authors: { author: string, books: number }[] }} Statistics
- * @typedef {{ chooseDecade(first: number): void, chooseAuthor(author: string): void, changed(): void }} Listener
+ * @typedef {{ chooseDecade(first: number): void, chooseAuthor(author: string): void }} Listener
  */
 
 let isOpen = false
@@ -45,30 +45,27 @@ export async function updateCharts(filter, changed) {
   if (!signal.aborted) changed()
 }
 
+/** Counts when the charts are opened. @param {boolean} isIt @param {string} filter @param {() => void} changed */
+export function openCharts(isIt, filter, changed) {
+  isOpen = isIt
+  if (isOpen && shown !== filter) void updateCharts(filter, changed)
+}
+
 /**
  * The books by decade and by author. On each bar of the drawing lies a button, so that the mouse, the keyboard and a
  * screen reader have it.
- * @param {string} filter @param {Listener} listener
+ * @param {Listener} listener
  */
-export function charts(filter, { chooseDecade, chooseAuthor, changed }) {
-  const toggle = (/** @type {Event} */ event) => {
-    isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
-    // The list may have another place, and what is drawn may have come while there was no space for it.
-    changed()
-    if (isOpen && shown !== filter) void updateCharts(filter, changed)
+export const charts = ({ chooseDecade, chooseAuthor }) => html`
+  <p class="error" role="alert">${message}</p>
+  ${
+    statistics === undefined
+      ? nothing
+      : statistics.decades.length === 0
+        ? html`<p>${words.statistics.none}</p>`
+        : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
   }
-  return html`<section aria-label=${words.statistics.label}><details class="charts" @toggle=${toggle}>
-    <summary>${words.statistics.label}</summary>
-    <p class="error" role="alert">${message}</p>
-    ${
-      statistics === undefined
-        ? nothing
-        : statistics.decades.length === 0
-          ? html`<p>${words.statistics.none}</p>`
-          : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
-    }
-  </details></section>`
-}
+`
 
 /** Draws the bars below the buttons, if they or the space for them have changed. */
 export function drawCharts() {

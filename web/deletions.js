@@ -6,7 +6,7 @@ import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ deletionsChanged(): void, deleted(id: number): void }} Listener
+ * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void }} Listener
  */
 
 /** How long a deletion can be undone, in milliseconds. */

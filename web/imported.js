@@ -1,5 +1,6 @@
 import { explain, openTask, remove } from './many.js'
 import { DISMISS, tell } from './notices.js'
+import { MOST } from './selection.js'
 import { Away, call, Refused } from './service.js'
 import { words } from './words.js'
 
@@ -7,11 +8,8 @@ import { words } from './words.js'
  * @typedef {import('./service.js').Book} Book
  * @typedef {object} Listener
  * @property {() => void} changed called when books may have been stored or deleted.
- * @property {(books: readonly Book[]) => void} show shows the newest books, and these among them.
+ * @property {(books: readonly Book[]) => void} show shows the newest books, and selects these.
  */
-
-/** The most books that an import is undone of: each takes two requests. */
-export const MOST = 10_000
 
 /** Books that are asked for at once. */
 const PAGE_LENGTH = 1000

@@ -25,9 +25,12 @@ function later(load) {
 const editor = later(() => import('./editor.js'))
 const transfer = later(() => import('./transfer.js'))
 const exporting = later(() => import('./export.js'))
+const selection = later(() => import('./selected.js'))
+const charts = later(() => import('./charts.js'))
 
 /** Loads every part once the first view is there, so that the service may be away when one is needed. */
-export const loadParts = () => void Promise.allSettled([editor, transfer, exporting].map(({ get }) => get()))
+export const loadParts = () =>
+  void Promise.allSettled([editor, transfer, exporting, selection, charts].map(({ get }) => get()))
 
 /** @param {import('./editor.js').Listener} listener */
 export const addBook = (listener) => editor.use((part) => part.addBook(listener))
@@ -40,6 +43,12 @@ export const importBooks = (listener) => transfer.use((part) => part.openImport(
 
 /** Asks for the format, and saves the books of a query as a file. @param {string} query */
 export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
+
+/** What can be done with the books that are selected. */
+export const useSelected = selection.use
+
+/** What shows the charts. */
+export const useCharts = charts.use
 
 /** Files that are dropped anywhere on the page are imported. @param {import('./imported.js').Listener} listener */
 export function acceptDrops(listener) {

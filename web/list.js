@@ -1,6 +1,8 @@
 import { html, nothing } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { foldedWords, legible, oneLine, splitByMatches, writeYear } from './text.js'
+import { selected } from './selection.js'
+import { foldedWords, legible, oneLine, quote, splitByMatches, writeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -13,6 +15,8 @@ import { words } from './words.js'
  * @property {string} q what is searched for.
  * @property {(author: string) => void} chooseAuthor
  * @property {(id: number) => void} edit
+ * @property {(row: number, isRange: boolean) => void} select selects a row, or all up to it.
+ * @property {() => void} selectAll
  * @property {() => void} redraw draws the rows that are now in sight.
  */
 
@@ -25,6 +29,9 @@ const MAX_HEIGHT = 15_000_000
 /** @type {readonly Column[]} */
 const COLUMNS = ['title', 'author', 'year']
 
+/** Before these is one in which rows are selected. */
+const [FIRST, LAST] = [0, COLUMNS.length]
+
 /** The longest author that the list can be filtered by, in code units: an address has to have room for it. */
 const LONGEST_AUTHOR = 500
 
@@ -35,10 +42,10 @@ const hasHead = () => find('.head')?.checkVisibility() !== false
 const HEAD = -1
 
 /** The cell that has the focus, or gets it by Tab. */
-let active = { row: 0, column: 0 }
+let active = { row: 0, column: 1 }
 
-/** The ids of the books that were added last. @type {ReadonlySet<number>} */
-let marked = new Set()
+/** The book that was added last. @type {number | undefined} */
+let marked
 
 /** Whether all books that are there are drawn, for paper. */
 export let isPrinting = false
@@ -96,13 +103,14 @@ export function bookTable(properties) {
   return html`<div
     role="grid"
     aria-label=${words.list.label}
+    aria-multiselectable="true"
     aria-rowcount=${pages.isComplete ? pages.length + 1 : -1}
     @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, properties)}
     @focusin=${(/** @type {FocusEvent} */ event) => takeFocus(event, properties)}
   >
     <div role="rowgroup" class="head">
       <div role="row" aria-rowindex="1">
-        ${COLUMNS.map((column, index) => header(column, index, sort, sortBy))}
+        ${selectAllHeader(properties)} ${COLUMNS.map((column, index) => header(column, index + 1, sort, sortBy))}
       </div>
     </div>
     <div class="before" role="presentation"></div>
@@ -141,15 +149,10 @@ export function toTop() {
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
 }
 
-/** Marks books that were added. @param {readonly { id: number }[]} books */
-export function mark(books) {
-  marked = new Set(books.map(({ id }) => id))
-}
-
-/** Shows a book that was added, with the rows around it. @param {number} row @param {{ id: number }} book @param {() => void} redraw */
-export function showRow(row, book, redraw) {
-  mark([book])
-  active = { row, column: 0 }
+/** Shows a book that was added, with the rows around it. @param {number} row @param {number} id @param {() => void} redraw */
+export function showRow(row, id, redraw) {
+  marked = id
+  active = { row, column: 1 }
   const { inSight, scale } = rowsInSight(row + 1)
   scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
   redraw()
@@ -187,7 +190,7 @@ export function keepingFocus(draw) {
 /** @param {FocusOptions} [options] */
 function focusActive(options) {
   const cell = find(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
-  const target = cell?.querySelector('button') ?? cell
+  const target = /** @type {HTMLElement | null | undefined} */ (cell?.querySelector('button, input')) ?? cell
   target?.focus(options)
 }
 
@@ -201,20 +204,32 @@ function takeFocus({ target }, { redraw }) {
 }
 
 /** @param {KeyboardEvent} event @param {Properties} properties */
-function navigate(event, { pages, edit, redraw }) {
+function navigate(event, properties) {
+  const { pages, edit, select, selectAll, redraw } = properties
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event
-  if (altKey || metaKey || shiftKey) return
   const { row, column } = active
   const last = pages.length - 1
+  const isControl = event.target instanceof HTMLButtonElement || event.target instanceof HTMLInputElement
+  if (key === 'a' && (ctrlKey || metaKey)) {
+    event.preventDefault()
+    return selectAll()
+  }
+  if (altKey || metaKey) return
+  if (key === ' ' && row !== HEAD && (shiftKey || !isControl)) {
+    event.preventDefault()
+    return select(row, false)
+  }
+  const isExtending = shiftKey && !ctrlKey && (key === 'ArrowDown' || key === 'ArrowUp') && row !== HEAD
+  if (shiftKey && !isExtending) return
   const page = Math.max(rowsInSight(pages.length).inSight - 2, 1)
-  if (key === 'Enter' && !(event.target instanceof HTMLButtonElement)) {
+  if (key === 'Enter' && !isControl) {
     const book = pages.book(row)
     if (book) edit(book.id)
     return
   }
   /** @type {Record<string, { row: number, column: number }>} */
   const ways = ctrlKey
-    ? { Home: { row: 0, column: 0 }, End: { row: last, column: COLUMNS.length - 1 } }
+    ? { Home: { row: 0, column: FIRST }, End: { row: last, column: LAST } }
     : {
         ArrowDown: { row: row + 1, column },
         ArrowUp: { row: row - 1, column },
@@ -222,16 +237,17 @@ function navigate(event, { pages, edit, redraw }) {
         ArrowRight: { row, column: column + 1 },
         PageDown: { row: row + page, column },
         PageUp: { row: Math.max(row - page, Math.min(row, 0)), column },
-        Home: { row, column: 0 },
-        End: { row, column: COLUMNS.length - 1 },
+        Home: { row, column: FIRST },
+        End: { row, column: LAST },
       }
   const to = ways[key]
   if (to === undefined) return
   event.preventDefault()
   active = {
     row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), last),
-    column: Math.min(Math.max(to.column, 0), COLUMNS.length - 1),
+    column: Math.min(Math.max(to.column, FIRST), LAST),
   }
+  if (isExtending && active.row !== HEAD) select(active.row, true)
   const { first, end, top, scale } = rowsInSight(pages.length)
   const isDrawn = active.row === HEAD || (active.row >= first && active.row < end)
   // Where a pixel is more than one, the browser would scroll too far.
@@ -254,6 +270,21 @@ function scrollTo(row, scale) {
 /** @param {number} row @param {number} column */
 const tabindex = (row, column) => (active.row === row && active.column === column ? 0 : -1)
 
+/** @param {Properties} properties */
+function selectAllHeader({ pages, selectAll }) {
+  const isAll = pages.isComplete && selected.size >= pages.length
+  return html`<div role="columnheader" class="select" aria-colindex="1">
+    <input
+      type="checkbox"
+      aria-label=${words.selection.selectAll}
+      tabindex=${tabindex(HEAD, 0)}
+      .checked=${live(isAll)}
+      .indeterminate=${live(selected.size > 0 && !isAll)}
+      @click=${selectAll}
+    />
+  </div>`
+}
+
 /** @param {Column} column @param {number} index @param {string} sort @param {(column: Column) => void} sortBy */
 function header(column, index, sort, sortBy) {
   const order = sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
@@ -263,9 +294,10 @@ function header(column, index, sort, sortBy) {
 }
 
 /** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {readonly string[]} searched folded words. @param {Properties} properties */
-function bookRow(row, isApart, searched, { pages, edit, chooseAuthor }) {
+function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) {
   const book = pages.book(row)
-  const name = isApart ? 'row apart' : 'row'
+  const isSelected = book !== undefined && selected.has(book.id)
+  const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}`
   if (book === undefined)
     return html`<div role="row" class=${`${name} loading`} aria-rowindex=${row + 2}>
       <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
@@ -276,16 +308,23 @@ function bookRow(row, isApart, searched, { pages, edit, chooseAuthor }) {
     event.stopPropagation()
     chooseAuthor(author)
   }
-  return html`<div role="row" class=${marked.has(id) ? `${name} added` : name} aria-rowindex=${row + 2} @click=${() => edit(id)}>
-    <div role="gridcell" class="title" aria-colindex="1">
-      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 0)}>${highlighted(legible(title), searched)}</button>
+  const choose = (/** @type {MouseEvent} */ event) => {
+    event.stopPropagation()
+    select(row, event.shiftKey)
+  }
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @click=${() => edit(id)}>
+    <div role="gridcell" class="select" aria-colindex="1" @click=${choose}>
+      <input type="checkbox" aria-label=${words.selection.select(quote(title))} tabindex=${tabindex(row, 0)} .checked=${live(isSelected)} />
     </div>
-    <div role="gridcell" class="author" dir="auto" aria-colindex="2" tabindex=${isChoice ? nothing : tabindex(row, 1)}>${
+    <div role="gridcell" class="title" aria-colindex="2">
+      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 1)}>${highlighted(legible(title), searched)}</button>
+    </div>
+    <div role="gridcell" class="author" dir="auto" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
       isChoice
-        ? html`<button type="button" title=${words.list.byAuthor} tabindex=${tabindex(row, 1)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
+        ? html`<button type="button" title=${words.list.byAuthor} tabindex=${tabindex(row, 2)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
         : oneLine(author)
     }</div>
-    <div role="gridcell" class="year" aria-colindex="3" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 2)}>${writeYear(year)}</div>
+    <div role="gridcell" class="year" aria-colindex="4" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>
   </div>`
 }
 

@@ -1,15 +1,22 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { filterOf, linkedBook, queryOf, readAddress, writeAddress } from './address.js'
-import { charts, drawCharts, updateCharts } from './charts.js'
 import { hidden } from './deletions.js'
-import { acceptDrops, addBook, editBook, exportBooks, importBooks, loadParts } from './later.js'
+import {
+  acceptDrops,
+  addBook,
+  editBook,
+  exportBooks,
+  importBooks,
+  loadParts,
+  useCharts,
+  useSelected,
+} from './later.js'
 import {
   bookTable,
   find,
   isPrinting,
   keepingFocus,
-  mark,
   openDialog,
   placeRows,
   restoreFocus,
@@ -21,6 +28,7 @@ import {
 import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
+import { MOST, select, selected, selectTo, toggle } from './selection.js'
 import { Away, Refused, wasAborted } from './service.js'
 import { noYear, oneLine, quote, readYear } from './text.js'
 import { books, words } from './words.js'
@@ -46,6 +54,8 @@ let count
 let timer
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retrying
+/** What shows the charts, once they have been opened. @type {typeof import('./charts.js') | undefined} */
+let charts
 let counting = new AbortController()
 let isCounting = false
 /** Whether the books that are coming take long. */
@@ -67,7 +77,7 @@ function load() {
     draw()
   }, SLOW)
   next.reach(0, 0)
-  void updateCharts(filterOf(view), draw)
+  void charts?.updateCharts(filterOf(view), draw)
 }
 
 /** @param {BookPages} some whose books have come, or failed to. */
@@ -101,7 +111,7 @@ function arrived(some) {
 /** Counts what the list and the charts show, after books were changed or the service was away. */
 function changed() {
   countAgain()
-  void updateCharts(filterOf(view), draw)
+  void charts?.updateCharts(filterOf(view), draw)
 }
 
 function countAgain() {
@@ -136,7 +146,7 @@ async function show(book) {
   const next = coming
   const row = await next?.find(book.id)
   if (next !== pages) return
-  if (row !== undefined) return showRow(row, book, drawRows)
+  if (row !== undefined) return showRow(row, book.id, drawRows)
   const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
   if (!pages.isComplete && pages.error === undefined)
     tell({ text: words.list.tooFar(quote(book.title)), actions })
@@ -145,6 +155,7 @@ async function show(book) {
 /** Says so if a book that was stored is not one of those of the list. @param {import('./service.js').Book} book @param {boolean} isNew */
 async function updated(book, isNew) {
   if (!isNew) pages.replace(book)
+  if (selected.has(book.id)) select([book])
   const shown = view
   const isThere = await isIn(book, shown).catch(() => true)
   if (shown === view) {
@@ -165,9 +176,20 @@ const listener = {
     pages.refresh()
     countAgain()
   },
-  deleted(id) {
-    pages.remove(id)
+  deleted(...ids) {
+    for (const id of ids) selected.delete(id)
+    pages.remove(...ids)
     changed()
+  },
+}
+
+/** @type {import('./selected.js').Listener} */
+const selectionListener = {
+  ...listener,
+  edited: load,
+  selectionChanged() {
+    draw()
+    restoreFocus()
   },
 }
 
@@ -175,14 +197,17 @@ const listener = {
 const importListener = {
   changed: load,
   show(books) {
-    mark(books)
     change({ ...EVERYTHING, sort: '-id' }, 'chosen')
+    selected.clear()
+    select(books)
   },
 }
 
 /** @param {Partial<typeof view>} change @param {'typed' | 'chosen'} how */
 function change(change, how) {
+  const filter = filterOf(view)
   view = { ...view, ...change }
+  if (filterOf(view) !== filter) selected.clear()
   writeAddress(view, how)
   counting.abort()
   clearTimeout(timer)
@@ -221,7 +246,7 @@ function draw() {
   // Also before: a list that is too short while its rows change does not stay where it is scrolled to.
   if (pages !== undefined) placeRows(pages.length)
   keepingFocus(() => render(page(), element))
-  drawCharts()
+  charts?.drawCharts()
   if (pages !== undefined) placeRows(pages.length)
 }
 
@@ -260,13 +285,76 @@ const page = () => html`
     <p class="count" role="status">${countText()}</p>
     <p class="error" aria-live="polite">${[view.yearMin, view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
   </search>
-  ${charts(filterOf(view), {
-    chooseDecade: (first) => change({ yearMin: String(first), yearMax: String(first + 9) }, 'chosen'),
-    chooseAuthor,
-    changed: draw,
-  })}
-  <main>${content()}</main>
+  <section aria-label=${words.statistics.label}>
+    <details class="charts" @toggle=${toggleCharts}>
+      <summary>${words.statistics.label}</summary>
+      ${charts?.charts(chartListener) ?? nothing}
+    </details>
+  </section>
+  <main>${content()} ${selectionBar()}</main>
 `
+
+/** @param {number} row @param {boolean} isRange whether all books up to this one are selected. */
+async function selectRow(row, isRange) {
+  if (isRange) await selecting(selectTo(pages, row))
+  else toggle(pages, row)
+  draw()
+}
+
+/** Selects all books of the list, or none if all are selected. */
+async function selectAll() {
+  if (pages.isComplete && selected.size >= pages.length) selected.clear()
+  else if ((count ?? pages.length) > MOST) tell({ text: words.selection.tooMany(MOST) })
+  else await selecting(pages.read(0, MOST).then(select))
+  draw()
+}
+
+/** @param {Promise<void>} work */
+const selecting = (work) =>
+  work.catch((error) => {
+    if (!wasAborted(error)) tell({ text: error instanceof Away ? words.awayMoment : error.message })
+  })
+
+/** What can be done with the books that are selected. */
+function selectionBar() {
+  const { size } = selected
+  const use = (/** @type {(part: typeof import('./selected.js')) => void} */ run) => () => useSelected(run)
+  return html`<div class="selection" role="group" aria-label=${words.selection.label}>
+    <span role="status">${size === 0 ? '' : words.selection.count(size)}</span>
+    ${
+      size === 0
+        ? nothing
+        : html`
+          ${count !== undefined && size < count ? html`<button type="button" @click=${selectAll}>${words.selection.selectAllOf(count)}</button>` : nothing}
+          <button type="button" @click=${use((part) => part.editSelected(selectionListener))}>${words.selection.edit}</button>
+          <button type="button" @click=${use((part) => part.exportSelected())}>${words.selection.export}</button>
+          <button type="button" @click=${use((part) => part.deleteSelected(selectionListener))}>${words.selection.delete}</button>
+          <button type="button" @click=${clearSelection}>${words.selection.clear}</button>`
+    }
+  </div>`
+}
+
+function clearSelection() {
+  selected.clear()
+  selectionListener.selectionChanged()
+}
+
+/** @type {import('./charts.js').Listener} */
+const chartListener = {
+  chooseDecade: (first) => change({ yearMin: String(first), yearMax: String(first + 9) }, 'chosen'),
+  chooseAuthor,
+}
+
+/** @param {Event} event */
+function toggleCharts({ target }) {
+  const { open } = /** @type {HTMLDetailsElement} */ (target)
+  // The list may have another place, and what is drawn may have come while there was no space for it.
+  draw()
+  useCharts((part) => {
+    charts = part
+    part.openCharts(open, filterOf(view), draw)
+  })
+}
 
 /** Before what is chosen in it is done: the focus returns from a dialog to what had it before. */
 const leaveMenu = {
@@ -344,7 +432,7 @@ function content() {
     }
     ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
     <div class="rows" aria-busy=${isSlow} @scroll=${drawRows}>
-      ${bookTable({ pages, sort: view.sort, sortBy, q: view.q, chooseAuthor, edit: (id) => editBook(id, listener), redraw: drawRows })}
+      ${bookTable({ pages, sort: view.sort, sortBy, q: view.q, chooseAuthor, edit: (id) => editBook(id, listener), select: selectRow, selectAll, redraw: drawRows })}
     </div>
     ${
       error === undefined
@@ -371,6 +459,7 @@ startLogin()
 acceptDrops(importListener)
 addEventListener('popstate', () => {
   view = readAddress()
+  selected.clear()
   draw()
   load()
 })

@@ -90,6 +90,20 @@ export function explain({ changed, left, error }, done) {
   ].join(' ')
 }
 
+/** Those that are not to be left undone when the page is closed. @type {Set<unknown>} */
+const unfinished = new Set()
+
+// The browser asks whether to leave the page.
+addEventListener('beforeunload', (event) => {
+  if (unfinished.size > 0) event.preventDefault()
+})
+
+/** Has the browser ask before the page is closed until work is done. @template T @param {Promise<T>} work @returns {Promise<T>} */
+export function keepOpen(work) {
+  unfinished.add(work)
+  return work.finally(() => unfinished.delete(work))
+}
+
 /** @type {Task} */
 let task
 let isRunning = false
@@ -98,11 +112,6 @@ let message = ''
 /** What became of them, if not all are done. @type {string | undefined} */
 let result
 let stop = new AbortController()
-
-// The browser asks whether to leave the page.
-addEventListener('beforeunload', (event) => {
-  if (isRunning) event.preventDefault()
-})
 
 /** Asks whether to do something to many books, does it, and says what became of them. @param {Task} asked */
 export function openTask(asked) {
@@ -117,10 +126,12 @@ export function openTask(asked) {
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#many dialog'))
 
-function start() {
+/** @param {Event} event */
+function start(event) {
+  event.preventDefault()
   const begun = task.begin()
   message = typeof begun === 'string' ? begun : ''
-  if (typeof begun !== 'string') track(task.what, run(begun.books, begun.act))
+  if (typeof begun !== 'string') track(task.what, keepOpen(run(begun.books, begun.act)))
   draw()
   restoreFocus()
 }
@@ -155,26 +166,28 @@ function draw() {
   const close = () => dialog()?.close()
   render(
     html`<dialog class="many" aria-labelledby="many-title">
-      <h2 id="many-title">${task.heading}</h2>
-      <p role="status">${result ?? (isRunning ? words.many.running : task.text)}</p>
-      ${isRunning || result !== undefined ? nothing : task.fields}
-      ${
-        isRunning
-          ? html`<progress aria-label=${words.many.progress} max=${total} .value=${reached}></progress>
-              <p>${words.many.reached(reached, total)}</p>`
-          : nothing
-      }
-      <p class="error" role="alert">${message}</p>
-      <div class="buttons">
+      <form novalidate @submit=${start}>
+        <h2 id="many-title">${task.heading}</h2>
+        <p role="status">${result ?? (isRunning ? words.many.running : task.text)}</p>
+        ${isRunning || result !== undefined ? nothing : task.fields}
         ${
           isRunning
-            ? html`<button type="button" class="main" @click=${() => stop.abort()}>${words.many.stop}</button>`
-            : result === undefined
-              ? html`<button type="button" class="main" @click=${start}>${task.action}</button>
-                  <button type="button" @click=${close}>${words.cancel}</button>`
-              : html`<button type="button" class="main" @click=${close}>${words.close}</button>`
+            ? html`<progress aria-label=${words.many.progress} max=${total} .value=${reached}></progress>
+                <p>${words.many.reached(reached, total)}</p>`
+            : nothing
         }
-      </div>
+        <p class="error" role="alert">${message}</p>
+        <div class="buttons">
+          ${
+            isRunning
+              ? html`<button type="button" @click=${() => stop.abort()}>${words.many.stop}</button>`
+              : result === undefined
+                ? html`<button class="main">${task.action}</button>
+                    <button type="button" ?autofocus=${task.fields === undefined} @click=${close}>${words.cancel}</button>`
+                : html`<button type="button" class="main" @click=${close}>${words.close}</button>`
+          }
+        </div>
+      </form>
     </dialog>`,
     element,
   )

@@ -133,15 +133,36 @@ export class BookPages {
     }
   }
 
+  /**
+   * The books of these rows, which are read if they are not there.
+   * @param {number} first @param {number} end
+   * @throws what calls throw.
+   */
+  async read(first, end) {
+    while (this.length < end && !this.isComplete) {
+      if ((await this.#readNext()) === undefined) throw this.#error ?? this.#abort.signal.reason
+    }
+    /** @type {Book[]} */
+    const books = []
+    for (const page of this.#pages) {
+      if (page.start + page.length <= first || page.start >= end) continue
+      const read = page.read ?? (await this.#fetch(page.path)).read
+      const shown = read.filter(({ id }) => !this.#hidden.has(id))
+      books.push(...shown.slice(Math.max(first - page.start, 0), end - page.start))
+    }
+    return books
+  }
+
   /** Puts a book in the place of the one with its id. @param {Book} book */
   replace(book) {
     for (const page of this.#pages) page.read = page.read?.map((each) => (each.id === book.id ? book : each))
     this.refresh()
   }
 
-  /** Takes a book out that is no longer one of these. @param {number} id */
-  remove(id) {
-    for (const page of this.#pages) page.read = page.read?.filter((book) => book.id !== id)
+  /** Takes books out that are no longer of these. @param {readonly number[]} ids */
+  remove(...ids) {
+    const gone = new Set(ids)
+    for (const page of this.#pages) page.read = page.read?.filter(({ id }) => !gone.has(id))
     this.refresh()
   }
 

@@ -2,11 +2,12 @@ import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { Columns } from './columns.js'
 import { csvOf } from './csv.js'
-import { booksAfter, MOST, newestId, tellImported } from './imported.js'
+import { booksAfter, newestId, tellImported } from './imported.js'
 import { restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { track } from './pending.js'
 import { saveFile } from './save-file.js'
+import { MOST } from './selection.js'
 import { Away, Refused, wasAborted } from './service.js'
 import { currentToken } from './session.js'
 import { check, kindOf, upload } from './upload.js'
@@ -130,7 +131,9 @@ async function checkFile(chosen) {
     if (error instanceof Away) message = words.import.notSaved(error.message)
     else {
       message = explain(error)
-      if (known && (await findColumns(known)) && known.missing.length > 0) {
+      // Not for a spreadsheet, for example.
+      const isAboutColumns = /\bcolumns\b/.test(message)
+      if (known && isAboutColumns && (await findColumns(known)) && known.missing.length > 0) {
         known.isOpen = true
         message = words.import.columnsMissing(known.missing.map((field) => words.list[field].toLowerCase()))
       }

@@ -98,6 +98,20 @@ export const words = {
       `Books ${first} to ${end}${count === undefined ? '' : ` of ${count}`}. To get all of them, use Export.`,
   },
 
+  selection: {
+    label: 'Selected books',
+    select: (/** @type {string} */ title) => `Select ${title}`,
+    selectAll: 'Select all',
+    selectAllOf: (/** @type {number} */ count) => `Select all ${count.toLocaleString('en')}`,
+    count: (/** @type {number} */ count) => `${count.toLocaleString('en')} selected`,
+    tooMany: (/** @type {number} */ most) =>
+      `You can select up to ${books(most)}. Search or filter to list fewer.`,
+    edit: 'Set author or year…',
+    export: 'Export CSV',
+    delete: 'Delete',
+    clear: 'Clear',
+  },
+
   statistics: {
     label: 'Statistics',
     none: 'No books to show statistics for.',
@@ -200,10 +214,10 @@ export const words = {
     columns: 'Columns and encoding',
     columnsMissing: (/** @type {string[]} */ fields) => `Choose the column for ${fields.join(' and ')}.`,
     chooseColumn: 'Choose a column',
-    noYears: 'No years in this file',
+    noYears: 'No years',
     noName: '(no name)',
     encoding: 'Encoding',
-    preview: 'First rows of the file',
+    preview: 'First rows',
     format: 'Format',
     csv: 'plain CSV',
     ndjson: 'NDJSON',
@@ -255,6 +269,13 @@ export const words = {
     stopped: 'Stopped',
     changed: (/** @type {number} */ count) =>
       `Kept ${books(count)} that someone else has changed or deleted.`,
+    deletingNow: (/** @type {number} */ count) => `Deleting ${books(count)}…`,
+    set: 'Set author or year',
+    setHint: (/** @type {number} */ count) => `For ${books(count)}. An empty field is left as it is.`,
+    setAction: (/** @type {number} */ count) => `Save ${books(count)}`,
+    setting: (/** @type {number} */ count) => `${books(count)} were saved`,
+    nothingSet: 'Enter an author or a year.',
+    saved: (/** @type {number} */ count) => `Saved ${books(count)}.`,
     left: (/** @type {string} */ reason, /** @type {number} */ count) => `${reason}: ${books(count)} left.`,
   },
 }

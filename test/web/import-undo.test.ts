@@ -108,8 +108,10 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await screenshot(page, 'imported')
     await button('Show').click()
     await waitForTitles(page, ['Shown 2', 'Shown 1', 'Shown 0'])
-    assert.equal(await page.locator('.row.added').count(), 3)
+    assert.equal(await page.locator('.row.selected').count(), 3)
+    await page.getByText('3 selected').waitFor()
     await assertAccessible(page)
+    await screenshot(page, 'imported-shown')
   })
 
   it('deletes the books that it has added and nobody has changed, and no others', async () => {

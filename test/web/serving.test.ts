@@ -64,6 +64,7 @@ describe('the web page', () => {
     const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
     assert.deepEqual(later, [
       'charts.css',
+      'charts.js',
       'columns.js',
       'csv.js',
       'edit.js',
@@ -73,6 +74,7 @@ describe('the web page', () => {
       'many.js',
       'plot.js',
       'save-file.js',
+      'selected.js',
       'transfer.js',
       'upload.js',
       'uPlot.esm.js',

@@ -14,6 +14,7 @@ const POLICY = [
 
 /** Modules that the catalogue loads only when it needs them. */
 const LATER = new Set([
+  'charts.js',
   'columns.js',
   'csv.js',
   'edit.js',
@@ -23,6 +24,7 @@ const LATER = new Set([
   'many.js',
   'plot.js',
   'save-file.js',
+  'selected.js',
   'transfer.js',
   'upload.js',
   'uplot/dist/uPlot.esm.js',

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
+
+/** More than the page keeps in memory around what is in sight. */
+const SERIES = 2400
+
+describe('books that are selected on the web page', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks([
+      ...Array.from({ length: SERIES }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2000 })),
+      ...Array.from({ length: 30 }, (_, i) => ({ title: `Part ${i}`, author: '=Parts, "all"', year: 1900 })),
+    ]),
+  )
+  const browser = useBrowser()
+  let page: Page
+
+  beforeEach(async () => {
+    page = await openCatalogue(browser(), `${service.url}/?q=part`)
+    await waitForTitles(page, ['Part 0'])
+  })
+  afterEach(() => page.context().close())
+
+  const headers = () => ({ authorization: service.token })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const box = (title: string) => page.getByRole('checkbox', { name: `Select “${title}”`, exact: true })
+  const count = (text: string) =>
+    page.locator('.selection [role=status]', { hasText: new RegExp(`^${text}$`) }).waitFor()
+
+  async function read(query: string): Promise<{ id: number; title: string; author: string; year: number }[]> {
+    const answer = await fetch(`${service.url}/books?${query}`, { headers: headers() })
+    return ((await answer.json()) as { data: { id: number; title: string; author: string; year: number }[] })
+      .data
+  }
+
+  async function change(title: string, body: object): Promise<void> {
+    const [book] = await read(`title=${title}`)
+    const options = { method: 'PUT', headers: headers(), body: JSON.stringify(body) }
+    assert.equal((await fetch(`${service.url}/book/${book?.id}`, options)).status, 200)
+  }
+
+  it('are chosen one by one, and with Shift up to another one', async () => {
+    await box('Part 2').click()
+    await count('1 selected')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await box('Part 6').click({ modifiers: ['Shift'] })
+    await count('5 selected')
+    await box('Part 4').click()
+    await count('4 selected')
+    assert.deepEqual(await page.locator('.row[aria-selected=true] .title').allInnerTexts(), [
+      'Part 2',
+      'Part 3',
+      'Part 5',
+      'Part 6',
+    ])
+    await assertAccessible(page)
+    await screenshot(page, 'selection')
+    await button('Clear').click()
+    await box('Part 6').and(page.locator(':not(:checked)')).waitFor()
+    assert.equal(await page.locator('.selection button').count(), 0)
+  })
+
+  it('are chosen with the keyboard alone, without the loss of the focus', async () => {
+    await button('Part 1').focus()
+    await page.keyboard.press('Home')
+    await page.keyboard.press('Space')
+    await count('1 selected')
+    assert.equal(await box('Part 1').evaluate((element) => element.matches(':focus:checked')), true)
+    await page.keyboard.press('Shift+ArrowDown')
+    await page.keyboard.press('Shift+ArrowDown')
+    await count('3 selected')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('End')
+    await page.keyboard.press('Space')
+    await count('4 selected')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Shift+Space')
+    await count('3 selected')
+    await page.keyboard.press('Control+a')
+    await count('30 selected')
+    await page.keyboard.press('Tab')
+    assert.equal(await button('Set author or year…').evaluate((element) => element.matches(':focus')), true)
+    for (let times = 0; times < 3; times++) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await button('Clear').waitFor({ state: 'hidden' })
+    assert.equal(await page.evaluate(`document.activeElement.closest('[role=grid]') !== null`), true)
+    await page.keyboard.press('Control+Home')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Space')
+    await count('30 selected')
+  })
+
+  it('can be all that are listed, also those that are not loaded, and are forgotten with another search', async () => {
+    await page.getByLabel('Search').fill('volume')
+    await page.getByText('2,400 books', { exact: true }).waitFor()
+    await box('Volume 0').click()
+    await button('Select all 2,400').click()
+    await count('2,400 selected')
+    assert.equal(await page.getByRole('checkbox', { name: 'Select all' }).isChecked(), true)
+    await assertAccessible(page)
+    await page.getByLabel('Search').fill('volume 7')
+    await page.getByText('2,400 selected').waitFor({ state: 'hidden' })
+    await waitForTitles(page, ['Volume 7'])
+  })
+
+  for (const [what, viewport, colorScheme] of [
+    ['a phone', { width: 360, height: 740 }, 'light'],
+    ['a dark window', { width: 1100, height: 800 }, 'dark'],
+  ] as const)
+    it(`take little space, in ${what}`, async () => {
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme })
+      await box('Part 1').click()
+      await count('1 selected')
+      const { height } = (await page.locator('.selection').boundingBox()) ?? { height: Number.NaN }
+      assert.ok(height <= 150, `${height} pixels`)
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+      await assertAccessible(page)
+      await screenshot(page, `selection-${viewport.width}-${colorScheme}`)
+      await button('Set author or year…').click()
+      await button('Save 1 book').waitFor()
+      await assertAccessible(page)
+      await screenshot(page, `selection-edit-${viewport.width}-${colorScheme}`)
+    })
+
+  it('are deleted some seconds later, unless this is undone', async () => {
+    await page.clock.install()
+    await box('Part 0').click()
+    await box('Part 2').click({ modifiers: ['Shift'] })
+    await button('Delete').click()
+    await page.getByText('Deleted 3 books.').waitFor()
+    await waitForTitles(page, ['Part 3'])
+    await assertAccessible(page)
+    await button('Undo').click()
+    await waitForTitles(page, ['Part 0'])
+    await count('3 selected')
+    await page.clock.runFor(10_000)
+    assert.equal((await read('q=part')).length, 30)
+  })
+
+  it('are deleted, except those that somebody has changed', async () => {
+    for (const year of [1, 2, 3]) await service.createBook({ title: `Gone ${year}`, author: 'A', year })
+    await page.getByLabel('Search').fill('gone')
+    await waitForTitles(page, ['Gone 1'])
+    await page.clock.install()
+    await page.getByRole('checkbox', { name: 'Select all' }).click()
+    await button('Delete').click()
+    await page.getByText('No books found').waitFor()
+    await change('Gone 2', { year: 5 })
+    await page.clock.runFor(6100)
+    await page.getByText('Deleted 2 books. Kept 1 book that someone else has changed or deleted.').waitFor()
+    await assertAccessible(page)
+    await waitForTitles(page, ['Gone 2'])
+    assert.deepEqual(
+      (await read('q=gone')).map(({ title }) => title),
+      ['Gone 2'],
+    )
+  })
+
+  it('get another author and year, except those that somebody has changed, which stay selected', async () => {
+    for (const year of [1, 2, 3]) await service.createBook({ title: `Set ${year}`, author: 'A', year })
+    await page.getByLabel('Search').fill('set')
+    await waitForTitles(page, ['Set 1'])
+    await page.getByRole('checkbox', { name: 'Select all' }).click()
+    await count('3 selected')
+    await button('Set author or year…').click()
+    const dialog = page.getByRole('dialog')
+    await button('Save 3 books').click()
+    await page.getByText('Enter an author or a year.').waitFor()
+    await dialog.getByLabel('Year').fill('never')
+    await button('Save 3 books').click()
+    await page.getByText('“never” is not a year').waitFor()
+    await assertAccessible(page)
+    await dialog.getByLabel('Year').fill('500 BC')
+    await change('Set 2', { author: 'B' })
+    await button('Save 3 books').click()
+    await page.getByText('Saved 2 books. Kept 1 book that someone else has changed or deleted.').waitFor()
+    await assertAccessible(page)
+    await button('Close').click()
+    await count('1 selected')
+    assert.equal(await box('Set 2').isChecked(), true)
+    assert.deepEqual(
+      (await read('q=set')).map(({ author, year }) => [author, year]),
+      [
+        ['A', -500],
+        ['B', 2],
+        ['A', -500],
+      ],
+    )
+  })
+
+  it('are saved as a file for spreadsheets, which an import understands', async () => {
+    await box('Part 1').click()
+    const [download] = await Promise.all([page.waitForEvent('download'), button('Export CSV').click()])
+    const text = readFileSync(await download.path(), 'utf8')
+    const [book] = await read('title=Part+1')
+    assert.equal(
+      text,
+      `\ufeff"book-catalogue id","title","author","year"\r\n"${book?.id}","Part 1","'=Parts, ""all""","1900"\r\n`,
+    )
+    const options = { method: 'POST', headers: { ...headers(), 'content-type': 'text/csv' }, body: text }
+    const answer = await fetch(`${service.url}/books/import?dry_run=true&skip_existing=true`, options)
+    assert.equal(((await answer.json()) as { data: { skipped: number } }).data.skipped, 1)
+    assert.equal((await titles(page)).length > 0, true)
+  })
+
+  it('keep the page from being closed before they are deleted', async () => {
+    await service.createBook({ title: 'Closing', author: 'A', year: 1 })
+    await page.goto(`${service.url}/?q=closing`)
+    await box('Closing').click()
+    await button('Delete').click()
+    await button('Undo').waitFor()
+    const [asked] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
+    assert.equal(asked.type(), 'beforeunload')
+    await asked.dismiss()
+    await button('Undo').click()
+    await waitForTitles(page, ['Closing'])
+  })
+})
