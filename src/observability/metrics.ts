@@ -11,6 +11,9 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Bounds of the buckets of batches, in requests. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
+/** Sums over labels of others. They end as counters do, which they are not. */
+const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
 /** Metrics that have the same value on every thread. */
 const OF_PROCESS = /^(?:process_|build_info$)/
 
@@ -32,6 +35,7 @@ export class Metrics {
   constructor(engine: string) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
+    for (const name of SUMS) this.#registry.removeSingleMetric(name)
     this.#requests = new Counter({
       name: 'http_requests_total',
       help: 'Answers, by route, method and status',

@@ -1,15 +1,14 @@
-import { writeFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
-import { findCommand } from '../support/find-command.ts'
 import { freePort } from '../support/free-port.ts'
+import { startNginx } from '../support/nginx.ts'
+import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
-import { ServerProcess } from '../support/server-process.ts'
 import { useService } from '../support/use-service.ts'
 import { assertAccessible, openCatalogue } from './page.ts'
 
-const FILE = findCommand(['nginx'], ['/usr/sbin'])
-const skip = browserMissing || (FILE === undefined ? 'no nginx: install it' : false)
+const NGINX = findProgram('nginx')
+const skip = browserMissing || NGINX.missing
 
 /** In bytes, more than nginx passes on by default. */
 const SIZE = 3_000_000
@@ -18,47 +17,13 @@ describe('the web page behind nginx', { skip }, () => {
   const service = useService()
   const browser = useBrowser()
 
-  /** Starts nginx with its defaults, before the service. */
-  async function startNginx() {
-    const directory = new ServerDirectory()
-    const port = await freePort()
-    writeFileSync(
-      directory.join('nginx.conf'),
-      `daemon off;
-       pid nginx.pid;
-       error_log stderr notice;
-       events {}
-       http {
-         access_log off;
-         client_body_temp_path body;
-         proxy_temp_path proxy;
-         fastcgi_temp_path fastcgi;
-         uwsgi_temp_path uwsgi;
-         scgi_temp_path scgi;
-         server {
-           listen 127.0.0.1:${port};
-           location / {
-             proxy_pass ${service.url};
-             proxy_set_header Host $http_host;
-           }
-         }
-       }`,
-    )
-    const nginx = new ServerProcess({
-      file: FILE ?? '',
-      args: ['-p', directory.path, '-c', directory.join('nginx.conf'), '-e', 'stderr'],
-      ready: /start worker processes/,
-      directory,
-      quit: 'SIGQUIT',
-    })
-    await nginx.start()
-    return { url: `http://127.0.0.1:${port}`, remove: () => nginx.remove() }
-  }
-
   it('says that nginx, and not the service, refuses a large file', async () => {
-    const nginx = await startNginx()
+    const port = await freePort()
+    const server = `listen 127.0.0.1:${port};
+      location / { proxy_pass ${service.url}; proxy_set_header Host $http_host; }`
+    const nginx = await startNginx(NGINX.file, new ServerDirectory(), `server { ${server} }`)
     try {
-      const page = await openCatalogue(browser(), nginx.url)
+      const page = await openCatalogue(browser(), `http://127.0.0.1:${port}`)
       await page.getByRole('button', { name: 'Import…' }).click()
       const row = 'A title,An author,1999\n'
       const buffer = Buffer.from(`title,author,year\n${row.repeat(SIZE / row.length)}`)

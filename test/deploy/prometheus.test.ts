@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import dashboard from '../../deploy/grafana-dashboard.json' with { type: 'json' }
+import { freePort } from '../support/free-port.ts'
+import { ROOT, run } from '../support/npm.ts'
+import { findProgram } from '../support/program.ts'
+import { ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
+import { useService } from '../support/use-service.ts'
+
+const RULES = join(ROOT, 'deploy/prometheus-rules.yml')
+const TESTS = join(import.meta.dirname, 'prometheus-rules.test.yml')
+
+const PROMETHEUS = findProgram('prometheus')
+const PROMTOOL = findProgram('promtool')
+
+/** How long to wait until Prometheus has what it is asked for, in milliseconds. */
+const PATIENCE = 30_000
+
+/** The labels of a series and their values. */
+type Labels = Readonly<Record<string, string>>
+
+describe('deploy/prometheus-rules.yml', { skip: PROMTOOL.missing }, () => {
+  it('has rules that promtool accepts', () => {
+    run(PROMTOOL.file, ['check', 'rules', RULES])
+  })
+
+  it('has alerts that fire when they should', () => {
+    const directory = new ServerDirectory()
+    try {
+      for (const file of [RULES, TESTS])
+        writeFileSync(directory.join(file.split('/').at(-1) ?? ''), readFileSync(file))
+      run(PROMTOOL.file, ['test', 'rules', 'prometheus-rules.test.yml'], { cwd: directory.path })
+    } finally {
+      directory.remove()
+    }
+    const alerts = Array.from(readFileSync(RULES, 'utf8').matchAll(/alert: (\w+)/g), ([, name]) => name)
+    const fired = readFileSync(TESTS, 'utf8').matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)
+    assert.deepEqual(
+      alerts,
+      Array.from(fired, ([, name]) => name),
+    )
+  })
+})
+
+describe('a Prometheus that scrapes the service', { skip: PROMETHEUS.missing || PROMTOOL.missing }, () => {
+  const directory = new ServerDirectory()
+  const service = useService(useEveryRoute, { METRICS_PORT: '0' })
+  let url: string
+  let metricsUrl: string
+  let prometheus: ServerProcess | undefined
+
+  async function useEveryRoute() {
+    const id = await service.createBook()
+    for (const path of ['/books', `/book/${id}`])
+      await (await fetch(service.url + path, { headers: { authorization: service.token } })).text()
+  }
+
+  before(async () => {
+    metricsUrl = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? assert.fail(service.output())
+    const port = await freePort()
+    url = `http://127.0.0.1:${port}`
+    const config = `global: { scrape_interval: 1s }
+scrape_configs:
+  - job_name: book-catalogue
+    static_configs: [{ targets: ["${new URL(metricsUrl).host}"] }]
+rule_files: ["${RULES}"]
+`
+    writeFileSync(directory.join('prometheus.yml'), config)
+    prometheus = new ServerProcess({
+      file: PROMETHEUS.file,
+      args: [
+        `--config.file=${directory.join('prometheus.yml')}`,
+        `--storage.tsdb.path=${directory.join('data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      ready: /Server is ready to receive web requests/,
+      directory,
+      quit: 'SIGKILL',
+    })
+    await prometheus.start()
+  })
+  after(() => prometheus?.remove() ?? directory.remove())
+
+  /** Asks until there is an answer: the rate of anything needs two scrapes. */
+  async function query(expression: string): Promise<Labels[]> {
+    const deadline = Date.now() + PATIENCE
+    while (Date.now() < deadline) {
+      const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: expression })}`)
+      const answer = (await response.json()) as { error?: string; data?: { result: { metric: Labels }[] } }
+      assert.equal(response.status, 200, `${expression}: ${answer.error}`)
+      const found = answer.data?.result ?? []
+      if (found.length > 0) return found.map(({ metric }) => metric)
+      await setTimeout(100)
+    }
+    assert.fail(`nothing is found by ${expression}`)
+  }
+
+  it('has nothing to say about the form of the metrics', async () => {
+    writeFileSync(directory.join('metrics'), await (await fetch(metricsUrl)).text())
+    run('sh', ['-c', '"$0" check metrics < "$1"', PROMTOOL.file, directory.join('metrics')])
+  })
+
+  for (const { title, targets } of dashboard.panels) {
+    it(`has what the dashboard shows under “${title}”`, async () => {
+      for (const { expr, legendFormat } of targets) {
+        const found = await query(expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'))
+        for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
+          assert.ok(
+            found.some((labels) => labels[label]),
+            `no label ${label}`,
+          )
+      }
+    })
+  }
+
+  it('has every series with which the alerts are tested', async () => {
+    const all = Array.from(readFileSync(TESTS, 'utf8').matchAll(/series: '(\w+)\{(.*)\}'/g))
+    assert.ok(all.length > 10)
+    for (const [, name, labels = ''] of all) {
+      // No request has failed here, and a database server has other parts.
+      const selector = labels.replaceAll(/(instance|method|status|part)="[^"]*"/g, '$1!=""')
+      await query(`${name}{${selector}}`)
+    }
+  })
+})

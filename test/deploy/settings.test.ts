@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, it } from 'node:test'
+import { parseEnv } from 'node:util'
+import { readConfig } from '../../src/config.ts'
+import { runCommand } from '../support/command.ts'
+import { knownSettings } from '../support/known-settings.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
+import { deployed } from './deployed.ts'
+
+const directory = temporaryDirectory()
+after(directory.remove)
+
+const EXAMPLE = deployed('.env.example')
+/** Nothing is commented out. */
+const WHOLE = EXAMPLE.replaceAll(/^#(?=[A-Z_]+=)/gm, '')
+/** A setting and its file exclude each other. */
+const WITHOUT_FILES = WHOLE.replaceAll(/^[A-Z_]+_FILE=.*\n/gm, '')
+
+it('.env.example has every setting, and no other', () =>
+  assert.deepEqual(Object.keys(parseEnv(WHOLE)).sort(), knownSettings()))
+
+it('.env.example sets nothing as it is, and shows the defaults', () => {
+  assert.deepEqual(Object.keys(parseEnv(EXAMPLE)), [])
+  const defaults = readConfig({})
+  const { host, metricsPort, trustProxy, corsOrigins, secretToken, password, generated, ...shown } =
+    readConfig(parseEnv(WITHOUT_FILES))
+  assert.deepEqual({ ...defaults, ...shown }, defaults)
+})
+
+it('the service and a command start with what .env.example shows', async () => {
+  writeFileSync(join(directory.path, '.env'), WITHOUT_FILES)
+  const service = await startService(directory.path, { METRICS_PORT: '0' })
+  assert.deepEqual(await service.stop(), { code: 0, signal: null })
+  const { stdout } = await runCommand(directory.path, {}, 'check')
+  assert.match(stdout, /^The settings are good\. .*\/data\/books\.db is made at the first start\.\n$/)
+})
