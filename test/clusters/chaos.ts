@@ -87,16 +87,8 @@ export interface Row {
   readonly readsGoOn?: number
 }
 
-/** Names of columns with what they say of each row. */
-const table: Record<string, string | number>[] = []
-
-/** To be called after all tests of a file. */
-export function printTable(): void {
-  const [first] = table
-  if (first === undefined) return
-  const lines = [Object.keys(first), Object.keys(first).map(() => '-'), ...table.map(Object.values)]
-  process.stdout.write(`\n${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n`)
-}
+/** Names of columns with what they say of each row. To be printed after all tests of a file. */
+export const table: Record<string, string | number>[] = []
 
 /**
  * Runs the events, one after the other, while ten writers and some readers use two services, and checks what has to

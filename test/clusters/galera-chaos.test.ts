@@ -10,7 +10,8 @@ import { engineMissing } from '../support/engines.ts'
 import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
 import { haproxyMissing, startHaproxy } from '../support/haproxy.ts'
 import { mysqlDatabases } from '../support/mysql-databases.ts'
-import { type ChaosEvent, direct, isFull, printTable, severalHosts, surviveChaos } from './chaos.ts'
+import { printTable } from '../support/table.ts'
+import { type ChaosEvent, direct, isFull, severalHosts, surviveChaos, table } from './chaos.ts'
 import { hostsMissing } from './hosts.ts'
 
 /** How often each happens. */
@@ -61,7 +62,7 @@ describe('a Galera cluster under load', {
     )
   }, options)
   after(async () => {
-    printTable()
+    printTable(table)
     await started.disposeAsync()
   })
 

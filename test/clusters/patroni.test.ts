@@ -2,7 +2,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { MovingName, namesMissing } from '../support/moving-name.ts'
 import { type Killed, type PatroniCluster, patroniMissing, startPatroni } from '../support/patroni-cluster.ts'
-import { type ChaosEvent, direct, isFull, printTable, type Row, severalHosts, surviveChaos } from './chaos.ts'
+import { printTable } from '../support/table.ts'
+import { type ChaosEvent, direct, isFull, type Row, severalHosts, surviveChaos, table } from './chaos.ts'
 import { hostsMissing } from './hosts.ts'
 
 /** How often each happens. */
@@ -22,7 +23,7 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
     cluster = await startPatroni()
   }, options)
   after(async () => {
-    printTable()
+    printTable(table)
     await cluster?.remove()
   })
 

@@ -4,7 +4,8 @@ import { engineMissing } from '../support/engines.ts'
 import { type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
-import { type ChaosEvent, direct, isFull, printTable, surviveChaos } from './chaos.ts'
+import { printTable } from '../support/table.ts'
+import { type ChaosEvent, direct, isFull, surviveChaos, table } from './chaos.ts'
 
 /** How often each happens. */
 const TIMES = isFull ? 10 : 2
@@ -20,7 +21,7 @@ describe('PgBouncer under load', { skip: engineMissing('postgres') || pgbouncerM
     pooler = await startPgbouncer(server)
   }, options)
   after(async () => {
-    printTable()
+    printTable(table)
     await pooler?.remove()
     await server?.remove()
   })
