@@ -2,7 +2,7 @@
 FROM node:24-slim AS install
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev
+RUN npm ci --omit=dev --ignore-scripts
 # By a name that is the same for every processor, and without headers and manuals.
 RUN ln -s node_modules/node-linux-*/bin/node node && cd node_modules/node-linux-* && rm -r include share CHANGELOG.md
 COPY bin ./bin

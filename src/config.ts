@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
+import { ConfigError } from './errors.ts'
+import type { SettingName } from './settings.ts'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile, readSettingFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
@@ -64,17 +66,6 @@ const NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
 /** RFC 7518 §3.2: an HS256 key has at least the size of the hash. */
 const RECOMMENDED_SECRET_BYTES = 32
 
-/** All faults of the configuration. `faults` has a line for each, without values that may be secret. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  readonly faults: readonly string[]
-
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
-    this.faults = faults
-  }
-}
-
 /**
  * Reads all settings from environment variables.
  * @throws ConfigError that lists every fault at once.
@@ -84,7 +75,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const generated = new Set<Secret>()
 
   function read<Value>(
-    name: string,
+    name: SettingName,
     accepted: string,
     fallback: () => Value,
     parse: (text: string) => Value,

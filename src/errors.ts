@@ -4,6 +4,17 @@ export class UsageError extends Error {}
 /** A reason to end that the operator can do something about. The message is complete, and has no secrets. */
 export class OperatorError extends Error {}
 
+/** All faults of the settings. `faults` has a line for each, without values that may be secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.faults = faults
+  }
+}
+
 /** The message of an error in one line, with that of its cause unless it contains that already. */
 export function describeError(error: unknown): string {
   // Node gives no message to the errors of all addresses of a host.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
-import { type Config, ConfigError, readConfig } from '../config.ts'
-import { OperatorError } from '../errors.ts'
+import { type Config, readConfig } from '../config.ts'
+import { ConfigError, OperatorError } from '../errors.ts'
 import { onStopSignal } from '../stop-signal.ts'
 
 /** A command of the command line. */

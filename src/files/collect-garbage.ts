@@ -29,8 +29,11 @@ export function collectGarbage(): void {
   collect()
 }
 
-/** Returns memory to the system after a burst of requests. An idle process would keep its garbage forever. */
-export function collectGarbageWhenIdle(): void {
+/**
+ * Returns memory to the system after a burst of requests. An idle process would keep its garbage forever.
+ * @returns the timer of the checks, which does not keep the process running.
+ */
+export function collectGarbageWhenIdle(): NodeJS.Timeout {
   const check = idleCheck(process.memoryUsage.rss, collectGarbage)
   let earlier = performance.eventLoopUtilization()
   const measure = () => {
@@ -39,7 +42,7 @@ export function collectGarbageWhenIdle(): void {
     earlier = now
     check(utilization < IDLE)
   }
-  setInterval(measure, INTERVAL).unref()
+  return setInterval(measure, INTERVAL).unref()
 }
 
 /**

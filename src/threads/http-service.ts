@@ -28,6 +28,7 @@ export class HttpService implements Service {
   readonly #openStore: () => Promise<Store>
   readonly #drain: () => Promise<void>
   #store: Store | undefined
+  #garbageChecks: NodeJS.Timeout | undefined
 
   private constructor(
     app: FastifyInstance,
@@ -85,7 +86,7 @@ export class HttpService implements Service {
       this.#refuseWaiting('the store cannot be opened', cause)
       throw cause
     }
-    collectGarbageWhenIdle()
+    this.#garbageChecks = collectGarbageWhenIdle()
     this.#opening.resolve(this.#metrics?.measure(this.#store) ?? this.#store)
   }
 
@@ -94,6 +95,7 @@ export class HttpService implements Service {
     this.#refuseWaiting('the service is stopping')
     await this.#drain()
     await this.#app.close()
+    clearInterval(this.#garbageChecks)
     await this.#store?.close()
   }
 

@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { BirpcReturn } from 'birpc'
@@ -135,7 +136,7 @@ export class ThreadPool implements Service {
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async #start(): Promise<HttpThread> {
     this.#refuseIfStopping()
-    const worker = new Worker(new URL('./http-thread.ts', import.meta.url), {
+    const worker = new Worker(new URL(`./http-thread${extname(import.meta.url)}`, import.meta.url), {
       workerData: { config: this.#config, answers: this.#answers.memory } satisfies HttpThreadData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })

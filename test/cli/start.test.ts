@@ -24,9 +24,9 @@ describe('Node.js is started with the variables and flags of npm start', () => {
  */
 describe('the pinned Node.js is found by its package', () => {
   const LINK = /\.bin\/node\b/
-  /** `node` or `npx node` with something to run that is not in `bin`, as a command line or a list of arguments. */
+  /** `node` or `npx node` with something to run that is not for any version, as a command line or a list of arguments. */
   const OTHER_NODE =
-    /(?<![\w:./-])node(?:[ \t]+|", ?")(?!(?:\.\.\/)?bin\/(?:pinned-node|book-catalogue)\.js\b)[\w./"-]/
+    /(?<![\w:./-])node(?:[ \t]+|", ?")(?!(?:\.\.\/)?(?:bin\/(?:pinned-node|book-catalogue)|package\/build)\.js\b)[\w./"-]/
   const inCode = (markdown: string) => markdown.match(/```.*?```|`[^`\n]+`/gs) ?? []
 
   for (const file of ['package.json', 'bench/package.json']) {

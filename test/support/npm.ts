@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 /** How long a command may take, the service to start, and the service in all; in milliseconds. */
 const COMMAND_TIME = 300_000
 const START_TIME = 30_000
-const SERVICE_TIME = 60_000
+const SERVICE_TIME = 300_000
 
 /** The variables of this process, without what would make a test run that it starts take part in this one. */
 const { NODE_TEST_CONTEXT: _ofThisRun, ...environment } = process.env
@@ -49,8 +49,9 @@ export class Npm {
   /**
    * Runs `npm start` until its service listens on a free port, with the account of the tests.
    * @param variables beside those for that.
+   * @param args another command of npm that starts the service.
    */
-  start(variables: Record<string, string> = {}): Promise<Started> {
+  start(variables: Record<string, string> = {}, args: readonly string[] = ['start']): Promise<Started> {
     const { cwd, env } = this.#options({
       PORT: '0',
       HOST: '127.0.0.1',
@@ -61,7 +62,7 @@ export class Npm {
     })
     // As the leader of a group, so that all processes can be killed whatever has become of it.
     const options = { cwd, env, detached: true, stdio: 'pipe' } as const
-    return listening(spawn(this.node, [this.cli, 'start'], options))
+    return listening(spawn(this.node, [this.cli, ...args], options))
   }
 
   #options(variables: Record<string, string>) {
@@ -70,16 +71,19 @@ export class Npm {
   }
 }
 
-/** The npm that runs the tests, or else the one of PATH. */
-export function ownNpm(): Npm {
+/**
+ * The npm that runs the tests, or else the one of PATH.
+ * @param directory with the package that it is for.
+ */
+export function ownNpm(directory = ROOT): Npm {
   const { npm_execpath: running, npm_node_execpath: node = process.execPath } = process.env
-  if (running?.endsWith('npm-cli.js')) return new Npm(running, node, ROOT)
+  if (running?.endsWith('npm-cli.js')) return new Npm(running, node, directory)
   const found = findCommand(['npm'], [])
   if (found === undefined) throw new Error('there is no npm')
-  return new Npm(realpathSync(found), process.execPath, ROOT)
+  return new Npm(realpathSync(found), process.execPath, directory)
 }
 
-/** What `npm start` has started. Those of its processes that are left are killed with the scope, or after a minute. */
+/** What npm has started. Those of its processes that are left are killed with the scope, or after some minutes. */
 export interface Started extends AsyncDisposable {
   readonly url: string
   readonly npm: ChildProcess
@@ -112,7 +116,7 @@ async function listening(npm: ReturnType<typeof spawn>): Promise<Started> {
     }
     if (npm.exitCode !== null || Date.now() > deadline) {
       await kill()
-      throw new Error(`npm start does not listen. It said:\n${output}`)
+      throw new Error(`The service does not listen. npm said:\n${output}`)
     }
     await setTimeout(20)
   }

@@ -24,36 +24,65 @@ export const command: Command = {
 }
 
 async function start(config: Config): Promise<void> {
-  const lines = await logStream()
-  const log = createLogger(config.logLevel, lines)
-  const service = await makeService(config, log, lines)
-  const stopMetrics = new AbortController()
+  const service = await prepareService(config)
   let isStarted = false
   let isStopping = false
   // Before anything says that the service is there: whoever reads that may stop it at once.
-  stopOnSignal(log, async () => {
+  stopOnSignal(service.log, async () => {
     isStopping = true
-    stopMetrics.abort()
     await service.stop()
     // Nothing was stored yet if the store is still being opened, and waiting for it could take long.
     if (!isStarted) process.exit()
   })
   try {
-    // Listens before the store is open, so that whoever supervises the service can ask how it is.
-    const url = await service.listen()
-    if (config.metricsPort !== undefined)
-      await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
-    await service.open()
+    await service.start()
     isStarted = true
-    for (const warning of configWarnings(config)) log.warn(warning)
-    if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
-    log.info({ url, username: config.username, database: describeDbUrl(config.dbUrl) }, 'listening')
   } catch (error) {
-    if (isStopping) return
-    stopMetrics.abort()
-    await service.stop()
-    throw error instanceof StoreNotOpened ? new OperatorError(`DB_URL: ${error.message}`) : error
+    if (!isStopping) throw error
   }
+}
+
+/** A service with its log and its metrics, which does not listen yet. */
+interface PreparedService {
+  readonly log: FastifyBaseLogger
+  /** @returns its URL. @throws OperatorError if it cannot listen, or cannot open its store. */
+  start(): Promise<string>
+  /** May be called several times. */
+  stop(): Promise<void>
+}
+
+/** Makes the service. Stopping it is for the caller, by a signal or otherwise. */
+export async function prepareService(config: Config): Promise<PreparedService> {
+  const lines = await logStream()
+  const log = createLogger(config.logLevel, lines)
+  const service = await makeService(config, log, lines)
+  const stopMetrics = new AbortController()
+  let stopping: Promise<void> | undefined
+
+  function stop(): Promise<void> {
+    stopMetrics.abort()
+    stopping ??= service.stop()
+    return stopping
+  }
+
+  async function start(): Promise<string> {
+    try {
+      // Listens before the store is open, so that whoever supervises the service can ask how it is.
+      const url = await service.listen()
+      if (config.metricsPort !== undefined)
+        await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
+      await service.open()
+      for (const warning of configWarnings(config)) log.warn(warning)
+      if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
+      log.info({ url, username: config.username, database: describeDbUrl(config.dbUrl) }, 'listening')
+      return url
+    } catch (error) {
+      await stop()
+      throw error instanceof StoreNotOpened ? new OperatorError(`DB_URL: ${error.message}`) : error
+    }
+  }
+
+  return { log, start, stop }
 }
 
 async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStream): Promise<Service> {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const WEB = resolve(import.meta.dirname, '../../../web')
-const MODULES = resolve(import.meta.dirname, '../../../node_modules')
+const require = createRequire(import.meta.url)
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -33,7 +35,7 @@ export interface Source {
   readonly folder: string
   /** Other files, by their paths in `web`. */
   readonly shared?: readonly string[]
-  /** Files of packages, by their paths in `node_modules`. */
+  /** Files of packages, each by the name of its package and its path there. */
   readonly libraries: readonly string[]
 }
 
@@ -65,10 +67,16 @@ async function readContents({ folder, shared = [], libraries }: Source): Promise
   const paths = [
     ...names.map((name) => [name, join(directory, name)] as const),
     ...shared.map((name) => [name, join(WEB, name)] as const),
-    ...libraries.map((name) => [name, join(MODULES, name)] as const),
+    ...libraries.map((name) => [name, pathInPackage(name)] as const),
   ]
   const read = paths.map(async ([name, path]) => [name, await readFile(path)] as const)
   return new Map(await Promise.all(read))
+}
+
+/** npm may install a package of the service in any `node_modules` above it. */
+function pathInPackage(name: string): string {
+  const paths = require.resolve.paths(name)?.map((directory) => join(directory, name)) ?? []
+  return paths.find((path) => existsSync(path)) ?? name
 }
 
 /** @param name says by its end what the file is. */

@@ -98,7 +98,7 @@ export class SqliteReader {
     clearTimeout(next.timer)
     let time = this.#runTime
     if (!this.#thread?.isAlive) {
-      this.#thread = new WorkerClient('query', './query-thread.ts', this.#path)
+      this.#thread = new WorkerClient('query', './query-thread', this.#path)
       time += START_TIME
     }
     next.timer = setTimeout(() => this.#abandon(next, ranTooLong()), time)

@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { asFailed, errorOf, type Failed } from './failure.ts'
@@ -32,12 +33,12 @@ export class WorkerClient<Request, Answer> {
 
   /**
    * @param name of the thread, for messages.
-   * @param file of its code, beside this one; it calls `serveRequests`.
+   * @param file of its code, beside this one and without its extension; it calls `serveRequests`.
    * @param path of the database file.
    */
-  constructor(name: string, file: `./${string}.ts`, path: string) {
+  constructor(name: string, file: `./${string}-thread`, path: string) {
     this.#name = name
-    this.#worker = new Worker(new URL(file, import.meta.url), {
+    this.#worker = new Worker(new URL(`${file}${extname(import.meta.url)}`, import.meta.url), {
       workerData: { path, abandoned: this.#abandoned } satisfies Start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })

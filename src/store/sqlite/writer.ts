@@ -163,7 +163,7 @@ export class SqliteWriter {
   }
 
   #start(): Thread {
-    return new WorkerClient('writer', './writer-thread.ts', this.#path)
+    return new WorkerClient('writer', './writer-thread', this.#path)
   }
 }
 

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
+import { call, logIn } from './spec/client.ts'
+import { ACCOUNT, SECRET, temporaryDirectory } from './support/service.ts'
+
+describe('createService', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const settings = (file: string): Settings => ({
+    PORT: 0,
+    HOST: '127.0.0.1',
+    DB_URL: `sqlite:${join(directory.path, file)}`,
+    USERNAME: ACCOUNT.username,
+    PASSWORD: ACCOUNT.password,
+    SECRET_TOKEN: SECRET,
+    LOG_LEVEL: 'silent',
+  })
+
+  it('throws one error for all faults of the settings', () => {
+    assert.throws(
+      () => createService({ PORT: 65536, THREADS: '0', TRUST_PROXY: true, CORS_ORIGIN: undefined, HOST: '' }),
+      (error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.deepEqual(
+          error.faults.map((fault) => fault.split(' ')[0]),
+          ['PORT', 'HOST', 'THREADS'],
+        )
+        return true
+      },
+    )
+  })
+
+  it('does not read the settings of the environment', () => {
+    process.env.METRICS_PORT = 'none'
+    try {
+      createService(settings('unused.db'))
+    } finally {
+      delete process.env.METRICS_PORT
+    }
+  })
+
+  it('answers from start to stop, several of them in one process, whatever their threads', async () => {
+    const services = [1, 2, 2].map((THREADS, index) =>
+      createService({ ...settings(`${index}.db`), THREADS, METRICS_PORT: 0 }),
+    )
+    for (const service of services) assert.throws(() => service.url, /has not started/)
+    await Promise.all(services.map((service) => service.start()))
+    const urls = services.map(({ url }) => url)
+    for (const [index, url] of urls.entries()) {
+      const target = { name: url, url, ...ACCOUNT }
+      const token = await logIn(target)
+      const json = { title: `of ${index}`, author: 'A', year: 1 }
+      assert.equal((await call(target, 'POST', '/book', { token, json })).status, 201)
+      const { data } = (await call(target, 'GET', '/books', { token })).body
+      assert.deepEqual(data, [{ id: 1, ...json }])
+    }
+    await Promise.all(services.map((service) => service.stop()))
+    for (const url of urls) await assert.rejects(fetch(url))
+  })
+
+  it('has stopped when stop has ended, even while it starts', async () => {
+    const service = createService(settings('early.db'))
+    const started = service.start()
+    await Promise.all([started, service.stop()])
+    await assert.rejects(fetch(service.url))
+    await assert.rejects(service.start(), /started before/)
+  })
+
+  it('says what is wrong when it cannot start, and leaves nothing open', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const service = createService({ ...settings('busy.db'), PORT: port })
+    await assert.rejects(service.start(), (error) => {
+      assert.ok(error instanceof OperatorError)
+      assert.match(error.message, /^PORT: \d+ is in use/)
+      return true
+    })
+    await service.stop()
+    other.close()
+    await assert.rejects(createService({ ...settings('none.db'), DB_URL: 'sqlite:/dev/null/x.db' }).start(), {
+      message: /^DB_URL: /,
+    })
+  })
+})

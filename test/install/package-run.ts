@@ -1,0 +1,115 @@
+// The package that npm makes of this directory, as others install it. Not a part of `npm test`, because npm loads what
+// it depends on, several times.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { readWebFiles } from '../../src/http/web-page/assets.ts'
+import { CATALOGUE, DOCS } from '../../src/http/web-page/pages.ts'
+import { ownNpm, ROOT, run } from '../support/npm.ts'
+import { runSpec } from '../support/run-spec.ts'
+import { temporaryDirectory } from '../support/service.ts'
+
+const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+
+/** The most that the package may weigh, in bytes. */
+const LARGEST = 600_000
+
+const directory = temporaryDirectory()
+after(directory.remove)
+const archive = join(directory.path, `${name}-${version}.tgz`)
+before(() => ownNpm().run(['pack', '--pack-destination', directory.path]))
+
+/** @returns npm for a project of its own, and what it said when it installed the package there. */
+function install(project: string, ...what: string[]) {
+  const path = join(directory.path, project)
+  mkdirSync(path)
+  writeFileSync(join(path, 'package.json'), '{ "type": "module" }')
+  const npm = ownNpm(path)
+  return { path, npm, output: npm.run(['install', ...what]) }
+}
+
+describe('the package', () => {
+  it('has what runs, and nothing else', (t) => {
+    const files = run('tar', ['-tzf', archive]).trim().split('\n')
+    const needed =
+      /^package\/(package\.json|README\.md|LICENSE|bin\/[\w-]+\.js|web\/.+\.(js|css|html|svg)|dist\/.+\.js(\.map)?|dist\/(index|errors|settings)\.d\.ts)$/
+    assert.deepEqual(
+      files.filter((file) => !needed.test(file)),
+      [],
+    )
+    const { size } = statSync(archive)
+    t.diagnostic(`${files.length} files in ${size} bytes`)
+    assert.ok(size < LARGEST, `${size}`)
+  })
+
+  describe('in a project', () => {
+    let project: ReturnType<typeof install>
+    before(() => {
+      project = install('project', archive)
+    })
+
+    it('is installed without a warning about its scripts', () => {
+      assert.doesNotMatch(project.output, /install.?scripts|allow.?scripts/i)
+    })
+
+    it('has the command line', () => {
+      assert.match(
+        project.npm.run(['exec', '--', 'book-catalogue', '--version']),
+        RegExp(`^${version}$`, 'm'),
+      )
+      assert.match(project.npm.run(['exec', '--', 'book-catalogue', 'check']), /^The settings are good/m)
+    })
+
+    it('keeps the contract, with several threads, and has the pages with all their files', async () => {
+      const command = ['exec', '--', 'book-catalogue', 'serve']
+      await using service = await project.npm.start({ THREADS: '2' }, command)
+      for (const { path, prefix, source } of [CATALOGUE, DOCS]) {
+        assert.equal((await fetch(service.url + path)).status, 200)
+        const { version: digest, files } = await readWebFiles(source)
+        for (const [file, { coded }] of files) {
+          const response = await fetch(`${service.url}${prefix}/${digest}/${file}`)
+          assert.equal(response.status, 200, file)
+          assert.deepEqual(Buffer.from(await response.arrayBuffer()), coded.identity, file)
+        }
+      }
+      await runSpec(service.url, {}, [])
+      service.npm.kill('SIGTERM')
+      await service.ended
+      assert.doesNotMatch(service.output(), /Warning/)
+    })
+
+    it('is a part of another program, as docs/embedding.md shows, with types that need no others', () => {
+      const document = readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8')
+      const example = /```ts\n(.*?)```/s.exec(document)?.[1] ?? assert.fail()
+      writeFileSync(join(project.path, 'example.ts'), example)
+      assert.match(run(process.execPath, ['example.ts'], { cwd: project.path }), /^200$/m)
+      const wrong = example.replace('PORT: 0', 'PORTS: 0')
+      writeFileSync(join(project.path, 'wrong.ts'), wrong)
+      const flags =
+        '--ignoreConfig --noEmit --strict --module nodenext --target esnext --lib esnext,dom --types'
+      const compile = (file: string) =>
+        run(
+          process.execPath,
+          [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags.split(' '), '', file],
+          {
+            cwd: project.path,
+          },
+        )
+      compile('example.ts')
+      assert.throws(() => compile('wrong.ts'), /'PORTS' does not exist in type 'Settings'/)
+    })
+  })
+
+  it('is installed for all programs', () => {
+    const prefix = join(directory.path, 'prefix')
+    ownNpm(directory.path).run(['install', '--global', '--prefix', prefix, archive])
+    assert.equal(run(join(prefix, 'bin/book-catalogue'), ['--version']), `${version}\n`)
+  })
+
+  it('is made from what is committed, when npm installs it from git', () => {
+    run('git', ['clone', '--quiet', '--bare', ROOT, join(directory.path, 'bare.git')])
+    const { npm } = install('project from git', '--allow-git=all', `git+file://${directory.path}/bare.git`)
+    assert.match(npm.run(['exec', '--', 'book-catalogue', '--version']), RegExp(`^${version}$`, 'm'))
+  })
+})
