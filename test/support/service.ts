@@ -26,9 +26,9 @@ export interface Service {
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
 
-/** A new empty directory under the system's, and its removal. */
-export function temporaryDirectory(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'book-catalogue-'))
+/** A new empty directory under another, by default the system's, and its removal. */
+export function temporaryDirectory(parent = tmpdir()): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(parent, 'book-catalogue-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
