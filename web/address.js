@@ -65,5 +65,6 @@ export function linkedBook() {
 /** Names the book that is open in the address, so that it can be copied. @param {number | undefined} id */
 export function nameBook(id) {
   const hash = id === undefined ? '' : `#book=${id}`
-  if (location.hash !== hash) history.replaceState(null, '', location.pathname + location.search + hash)
+  if (location.hash !== hash)
+    history.replaceState(history.state, '', location.pathname + location.search + hash)
 }

@@ -1,4 +1,5 @@
 import { DISMISS, tell } from './notices.js'
+import { hidden } from './pages.js'
 import { pending } from './pending.js'
 import { Away, call, Refused } from './service.js'
 import { quote } from './text.js'
@@ -11,9 +12,6 @@ import { words } from './words.js'
 
 /** How long a deletion can be undone, in milliseconds. */
 const TIME = 6000
-
-/** The ids of books that are being deleted, and not shown. @type {Set<number>} */
-export const hidden = new Set()
 
 /**
  * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.

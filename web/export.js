@@ -3,8 +3,9 @@ import { saveFile } from './save-file.js'
 import { Away, call, wasAborted } from './service.js'
 import { words } from './words.js'
 
-/** @type {readonly { name: string, type: string, ending: string }[]} */
+/** @type {readonly { name: string, type: string, ending: string, parameter?: string }[]} */
 const FORMATS = [
+  { name: words.export.spreadsheet, type: 'text/csv', ending: 'csv', parameter: 'spreadsheet=true' },
   { name: words.export.csv, type: 'text/csv', ending: 'csv' },
   { name: words.export.ndjson, type: 'application/x-ndjson', ending: 'ndjson' },
 ]
@@ -26,14 +27,16 @@ export function exportBooks(shown) {
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#export dialog'))
 
 /** @param {typeof FORMATS[number]} format */
-async function save({ type, ending }) {
+async function save({ type, ending, parameter = '' }) {
   abort = new AbortController()
   isBusy = true
   message = ''
   draw()
   try {
     const headers = { accept: type }
-    const response = await call('GET', `/books${query && '?'}${query}`, { headers, signal: abort.signal })
+    const parameters = [query, parameter].filter((text) => text !== '').join('&')
+    const path = `/books${parameters && '?'}${parameters}`
+    const response = await call('GET', path, { headers, signal: abort.signal })
     saveFile(await response.blob(), `books.${ending}`)
     dialog()?.close()
   } catch (error) {

@@ -52,9 +52,18 @@ export const useCharts = charts.use
 
 /** Files that are dropped anywhere on the page are imported. @param {import('./imported.js').Listener} listener */
 export function acceptDrops(listener) {
-  addEventListener('dragover', (event) => event.preventDefault())
+  const mark = (/** @type {boolean} */ isOver) =>
+    document.documentElement.classList.toggle('dragging', isOver)
+  addEventListener('dragover', (event) => {
+    event.preventDefault()
+    mark(event.dataTransfer?.types.includes('Files') === true)
+  })
+  addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) mark(false)
+  })
   addEventListener('drop', (event) => {
     event.preventDefault()
+    mark(false)
     const [file] = event.dataTransfer?.files ?? []
     if (file) transfer.use((part) => part.openImport(file, listener))
   })

@@ -17,6 +17,7 @@ import { words } from './words.js'
  * @property {(id: number) => void} edit
  * @property {(row: number, isRange: boolean) => void} select selects a row, or all up to it.
  * @property {() => void} selectAll
+ * @property {() => Promise<void>} readToEnd
  * @property {() => void} redraw draws the rows that are now in sight.
  */
 
@@ -158,6 +159,12 @@ export function showRow(row, id, redraw) {
   redraw()
 }
 
+/** Shows the list from a row. @param {number} row @param {number} length how many rows there are. @param {() => void} redraw */
+export function showFrom(row, length, redraw) {
+  scrollTo(row, rowsInSight(length).scale)
+  redraw()
+}
+
 /** The dialog above the others, if one is open. */
 export const openDialog = () => Array.from(document.querySelectorAll('dialog[open]')).at(-1)
 
@@ -205,10 +212,9 @@ function takeFocus({ target }, { redraw }) {
 
 /** @param {KeyboardEvent} event @param {Properties} properties */
 function navigate(event, properties) {
-  const { pages, edit, select, selectAll, redraw } = properties
+  const { pages, edit, select, selectAll, readToEnd } = properties
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event
   const { row, column } = active
-  const last = pages.length - 1
   const isControl = event.target instanceof HTMLButtonElement || event.target instanceof HTMLInputElement
   if (key === 'a' && (ctrlKey || metaKey)) {
     event.preventDefault()
@@ -221,7 +227,7 @@ function navigate(event, properties) {
   }
   const isExtending = shiftKey && !ctrlKey && (key === 'ArrowDown' || key === 'ArrowUp') && row !== HEAD
   if (shiftKey && !isExtending) return
-  const page = Math.max(rowsInSight(pages.length).inSight - 2, 1)
+  const page = pageOf(pages)
   if (key === 'Enter' && !isControl) {
     const book = pages.book(row)
     if (book) edit(book.id)
@@ -229,7 +235,7 @@ function navigate(event, properties) {
   }
   /** @type {Record<string, { row: number, column: number }>} */
   const ways = ctrlKey
-    ? { Home: { row: 0, column: FIRST }, End: { row: last, column: LAST } }
+    ? { Home: { row: 0, column: FIRST } }
     : {
         ArrowDown: { row: row + 1, column },
         ArrowUp: { row: row - 1, column },
@@ -241,10 +247,20 @@ function navigate(event, properties) {
         End: { row, column: LAST },
       }
   const to = ways[key]
-  if (to === undefined) return
+  const isEnd = ctrlKey && key === 'End'
+  if (to === undefined && !isEnd) return
   event.preventDefault()
+  if (to !== undefined) return goTo(to, properties, isExtending)
+  void readToEnd().then(() => {
+    if (hasFocus()) goTo({ row: pages.length - 1, column: LAST }, properties)
+  })
+}
+
+/** Gives the focus to a cell. @param {typeof active} to @param {Properties} properties @param {boolean} [isExtending] whether the books up to it are selected. */
+function goTo(to, { pages, select, redraw }, isExtending = false) {
+  const page = pageOf(pages)
   active = {
-    row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), last),
+    row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), pages.length - 1),
     column: Math.min(Math.max(to.column, FIRST), LAST),
   }
   if (isExtending && active.row !== HEAD) select(active.row, true)
@@ -256,6 +272,9 @@ function navigate(event, properties) {
   redraw()
   focusActive({ preventScroll: scale > 1 })
 }
+
+/** How many rows PageDown goes. @param {BookPages} pages */
+const pageOf = (pages) => Math.max(rowsInSight(pages.length).inSight - 2, 1)
 
 /** @param {number} row @param {number} scale */
 function scrollTo(row, scale) {

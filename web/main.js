@@ -1,7 +1,6 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { filterOf, linkedBook, queryOf, readAddress, writeAddress } from './address.js'
-import { hidden } from './deletions.js'
 import {
   acceptDrops,
   addBook,
@@ -17,11 +16,11 @@ import {
   find,
   isPrinting,
   keepingFocus,
-  openDialog,
   placeRows,
   restoreFocus,
   rowsInSight,
   setPrinting,
+  showFrom,
   showRow,
   toTop,
 } from './list.js'
@@ -40,10 +39,17 @@ const COUNT_PAUSE = 500
 /** How long to wait for books before the page says so, in milliseconds. */
 const SLOW = 400
 
+/** How long a list has been still before its place is remembered, in milliseconds. */
+const STILL = 200
+
 /** How long to wait before asking a service again that is away, in milliseconds. */
 const AWAY_PAUSE = 3000
 
 let view = readAddress()
+/** The row from which a list is shown that the user comes back to. @type {number} */
+let place = history.state?.row ?? 0
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let placing
 /** Those shown; while others are on their way, still the last ones. @type {BookPages} */
 let pages
 /** @type {BookPages | undefined} */
@@ -69,7 +75,7 @@ let isAway = false
 function load() {
   coming?.stop()
   counting.abort()
-  const next = new BookPages(queryOf(view), hidden, () => arrived(next))
+  const next = new BookPages(queryOf(view), () => arrived(next))
   coming = next
   clearTimeout(slowTimer)
   slowTimer = setTimeout(() => {
@@ -91,6 +97,8 @@ function arrived(some) {
     count = undefined
     draw()
     toTop()
+    void goBackTo(pages, place)
+    place = 0
     if (pages.error === undefined) countAgain()
     loadParts()
   }
@@ -106,6 +114,28 @@ function arrived(some) {
     // They may not fill a tall window, in which nothing can be scrolled.
     drawRows()
   }
+}
+
+/** @param {BookPages} some @param {number} row */
+async function goBackTo(some, row) {
+  if (row === 0) return
+  const last = Math.min(row, MOST)
+  await reading(some.read(last, last + 1))
+  if (some === pages) showFrom(row, some.length, drawRows)
+}
+
+/** Remembers where the list is, so that it is there when the user comes back to it. */
+function keepPlace() {
+  clearTimeout(placing)
+  placing = undefined
+  if (pages !== undefined) history.replaceState({ row: rowsInSight(pages.length).top }, '')
+}
+
+function scrolled() {
+  if (pages === undefined) return
+  drawRows()
+  clearTimeout(placing)
+  placing = setTimeout(keepPlace, STILL)
 }
 
 /** Counts what the list and the charts show, after books were changed or the service was away. */
@@ -208,6 +238,7 @@ function change(change, how) {
   const filter = filterOf(view)
   view = { ...view, ...change }
   if (filterOf(view) !== filter) selected.clear()
+  if (placing !== undefined) keepPlace()
   writeAddress(view, how)
   counting.abort()
   clearTimeout(timer)
@@ -296,7 +327,7 @@ const page = () => html`
 
 /** @param {number} row @param {boolean} isRange whether all books up to this one are selected. */
 async function selectRow(row, isRange) {
-  if (isRange) await selecting(selectTo(pages, row))
+  if (isRange) await reading(selectTo(pages, row))
   else toggle(pages, row)
   draw()
 }
@@ -305,12 +336,29 @@ async function selectRow(row, isRange) {
 async function selectAll() {
   if (pages.isComplete && selected.size >= pages.length) selected.clear()
   else if ((count ?? pages.length) > MOST) tell({ text: words.selection.tooMany(MOST) })
-  else await selecting(pages.read(0, MOST).then(select))
+  else await reading(pages.read(0, MOST).then(select))
   draw()
 }
 
-/** @param {Promise<void>} work */
-const selecting = (work) =>
+/** Reads the list to its end, unless that is far away. */
+async function readToEnd() {
+  const some = pages
+  isSlow = !some.isComplete
+  draw()
+  await reading(some.read(MOST - 1, MOST))
+  isSlow = false
+  draw()
+  if (some !== pages || some.isComplete || some.error !== undefined) return
+  const { sort, q } = view
+  const reverse = sort.startsWith('-') ? sort.slice(1).replace('id', '') : `-${sort || 'id'}`
+  const actions = [{ label: words.list.reverse, run: () => change({ sort: reverse }, 'chosen') }]
+  // The best matches have no reverse order.
+  const hasReverse = sort !== '' || q.trim() === ''
+  tell({ text: words.list.endTooFar(some.length), ...(hasReverse && { actions }) })
+}
+
+/** Says why books cannot be read. @param {Promise<unknown>} work */
+const reading = (work) =>
   work.catch((error) => {
     if (!wasAborted(error)) tell({ text: error instanceof Away ? words.awayMoment : error.message })
   })
@@ -431,8 +479,8 @@ function content() {
         : nothing
     }
     ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
-    <div class="rows" aria-busy=${isSlow} @scroll=${drawRows}>
-      ${bookTable({ pages, sort: view.sort, sortBy, q: view.q, chooseAuthor, edit: (id) => editBook(id, listener), select: selectRow, selectAll, redraw: drawRows })}
+    <div class="rows" aria-busy=${isSlow} @scroll=${scrolled}>
+      ${bookTable({ pages, sort: view.sort, sortBy, q: view.q, chooseAuthor, edit: (id) => editBook(id, listener), select: selectRow, selectAll, readToEnd, redraw: drawRows })}
     </div>
     ${
       error === undefined
@@ -457,7 +505,11 @@ const state = (title, text, label, action) => html`<div class="state">
 
 startLogin()
 acceptDrops(importListener)
-addEventListener('popstate', () => {
+history.scrollRestoration = 'manual'
+addEventListener('popstate', ({ state }) => {
+  clearTimeout(placing)
+  placing = undefined
+  place = state?.row ?? 0
   view = readAddress()
   selected.clear()
   draw()
@@ -465,7 +517,7 @@ addEventListener('popstate', () => {
 })
 // A wide window has no menus.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
-for (const type of ['resize', 'scroll']) addEventListener(type, () => pages && drawRows())
+for (const type of ['resize', 'scroll']) addEventListener(type, scrolled)
 // When a dialog is closed whose opener is gone.
 addEventListener('close', restoreFocus, true)
 for (const type of ['beforeprint', 'afterprint'])
@@ -476,8 +528,9 @@ for (const type of ['beforeprint', 'afterprint'])
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
-  const isTyping = target instanceof Element && target.matches('input, select, textarea')
-  if (key !== '/' || ctrlKey || metaKey || altKey || isTyping || openDialog()) return
+  // Elsewhere it might be meant for something else, as for a program that types what is said (WCAG 2.2, 2.1.4).
+  const isInList = target instanceof Element && target.closest('[role=grid]') !== null
+  if (key !== '/' || ctrlKey || metaKey || altKey || !isInList) return
   event.preventDefault()
   find('.q input')?.focus()
 })

@@ -17,6 +17,9 @@ const PAGE_LENGTH = 100
 /** Pages on either side of those shown whose books are kept; of others only where they begin. */
 const KEPT = 10
 
+/** The ids of books that are being deleted, and not shown. @type {Set<number>} */
+export const hidden = new Set()
+
 /** How many books may be read to find one. */
 const FAR = 2000
 
@@ -32,7 +35,6 @@ export class BookPages {
   /** @type {unknown} */
   #error
   #changed
-  #hidden
   #abort = new AbortController()
   /** @type {Set<Page>} */
   #reading = new Set()
@@ -44,12 +46,10 @@ export class BookPages {
 
   /**
    * @param {string} query parameters of GET /books.
-   * @param {ReadonlySet<number>} hidden the ids of books that are not shown.
    * @param {() => void} changed called when there is something new to show.
    */
-  constructor(query, hidden, changed) {
+  constructor(query, changed) {
     this.#next = `/books?${query}${query && '&'}limit=${PAGE_LENGTH}`
-    this.#hidden = hidden
     this.#changed = changed
   }
 
@@ -123,7 +123,7 @@ export class BookPages {
     let known = this.#pages
     for (;;) {
       for (const { start, read = [] } of known) {
-        const index = read.filter((book) => !this.#hidden.has(book.id)).findIndex((book) => book.id === id)
+        const index = read.filter((book) => !hidden.has(book.id)).findIndex((book) => book.id === id)
         if (index >= 0) return start + index
       }
       if (this.isComplete || this.length >= FAR) return undefined
@@ -147,7 +147,7 @@ export class BookPages {
     for (const page of this.#pages) {
       if (page.start + page.length <= first || page.start >= end) continue
       const read = page.read ?? (await this.#fetch(page.path)).read
-      const shown = read.filter(({ id }) => !this.#hidden.has(id))
+      const shown = read.filter(({ id }) => !hidden.has(id))
       books.push(...shown.slice(Math.max(first - page.start, 0), end - page.start))
     }
     return books
@@ -191,7 +191,7 @@ export class BookPages {
   #place() {
     let start = 0
     for (const page of this.#pages) {
-      page.books = page.read?.filter(({ id }) => !this.#hidden.has(id))
+      page.books = page.read?.filter(({ id }) => !hidden.has(id))
       page.length = page.books?.length ?? page.length
       page.start = start
       start += page.length

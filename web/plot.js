@@ -19,7 +19,7 @@ await Promise.all(
 )
 
 /** Sizes in pixels that style.css has too, so that the buttons lie on the bars. */
-const [LABELS, PADDING, ROW] = [26, 8, 26]
+const [LABELS, PADDING, ROW] = [26, 6, 26]
 /** How wide the place of a decade is. */
 const [NARROWEST, WIDEST] = [44, 90]
 const HEIGHT = 190
@@ -41,7 +41,12 @@ const STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => 
  */
 export function drawColumns(host, labels, counts, available) {
   const count = labels.length
-  const width = Math.max(count * NARROWEST + 2 * PADDING, Math.min(available, count * WIDEST + 2 * PADDING))
+  const isWide = count * NARROWEST + 2 * PADDING > available
+  const space = available - PADDING
+  // Of bars that are scrolled, as many as are in sight are in sight as a whole.
+  const width = isWide
+    ? Math.round((count * space) / Math.floor(space / NARROWEST)) + 2 * PADDING
+    : Math.min(available, count * WIDEST + 2 * PADDING)
   const colours = coloursOf(host)
   draw(host, counts, {
     width,

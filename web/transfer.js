@@ -357,7 +357,10 @@ function draw() {
     html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
       <h2 id="transfer-title">${words.import.heading}</h2>
       <p>${words.import.hint}</p>
-      <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} /></label>
+      <div class="drop">
+        <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} /></label>
+        <p>${words.import.drop}</p>
+      </div>
       ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
       ${checkbox(words.import.skip, skipExisting, (isChecked) => {
         skipExisting = isChecked

@@ -50,14 +50,14 @@ export const words = {
     years: 'Years',
     /** @type {Record<string, string>} */
     orders: {
-      '': 'Added: oldest first',
-      '-id': 'Added: newest first',
+      '': 'Oldest added',
+      '-id': 'Newest added',
       title: 'Title A–Z',
       '-title': 'Title Z–A',
       author: 'Author A–Z',
       '-author': 'Author Z–A',
-      year: 'Year, earliest first',
-      '-year': 'Year, latest first',
+      year: 'Earliest year',
+      '-year': 'Latest year',
     },
     bestMatch: 'Best match',
   },
@@ -89,6 +89,9 @@ export const words = {
     movedElsewhere: (/** @type {string} */ title) => `${title} no longer matches your search or filters.`,
     tooFar: (/** @type {string} */ title) => `Added ${title}. It is further down in this list.`,
     newestFirst: 'Show newest first',
+    endTooFar: (/** @type {number} */ most) =>
+      `These are the first ${books(most)} of the list, which goes on.`,
+    reverse: 'Reverse the order',
     printedAll: (/** @type {number} */ end) => `All ${books(end)}.`,
     printed: (
       /** @type {number} */ first,
@@ -189,7 +192,8 @@ export const words = {
   export: {
     heading: 'Export books',
     hint: 'Saves the books in the current list, in the same order.',
-    csv: 'CSV for spreadsheets',
+    spreadsheet: 'CSV for spreadsheets',
+    csv: 'CSV for programs',
     ndjson: 'NDJSON for programs',
     running: 'Exporting…',
     failed: 'The service is not responding, or the connection was lost. Nothing was exported.',
@@ -199,6 +203,7 @@ export const words = {
     heading: 'Import books',
     hint: 'Choose a CSV, NDJSON or JSON file with titles, authors and years, such as an export from Goodreads, LibraryThing or Calibre. Nothing is saved until you press Import.',
     file: 'File',
+    drop: 'Or drop a file here.',
     selected: 'Selected file',
     skip: 'Skip books already in the catalogue',
     skipFaulty: 'Leave out rows with errors',

@@ -34,7 +34,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   }
 
   it('is the first where the newest come first', async () => {
-    await sortBy('Added: newest first')
+    await sortBy('Newest added')
     await waitForTitles(page, [`Volume ${BOOKS - 1}`])
     assert.match(page.url(), /\?sort=-id$/)
     await add('Newest', 1)
@@ -51,7 +51,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   ])
     it(`is scrolled to and marked in its place, in a window ${viewport.width} pixels wide`, async () => {
       await page.setViewportSize(viewport)
-      await sortBy('Year, earliest first')
+      await sortBy('Earliest year')
       await page.waitForURL(/sort=year/)
       await add(`Between ${viewport.width}`, 2500)
       await marked().getByText(`Between ${viewport.width}`).waitFor()

@@ -67,6 +67,7 @@ describe('the web page', () => {
       'charts.js',
       'columns.js',
       'csv.js',
+      'deletions.js',
       'edit.js',
       'editor.js',
       'export.js',

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, logInOn, openCatalogue, openPage, waitForTitles } from './page.ts'
+import { assertAccessible, logInOn, openCatalogue, openPage, screenshot, waitForTitles } from './page.ts'
 
 describeOnEngine('the states of the web page', (database) => {
   const service = useService(undefined, database)
@@ -82,7 +82,7 @@ describeOnEngine('the states of the web page', (database) => {
     assert.ok((await box('Delete')).x > (await box('Cancel')).x + 100)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Export…' }).click()
-    await page.getByRole('button', { name: 'CSV for' }).waitFor()
+    await page.getByRole('button', { name: 'CSV for spreadsheets' }).waitFor()
     assert.equal(await page.locator('dialog[open] .main').count(), 1)
     await assertAccessible(page)
   })
@@ -120,6 +120,31 @@ describeOnEngine('the states of the web page', (database) => {
     await other.getByText('Part of this page could not be loaded.').waitFor()
     await assertAccessible(other)
     await other.context().close()
+  })
+
+  it('more decades than have space, of which no bar is cut', async () => {
+    for (let year = 1500; year < 2000; year += 10)
+      await service.createBook({ title: `Of ${year}`, author: 'Decades', year })
+    for (const width of [1100, 983, 360]) {
+      await page.setViewportSize({ width, height: 740 })
+      await page.goto(`${service.url}/?author=Decades`)
+      await page.getByText('Statistics', { exact: true }).click()
+      await page.locator('.decades canvas').waitFor()
+      // A bar takes the 70 hundredths in the middle of the place of its button.
+      const cut = () =>
+        page.evaluate(`{
+          const place = document.querySelector('.decades').getBoundingClientRect()
+          ;[...document.querySelectorAll('.decades li')].map((item) => {
+            const { left, right, width } = item.getBoundingClientRect()
+            return { left: left + 0.15 * width, right: right - 0.15 * width }
+          }).filter(({ left, right }) => [place.left, place.right].some((edge) => left + 1 < edge && edge < right - 1)).length
+        }`)
+      assert.equal(await cut(), 0)
+      await page.locator('.decades').evaluate((decades) => decades.scrollBy(-310, 0))
+      assert.equal(await cut(), 0, `in ${width} pixels, scrolled`)
+      await screenshot(page, `charts-scrolled-${width}`)
+    }
+    await assertAccessible(page)
   })
 
   it('charts that cannot be loaded', async () => {

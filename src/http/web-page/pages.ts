@@ -17,6 +17,7 @@ const LATER = new Set([
   'charts.js',
   'columns.js',
   'csv.js',
+  'deletions.js',
   'edit.js',
   'editor.js',
   'export.js',

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+
+/** More than the page reads at once to get to the end of a list. */
+const BOOKS = 12_000
+
+describe('far down a list of the web page', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: BOOKS }, (_, i) => ({ title: `Volume ${i}`, author: `Author ${i}`, year: 2000 })),
+    ),
+  )
+  const browser = useBrowser()
+
+  for (const viewport of [
+    { width: 1100, height: 800 },
+    { width: 390, height: 740 },
+  ])
+    it(`back, forward and a reload keep the place, in a window ${viewport.width} pixels wide`, async () => {
+      const page = await openCatalogue(browser(), service.url, { viewport })
+      const row = (number: number) => page.getByRole('button', { name: `Volume ${number}`, exact: true })
+      const inSight = (number: number) =>
+        row(number).evaluate((element) => {
+          const { top, bottom } = element.getBoundingClientRect()
+          return top > 0 && bottom < element.ownerDocument.documentElement.clientHeight
+        })
+      const scrollTo = async (number: number) => {
+        for (
+          let times = 0;
+          times < 200 && !((await row(number).count()) && (await inSight(number)));
+          times++
+        ) {
+          await page.mouse.move(200, 500)
+          await page.mouse.wheel(0, 400)
+          await page.waitForTimeout(20)
+        }
+        assert.ok(await inSight(number))
+      }
+      const kept = async () => {
+        for (let row = 0; row < 300; await page.waitForTimeout(30))
+          row = (await page.evaluate('history.state?.row ?? 0')) as number
+      }
+      await row(0).waitFor()
+      await scrollTo(340)
+      // The place is remembered when the list has been still.
+      await kept()
+      await page.getByRole('button', { name: 'Author 340', exact: true }).click()
+      await page.getByText('1 book', { exact: true }).waitFor()
+      await page.goBack()
+      await page.getByText('12,000 books').waitFor()
+      await row(340).waitFor()
+      assert.ok(await inSight(340))
+      await kept()
+      await page.reload()
+      await page.getByText('12,000 books').waitFor()
+      await row(340).waitFor()
+      assert.ok(await inSight(340))
+      await page.goForward()
+      await page.getByText('1 book', { exact: true }).waitFor()
+      assert.ok(await inSight(340))
+      await page.context().close()
+    })
+
+  it('the last books of a very long one are offered in the reverse order', async () => {
+    const page = await openCatalogue(browser(), service.url)
+    await page.getByRole('button', { name: 'Volume 0', exact: true }).focus()
+    await page.keyboard.press('Control+End')
+    await page.getByText('These are the first 10,000 books of the list').waitFor()
+    await page.getByRole('button', { name: 'Volume 9999', exact: true }).waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'end-too-far')
+    await page.getByRole('button', { name: 'Reverse the order' }).click()
+    await page.getByRole('button', { name: `Volume ${BOOKS - 1}`, exact: true }).waitFor()
+    assert.match(page.url(), /sort=-id$/)
+    await page.context().close()
+  })
+})
