@@ -1,5 +1,6 @@
+import { fold } from './found.js'
 import { Away, call, Refused } from './service.js'
-import { fold, noYear, readYear, wordsOf } from './text.js'
+import { noYear, readYear, wordsOf } from './text.js'
 import { words } from './words.js'
 
 /**

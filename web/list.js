@@ -2,7 +2,7 @@ import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { selected } from './selection.js'
-import { foldedWords, legible, oneLine, quote, splitByMatches, writeYear } from './text.js'
+import { legible, oneLine, quote, writeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -48,6 +48,9 @@ let active = { row: 0, column: 1 }
 /** The book that was added last. @type {number | undefined} */
 let marked
 
+/** Finds what is marked. It is loaded with the first search. @type {typeof import('./found.js') | undefined} */
+let finding
+
 /** Whether all books that are there are drawn, for paper. */
 export let isPrinting = false
 
@@ -89,8 +92,9 @@ export function rowsInSight(length) {
  * @param {Properties} properties
  */
 export function bookTable(properties) {
-  const { pages, sort, sortBy, q } = properties
-  const searched = foldedWords(q)
+  const { pages, sort, sortBy, q, redraw } = properties
+  if (q !== '' && finding === undefined) void loadFinding(redraw)
+  const searched = finding?.searchedWords(q) ?? []
   const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
   if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
@@ -349,4 +353,16 @@ function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) 
 
 /** @param {string} text @param {readonly string[]} searched */
 const highlighted = (text, searched) =>
-  splitByMatches(text, searched).map((part, index) => (index % 2 === 0 ? part : html`<mark>${part}</mark>`))
+  (finding?.splitByMatches(text, searched) ?? [text]).map((part, index) =>
+    index % 2 === 0 ? part : html`<mark>${part}</mark>`,
+  )
+
+/** @param {() => void} redraw */
+async function loadFinding(redraw) {
+  try {
+    finding = await import('./found.js')
+    redraw()
+  } catch {
+    // Marks only help. The next time that rows are drawn, it is tried again.
+  }
+}

@@ -461,7 +461,7 @@ function content() {
     if (!(error instanceof Refused))
       return state(awayText(error), words.list.retrying, words.list.retryNow, retry)
     return error.status === 400
-      ? state(words.list.noWord, words.list.noWordHint, words.showAll, showAll)
+      ? state(words.list.tooLong, words.list.tooLongHint, words.showAll, showAll)
       : state(words.list.failed, error.message, words.list.tryAgain, retry)
   }
   if (pages.isComplete && pages.length === 0) {

@@ -30,47 +30,11 @@ export function cut(text, length) {
   return start === text ? text : `${start}…`
 }
 
-/** A text as a search compares it: without case and accents. @param {string} text */
-export const fold = (text) =>
-  text
-    .normalize('NFD')
-    .replaceAll(/[\p{M}\p{Cf}]/gu, '')
-    .toLowerCase()
-
 /** Characters that nobody sees do not divide words, such as joiners. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cf}]+/gu
 
 /** @param {string} text */
 export const wordsOf = (text) => text.match(WORD) ?? []
-
-/** The words of a text, folded. @param {string} text */
-export const foldedWords = (text) => wordsOf(text).map(fold)
-
-/**
- * Where words of a text begin as a search has it.
- * @param {string} text @param {readonly string[]} searched folded words.
- * @returns {string[]} the parts of the text, alternately outside and inside of what was found.
- */
-export function splitByMatches(text, searched) {
-  const parts = []
-  let end = 0
-  for (const { 0: word, index } of text.matchAll(WORD)) {
-    const folded = fold(word)
-    const longest = Math.max(
-      0,
-      ...searched.filter((each) => folded.startsWith(each)).map(({ length }) => length),
-    )
-    if (longest === 0) continue
-    let found = ''
-    // A letter may be more than one when it is folded, and an accent none.
-    for (const letter of word)
-      if (fold(found).length < longest || fold(letter) === '') found += letter
-      else break
-    parts.push(text.slice(end, index), found)
-    end = index + found.length
-  }
-  return [...parts, text.slice(end)]
-}
 
 /**
  * A year as people write it: `1950`, `1,900`, `−500`, `500 BC`.

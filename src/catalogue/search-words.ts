@@ -1,7 +1,13 @@
 /**
  * Splits texts into words. A search ignores case, accents and punctuation, in every script. Every engine searches these
- * words, never the text itself, so all find the same books. A change of the rules needs a new version of every schema.
+ * words, never the text itself, so all find the same books.
  */
+
+/**
+ * The version of the rules in this file, which is in the names of what servers store. So an instance with other rules on
+ * the same database has words of its own. A new version also needs a new step of the SQLite schema.
+ */
+export const WORDS_VERSION = 2
 
 /** How much of a text is searched, in UTF-16 code units, and how many of its words are kept. */
 export const SEARCHED_LENGTH = 4000
@@ -29,7 +35,10 @@ const IGNORED = new RegExp(`${ACCENTS.source}|${INVISIBLE.source}`, 'gv')
  */
 const MANY_MARKS = /([\p{M}\uFF9E\uFF9F]{64})[\p{M}\uFF9E\uFF9F]+/gv
 
-/** Letters that Unicode does not decompose. */
+/** These count after a letter or digit of ASCII, as in C++ and C#. The index has them as characters of private use. */
+const [PLUS, SHARP] = ['\uE000', '\uE001']
+
+/** Characters that count as others: letters that Unicode does not decompose, and those that writers exchange. */
 const PLAIN: Readonly<Record<string, string>> = {
   æ: 'ae',
   ð: 'd',
@@ -41,19 +50,81 @@ const PLAIN: Readonly<Record<string, string>> = {
   œ: 'oe',
   ŧ: 't',
   ς: 'σ',
+  '+': PLUS,
+  '#': SHARP,
+  '♯': SHARP,
+  // Hebrew letters at the end of a word.
+  '\u05DA': '\u05DB',
+  '\u05DD': '\u05DE',
+  '\u05DF': '\u05E0',
+  '\u05E3': '\u05E4',
+  '\u05E5': '\u05E6',
+  // Arabic: alef wasla, teh marbuta, alef maksura, and the Persian yeh and kaf.
+  '\u0671': '\u0627',
+  '\u0629': '\u0647',
+  '\u0649': '\u064A',
+  '\u06CC': '\u064A',
+  '\u06A9': '\u0643',
 }
-const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}]`, 'gv')
+const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}[\\p{Nd}--[0-9]]\u30A1-\u30F6\u30FD]`, 'gv')
+
+const DIGIT = /\p{Nd}/v
+
+/** The difference between a letter of katakana and that of hiragana. */
+const TO_HIRAGANA = 0x3041 - 0x30a1
+
+/** Syllables of Korean, and the letters in them that are written as others. */
+const SYLLABLES = /[\uAC00-\uD7A3]+/gv
+const MADE_OF_OTHERS = /[\u116A-\u116C\u116F-\u1171\u1174\u11A8-\u11C2]/gv
+const FIRST_FINAL = 0x11a8
+const FINALS =
+  'ᄀ ᄁ ᄀᄉ ᄂ ᄂᄌ ᄂᄒ ᄃ ᄅ ᄅᄀ ᄅᄆ ᄅᄇ ᄅᄉ ᄅᄐ ᄅᄑ ᄅᄒ ᄆ ᄇ ᄇᄉ ᄉ ᄊ ᄋ ᄌ ᄎ ᄏ ᄐ ᄑ ᄒ'.split(
+    ' ',
+  )
+const VOWELS: Readonly<Record<string, string>> = {
+  ᅪ: 'ᅩᅡ',
+  ᅫ: 'ᅩᅢ',
+  ᅬ: 'ᅩᅵ',
+  ᅯ: 'ᅮᅥ',
+  ᅰ: 'ᅮᅦ',
+  ᅱ: 'ᅮᅵ',
+  ᅴ: 'ᅳᅵ',
+}
 
 /** Matches code points of two code units. */
 const PAIRS = /[\uD800-\uDBFF]/
 
 const ASCII = /^[\0-\x7F]*$/
 
-const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gv
+const SIGNS = new RegExp(`[${PLUS}${SHARP}]+`, 'gv')
+const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
 
-/** Letters of scripts without spaces between words. A word may begin at any of them. */
-const UNSPACED =
-  /[\p{L}&&[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]]/gv
+/** In the words of a search, signs before a letter divide words, as in "Copy+Paste". */
+const DIVIDING = new RegExp(`${SIGNS.source}(?=[a-z])`, 'gv')
+
+/** The definite article, also after "and", before what may be a word: in Arabic, and in Hebrew. */
+const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/v
+
+/** Scripts without spaces between words. A word may begin at any letter of them. */
+const UNSPACED = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}`
+
+/** A word may begin at any syllable of Korean. The letter before a vowel begins the next one. */
+const VOWEL = String.raw`[\u1160-\u11A7]`
+const SYLLABLE = String.raw`\p{sc=Hang}(?:${VOWEL}|\p{M}|\p{sc=Hang}(?!${VOWEL}))*`
+
+/** The other scripts. A word may begin where the script changes. All that are not named count as one. */
+const SPACED = ['Latn', 'Grek', 'Cyrl', 'Arab', 'Hebr'].map((name) => String.raw`\p{sc=${name}}`)
+
+/** The parts of a word at each of which a word may begin. Digits belong to the letters after or before them. */
+const PARTS = new RegExp(
+  [
+    String.raw`[\p{L}&&[${UNSPACED}]]\p{M}*`,
+    SYLLABLE,
+    ...SPACED.map((script) => String.raw`[\p{N}\p{M}]*${script}[${script}\p{N}\p{M}]*`),
+    String.raw`[[\p{L}\p{N}\p{M}]--[\p{L}&&[${UNSPACED}\p{sc=Hang}${SPACED.join('')}]]]+`,
+  ].join('|'),
+  'gv',
+)
 
 /**
  * @returns the words of a text, each once. A search matches the beginning of any of them. The time is linear in the
@@ -61,41 +132,40 @@ const UNSPACED =
  */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>()
-  for (const parts of wordsBetweenSpaces(text.slice(0, SEARCHED_LENGTH))) {
+  for (const parts of wordsBetweenSpaces(fold(text.slice(0, SEARCHED_LENGTH)))) {
     // "Catch-22" is found as catch, 22 and catch22.
-    // Letters of the Korean alphabet on both sides of punctuation become one letter.
-    if (parts.length > 1) words.add(cut(parts.join('').normalize('NFC')))
-    for (const part of parts) {
-      words.add(cut(part))
-      if (!ASCII.test(part)) addUnspaced(part, words)
-    }
+    if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))
+    for (const part of parts) addWord(part, words)
     if (words.size >= MAX_WORDS) break
   }
   return [...words].slice(0, MAX_WORDS)
 }
 
-/** Adds the words that begin within the part, in scripts without spaces. */
-function addUnspaced(part: string, words: Set<string>): void {
-  const isPaired = PAIRS.test(part)
-  // `matchAll` takes five times as long for many short parts.
-  UNSPACED.lastIndex = 0
-  while (words.size < MAX_WORDS) {
-    const letter = UNSPACED.exec(part)
-    if (letter === null) return
-    const begin = letter.index
-    words.add(isPaired ? cut(part, begin) : part.slice(begin, begin + WORD_LENGTH))
+/** Adds a word, those that begin within it, and, if it ends in signs, those without them. */
+function addWord(word: string, words: Set<string>): void {
+  words.add(cut(word))
+  if (ASCII.test(word)) return
+  const article = ARTICLE.exec(word)
+  if (article !== null) {
+    const [{ length }, and = ''] = article
+    words.add(cut(word, and.length))
+    words.add(cut(word, length))
   }
+  const isPaired = PAIRS.test(word)
+  // `matchAll` takes five times as long for many short words.
+  PARTS.lastIndex = 0
+  for (let part = PARTS.exec(word); part !== null && words.size < MAX_WORDS; part = PARTS.exec(word)) {
+    const begin = part.index
+    words.add(isPaired ? cut(word, begin) : word.slice(begin, begin + WORD_LENGTH))
+  }
+  const plain = word.replace(SIGNS, '')
+  if (plain !== word) addWord(plain, words)
 }
 
 /** @returns the words of a search, each once. A book matches if each of them begins one of its words. */
 export function searchedWords(text: string): string[] {
-  return [
-    ...new Set(
-      wordsBetweenSpaces(text)
-        .flat()
-        .map((word) => cut(word)),
-    ),
-  ]
+  const words = wordsBetweenSpaces(fold(text).replace(DIVIDING, ' ')).flat()
+  return [...new Set(words.map((word) => cut(word)))]
 }
 
 /** The texts of a book that are searched. */
@@ -109,17 +179,17 @@ export function wordsOfBook({ title, author }: Texts): string[] {
   return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }
 
-/** The words of each part between spaces. Equal parts count once. */
+/** The words of each part of a folded text between spaces. Equal parts count once. */
 function wordsBetweenSpaces(text: string): string[][] {
-  const parts = new Set(fold(text).split(/\s+/v))
+  const parts = new Set(text.split(/\s+/v))
   return Array.from(parts, (part) => part.match(WORD) ?? [])
 }
 
-/** Removes differences of case and accents, and those that Unicode calls compatible. */
+/** Removes differences of case and accents, those that Unicode calls compatible, and those of PLAIN. */
 function fold(text: string): string {
   // The rest changes nothing in these texts, and takes several times as long.
-  if (ASCII.test(text)) return text.toLowerCase()
-  return (
+  if (ASCII.test(text)) return text.toLowerCase().replace(NOT_PLAIN, plainOf)
+  return compose(
     text
       .replace(MANY_MARKS, '$1')
       .normalize('NFKD')
@@ -129,10 +199,34 @@ function fold(text: string): string {
       .toLowerCase()
       .normalize('NFKD')
       .replace(IGNORED, '')
-      .replace(NOT_PLAIN, (letter) => PLAIN[letter] ?? letter)
-      .replace(MANY_MARKS, '$1')
-      .normalize('NFC')
+      .replace(NOT_PLAIN, plainOf)
+      .replace(MANY_MARKS, '$1'),
   )
+}
+
+function plainOf(character: string): string {
+  const plain = PLAIN[character]
+  if (plain !== undefined) return plain
+  let code = character.codePointAt(0) ?? 0
+  if (!DIGIT.test(character)) return String.fromCodePoint(code + TO_HIRAGANA)
+  // In Unicode, the ten digits of a script follow one another, perhaps right after those of another script.
+  let value = 0
+  while (DIGIT.test(String.fromCodePoint(--code))) value++
+  return String(value % 10)
+}
+
+/**
+ * Joins letters and their marks, but divides Korean syllables into letters that do not tell whether they end a syllable
+ * or begin the next. So what is typed of a word begins the word at every moment: `하`, `학` and `하기`; `고` and `과`.
+ */
+function compose(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(SYLLABLES, (syllables) => syllables.normalize('NFD'))
+    .replace(
+      MADE_OF_OTHERS,
+      (letter) => VOWELS[letter] ?? FINALS[letter.charCodeAt(0) - FIRST_FINAL] ?? letter,
+    )
 }
 
 /** @returns the first WORD_LENGTH code points of a text from an index on. */

@@ -3,13 +3,16 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { searchedWords, wordsOf, wordsOfBook } from '../../src/catalogue/search-words.ts'
 import { hasWholeWords, hasWords } from '../store/query-model.ts'
-import { referenceWords } from './search-words-reference.ts'
+import { referenceSearch, referenceWords } from './search-words-reference.ts'
 
 /** What Unicode makes many characters of, or orders, joins, leaves out or writes without spaces. */
 const NASTY = [
   ...'㌖㌫ﷺﷻﬃⅧ㍿㋿ᾷΐİŉßẞæŁς',
   ...'百年孤独がかガｶสวัสดีກາဗမာខ្មែរ한국어𠀀𠀁𐐀😀',
-  ...'aA9é -\u2019\u00AD\u200D\u0640\u02BC\uD800',
+  ...'aA9é -\u2019\u00AD\u200D\u0640\u02BC\u02D0\uD800',
+  ...'학각갃과ㄱㅏㄳ\u1100\u1161\u1160\u11A8\u11AA\u116A\u302E\uA960\uD7B0',
+  ...'スーヷゝヾ〇々ٱאבהוספרךםκόσяёकोर्সაბ٣०๒+#♯\uE000\uE001\uE002',
+  ...['ال', 'وال', 'وה', '\u{116DA}', '\u{16D67}'],
   ...'\u0301\u0316\u0327\u0334\u0344\u0345\u034F\u05B0\u0651\u3099\u309A\uFF9E\uFF9F',
   ...'\u0E38\u0E48\u0E3A\u0EB8\u0EC8\u0F71\u0F72\u0F73\u0F74\u0F81\u094D\u093C\u302A\u1DCE\u0903\u20D0\u{1D165}',
 ]
@@ -24,6 +27,9 @@ function fastest(text: string): number {
   return Math.min(...times)
 }
 
+/** Korean words, divided into their letters. */
+const letters = (...words: string[]) => words.map((word) => word.normalize('NFD'))
+
 describe('the words of a text', () => {
   const WORDS: Record<string, string[]> = {
     'The Left Hand': ['the', 'left', 'hand'],
@@ -36,17 +42,34 @@ describe('the words of a text', () => {
     'İstanbul ırmak': ['istanbul', 'irmak'],
     Ёлка: ['елка'],
     "O'Brien": ['obrien', 'o', 'brien'],
-    'Hawaiʻi co\u00adoperate می\u200cخواهم': ['hawaii', 'cooperate', 'میخواهم'],
+    'Hawaiʻi co\u00adoperate می\u200cخواهم': ['hawaii', 'cooperate', 'ميخواهم'],
     'Catch-22': ['catch22', 'catch', '22'],
     'ﬁne ２３ Ⅷ': ['fine', '23', 'viii'],
     百年孤独: ['百年孤独', '年孤独', '孤独', '独'],
-    'がか ガ': ['がか', 'か', 'ガ'],
+    'がか ガ': ['がか', 'か', 'が'],
+    'ひらがな ヒラガナ': ['ひらがな', 'らがな', 'がな', 'な'],
+    'コーヒー ヷ': ['こーひー', 'ーひー', 'ひー', 'ー', 'わ\u3099'],
+    入門のPython2と: ['入門のpython2と', '門のpython2と', 'のpython2と', 'python2と', 'と'],
+    '第3巻 vol3巻': ['第3巻', '3巻', '巻', 'vol3巻'],
+    'r2d2 б4': ['r2d2', 'б4'],
+    'ITкомпания Pythonकोर्स': ['itкомпания', 'компания', 'pythonकोर्स', 'कोर्स'],
     สวัสดี: ['สวัสดี', 'วัสดี', 'สดี', 'ดี'],
     'हिन्दी की': ['हिन्दी', 'की'],
-    'אָלֶף بِسْمِ كتـــاب': ['אלף', 'بسم', 'كتاب'],
-    한국어: ['한국어'],
+    'אָלֶף بِسْمِ كتـــاب': ['אלפ', 'بسم', 'كتاب'],
+    'الكتاب والسلام الله': ['الكتاب', 'كتاب', 'والسلام', 'السلام', 'سلام', 'الله'],
+    'أ إ آ ا ٱ ة ه ى ي ی ک ك': ['ا', 'ه', 'ي', 'ك'],
+    'הספר והספר הים': ['הספר', 'ספר', 'והספר', 'הימ'],
+    'דרך לחם אבן כסף ארץ': ['דרכ', 'לחמ', 'אבנ', 'כספ', 'ארצ'],
+    '٢٠٢٤ २०२४ ۲۰۲۴ ２０２４ \u{116DA}': ['2024', '0'],
+    // The letter that ends a syllable is stored as if it began one, and letters that are made of others as these.
+    한국어: letters('하ᄂ구ᄀ어', '구ᄀ어', '어'),
+    '넋 과 있다': letters('너ᄀᄉ', '고ᅡ', '이ᄊ다', '다'),
+    제3권: letters('제3구ᅥᄂ', '3구ᅥᄂ', '구ᅥᄂ'),
+    'C++ c# F♯ .NET': ['c\uE000\uE000', 'c', 'c\uE001', 'f\uE001', 'f', 'net'],
+    '入門C＋＋': ['入門c\uE000\uE000', '門c\uE000\uE000', 'c\uE000\uE000', '入門c', '門c', 'c'],
+    'я+ + #1': ['я', '1'],
     // "(ᄀ)ᅡ" for Unicode: the two letters are one when the punctuation is left out.
-    '㈀ￂ': ['가', 'ᄀ', 'ᅡ'],
+    '㈀ￂ': ['\u1100\u1161', 'ᄀ', 'ᅡ'],
     𐐀𐐨: ['𐐨𐐨'],
     '': [],
     ' \t\n': [],
@@ -86,13 +109,17 @@ describe('the words of a text', () => {
     const marks = fc.array(fc.constantFrom(...NASTY.slice(NASTY.indexOf('\u0301'))), { maxLength: 600 })
     const text = fc.oneof(some, many, marks, fc.tuple(some, marks, some)).map((all) => all.flat().join(''))
     fc.assert(
-      fc.property(text, (text) => assert.deepEqual(wordsOf(text), referenceWords(text))),
+      fc.property(text, (text) => {
+        assert.deepEqual(wordsOf(text), referenceWords(text))
+        assert.deepEqual(searchedWords(text), referenceSearch(text))
+      }),
       { numRuns: 300 },
     )
   })
 
   it('are those of the plainest algorithm of any character', () => {
-    for (let code = 0; code <= 0x10ffff; code += 251) {
+    for (let code = 0; code <= 0x10ffff; code++) {
+      if (code % 251 !== 0 && !/\p{Nd}/v.test(String.fromCodePoint(code))) continue
       const character = String.fromCodePoint(code)
       const text = `a${character}\u0301 ${character.repeat(70)}\u0316${character} ${character}${'\u0316\u0301'.repeat(40)}`
       assert.deepEqual(wordsOf(text), referenceWords(text), code.toString(16))
@@ -110,6 +137,11 @@ describe('the words of a text', () => {
       '\u0344\u0316\u0327',
       '\u0F73\u0334',
       'ก\u034F\u0EC8\u0E38',
+      '갃',
+      '٩𑛙',
+      'c+',
+      'aя',
+      'あ1٣',
     ]
     for (const unit of nasty) {
       const time = fastest(unit.repeat(4000 / unit.length))
@@ -125,7 +157,7 @@ describe('the words of a text', () => {
       fc.property(text, text, (title, author) => {
         const words = wordsOf(title)
         for (const word of words) {
-          assert.match(word, /^[\p{L}\p{N}][\p{L}\p{N}\p{M}]*$/v)
+          assert.match(word, /^[\p{L}\p{N}][\p{L}\p{N}\p{M}]*[\uE000\uE001]*$/v)
           assert.ok(!/[A-Z]/.test(word))
         }
         assert.ok(hasWords({ title, author }, searchedWords(title).slice(0, 20)))
@@ -140,6 +172,7 @@ describe('a search', () => {
   it('has each of its words once, as they stand between spaces and punctuation', () => {
     assert.deepEqual(searchedWords("O'Brien, o’brien GARCÍA 百年孤独"), ['o', 'brien', 'garcia', '百年孤独'])
     assert.deepEqual(searchedWords('…'), [])
+    assert.deepEqual(searchedWords('Copy+Paste c++17'), ['copy', 'paste', 'c\uE000\uE000', '17'])
   })
 
   it('finds a book by the beginnings of words in title and author, all of them', () => {
@@ -147,6 +180,67 @@ describe('a search', () => {
     const finds = (text: string) => hasWords(book, searchedWords(text))
     assert.ok(finds('garcia marquez') && finds('GARCÍA') && finds('sol gab') && finds('d'))
     assert.ok(!finds('oledad') && !finds('garcia x') && !finds('soledadx'))
+  })
+
+  it('finds a book by what readers type of its title in each script', () => {
+    const FOUND: Record<string, string[]> = {
+      はじめてのPython入門: ['python', 'はじめての', '入門', 'ハジメテ', 'python入門'],
+      第3巻: ['3巻', '３', '第', '巻'],
+      한국어: ['국어', '하', '한', '한ㄱ', '한구', '한국', 'ㅎ', 'ㄱ'],
+      하기: ['ㅎ', '하', '학', '하기'],
+      각시: ['가', '각', '갃', '각시'],
+      과자: ['고', '과', '과ㅈ', '과자'],
+      الكتاب: ['كتاب', 'الكتاب', 'ال'],
+      'الحرب والسلام': ['سلام', 'السلام', 'حرب'],
+      'مكتبة إلى': ['مکتبه', 'الی', 'إلي'],
+      'הספר של': ['ספר', 'הספר'],
+      שלום: ['שלומ', 'שלו', 'שלום'],
+      '٢٠٢٤': ['2024', '२०२४', '20'],
+      ヒラガナ: ['ひらがな', 'がな', 'ガナ'],
+      'C++ Primer': ['c++', 'c+', 'c', 'C＋＋'],
+      'Modern C++17': ['c++', 'c++17', 'c'],
+      'C#を学ぶ': ['c#', 'c♯', 'c', 'c#を学ぶ'],
+      'Copy+Paste': ['copy+paste', 'copy+', 'copy', 'copypaste'],
+      'ASP.NET': ['.net', 'net', 'asp.net'],
+      ITкомпания: ['компания', 'itк'],
+    }
+    for (const [title, searches] of Object.entries(FOUND))
+      for (const text of searches)
+        assert.ok(hasWords({ title, author: '' }, searchedWords(text)), `${title}: ${text}`)
+    const NOT_FOUND: Record<string, string[]> = {
+      'C and C#': ['c++'],
+      'C and C++': ['c#'],
+      がか: ['カガ', 'はか'],
+      か: ['が'],
+      각시: ['가기', '시각'],
+      한국어: ['한구어', '안', 'ㅏ'],
+      الله: ['له'],
+      r2d2: ['2d2', 'd2'],
+      الكتابة: ['لكتاب', 'تاب'],
+    }
+    for (const [title, searches] of Object.entries(NOT_FOUND))
+      for (const text of searches)
+        assert.ok(!hasWords({ title, author: '' }, searchedWords(text)), `${title}: ${text}`)
+  })
+
+  it('keeps finding a book while its title is typed', () => {
+    const text = fc.array(fc.constantFrom(...'한국어각하기과넋c+#aпяבהاللكわーヒ巻3٣ -.'), { maxLength: 12 })
+    fc.assert(
+      fc.property(text, (letters) => {
+        const title = letters.join('')
+        for (let typed = 0; typed <= letters.length; typed++) {
+          const searched = searchedWords(letters.slice(0, typed).join(''))
+          assert.ok(hasWords({ title, author: '' }, searched), `${title}: ${searched}`)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('tells all Korean syllables apart, also before others', () => {
+    const syllables = Array.from({ length: 19 * 21 * 28 }, (_, i) => String.fromCodePoint(0xac00 + i))
+    const words = syllables.flatMap((syllable) => ['', '아', '사', '이'].map((next) => `${syllable}${next}`))
+    assert.equal(new Set(words.flatMap(searchedWords)).size, words.length)
   })
 
   it('tells whole words in title and author from beginnings', () => {

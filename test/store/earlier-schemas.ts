@@ -27,3 +27,42 @@ export function earlierTable(engine: ServerEngine, name: string, books: number):
     `INSERT INTO books (title, author, year) VALUES ${rows.join(', ')}`,
   ]
 }
+
+/** The first version of the words of books, which instances of that version go on using beside this one. */
+export const EARLIER_WORDS: Readonly<Record<ServerEngine, readonly string[]>> = {
+  postgres: [
+    'ALTER TABLE books ADD COLUMN search_words tsvector',
+    'ALTER TABLE books ADD COLUMN search_words_of text',
+    'CREATE INDEX books_by_words ON books USING gin (search_words) WITH (gin_pending_list_limit = 256)',
+    `CREATE INDEX books_words_due ON books ((CASE WHEN search_words_of IS DISTINCT FROM ${fingerprintOf('postgres')} THEN id END))
+     WHERE (CASE WHEN search_words_of IS DISTINCT FROM ${fingerprintOf('postgres')} THEN id END) IS NOT NULL`,
+  ],
+  mysql: [
+    `CREATE TABLE book_words (
+       book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
+     ) ENGINE = InnoDB COMMENT 'made by book-catalogue'`,
+    'ALTER TABLE books ADD COLUMN search_words_of VARBINARY(32)',
+    `ALTER TABLE books ADD COLUMN search_words_due TINYINT
+       AS (IF(search_words_of <=> ${fingerprintOf('mysql')}, NULL, 1)) VIRTUAL`,
+    'ALTER TABLE books ADD INDEX books_words_due (search_words_due, id)',
+  ],
+}
+
+/** How an instance of that version marks all books as indexed. */
+export const indexEarlierWords = (engine: ServerEngine) =>
+  `UPDATE books SET search_words_of = ${fingerprintOf(engine)}`
+
+/** What removes the first version of the words. */
+export const DROP_EARLIER_WORDS: Readonly<Record<ServerEngine, readonly string[]>> = {
+  postgres: ['ALTER TABLE books DROP COLUMN search_words, DROP COLUMN search_words_of'],
+  mysql: [
+    'ALTER TABLE books DROP INDEX books_words_due, DROP COLUMN search_words_due, DROP COLUMN search_words_of',
+    'DROP TABLE book_words',
+  ],
+}
+
+function fingerprintOf(engine: ServerEngine): string {
+  return engine === 'postgres'
+    ? "md5(md5(coalesce(title, '')) || md5(coalesce(author, '')))"
+    : "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, ''))))"
+}

@@ -71,6 +71,7 @@ describe('the web page', () => {
       'edit.js',
       'editor.js',
       'export.js',
+      'found.js',
       'imported.js',
       'many.js',
       'plot.js',

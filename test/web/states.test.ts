@@ -90,7 +90,7 @@ describeOnEngine('the states of the web page', (database) => {
   it('a search without words, and the books of an author', async () => {
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
     await page.getByLabel('Search').fill('!!!')
-    await page.getByText('Nothing to search for').waitFor()
+    await page.getByText('No books found').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Show all books' }).click()
     await page.getByText('Statistics').click()

@@ -29,6 +29,9 @@ export interface ListRequest {
 /** How many words a search may have. Each costs a look-up. */
 const MAX_WORDS = 32
 
+/** Stands for a search of punctuation or emoji alone, which finds nothing: no book has this word. */
+const NO_WORD = '\u{10FFFF}'
+
 const SORT_FIELD = `-?(${SORT_NAMES.join('|')})`
 
 const year = (description: string): Schema => ({
@@ -53,7 +56,7 @@ export const FilterParameters = partialSchema<FilterValues>({
     type: 'string',
     description:
       'Search words, such as `garcia marquez`. Each must be the beginning of a word in the title or the author. Case, ' +
-      'accents and punctuation are ignored.',
+      'accents and punctuation are ignored. Without any word, it finds nothing.',
   },
   title: { type: 'string', description: 'The exact title.' },
   author: { type: 'string', description: 'The exact author.' },
@@ -165,6 +168,6 @@ function parseSort(text: string): readonly SortField[] {
 
 function parseWords(text: string): readonly string[] {
   const words = searchedWords(text)
-  if (words.length === 0 || words.length > MAX_WORDS) throw failure.invalidQueryParameter
-  return words
+  if (text.trim() === '' || words.length > MAX_WORDS) throw failure.invalidQueryParameter
+  return words.length === 0 ? [NO_WORD] : words
 }

@@ -21,6 +21,7 @@ const LATER = new Set([
   'edit.js',
   'editor.js',
   'export.js',
+  'found.js',
   'imported.js',
   'many.js',
   'plot.js',

@@ -12,6 +12,7 @@ import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { rolledBack } from './errors.ts'
 import type { DiskFullGuard } from './full-disk.ts'
 import type { Schema } from './schema.ts'
+import { WORDS } from './search-index.ts'
 
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
 const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ? RETURNING id`
@@ -24,7 +25,7 @@ const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
  */
 const EACH = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
 const DELETE = `DELETE books FROM ${EACH}`
-const DELETE_WITH_WORDS = `DELETE books, book_words FROM ${EACH} LEFT JOIN book_words ON book = books.id`
+const DELETE_WITH_WORDS = `DELETE books, ${WORDS} FROM ${EACH} LEFT JOIN ${WORDS} ON book = books.id`
 
 /**
  * Statements are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server

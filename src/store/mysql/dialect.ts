@@ -1,6 +1,7 @@
 import { SORT_KEY_LENGTH } from '../../catalogue/query.ts'
 import type { Query } from '../client-server/queries.ts'
 import type { Dialect } from '../query/dialect.ts'
+import { WORDS } from './search-index.ts'
 
 /** The sort keys, as they are computed. */
 export const KEYS = {
@@ -39,7 +40,7 @@ export function dialectOf(keys: Keys, rare: RareWords): Dialect {
       // Not one join for each word, because planning so many joins would take long.
       const has = (word: string) =>
         word === rarest
-          ? `id IN (SELECT book FROM book_words WHERE ${matches(word, exact, bind)})`
+          ? `id IN (SELECT book FROM ${WORDS} WHERE ${matches(word, exact, bind)})`
           : hasWord(word, exact, bind)
       return words.map(has).join(' AND ')
     },
@@ -56,7 +57,7 @@ export async function findRareWords(words: readonly string[], query: Query): Pro
   }
   const count = (word: string, exact: boolean, name: string) =>
     `(SELECT COUNT(*) FROM (
-      SELECT 1 FROM book_words WHERE ${matches(word, exact, bind)} LIMIT ${FEW_BOOKS}
+      SELECT 1 FROM ${WORDS} WHERE ${matches(word, exact, bind)} LIMIT ${FEW_BOOKS}
     ) some) AS ${name}`
   const columns = words.flatMap((word, i) => [
     count(word, true, `exact${i}`),
@@ -74,7 +75,7 @@ export async function findRareWords(words: readonly string[], query: Query): Pro
 type Bind = (value: string) => string
 
 const hasWord = (word: string, exact: boolean, bind: Bind) =>
-  `(SELECT 1 FROM book_words WHERE book = books.id AND ${matches(word, exact, bind)} LIMIT 1) IS NOT NULL`
+  `(SELECT 1 FROM ${WORDS} WHERE book = books.id AND ${matches(word, exact, bind)} LIMIT 1) IS NOT NULL`
 
 const matches = (word: string, exact: boolean, bind: Bind) =>
   exact ? `word = ${bind(word)}` : `word >= ${bind(word)} AND word < CONCAT(${bind(word)}, 0xFF)`

@@ -13,7 +13,7 @@ import { isReadOnly, MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, isEmpty, type Schema } from './schema.ts'
-import { mysqlSearchIndex } from './search-index.ts'
+import { mysqlSearchIndex, WORDS } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
 /** mysql2 sends every number as a double. */
@@ -26,7 +26,7 @@ const UPDATE = `
   WHERE id = ${INTEGER}`
 const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
 const DELETE_WITH_WORDS = `
-  DELETE books, book_words FROM books LEFT JOIN book_words ON book = books.id WHERE books.id = ${INTEGER}`
+  DELETE books, ${WORDS} FROM books LEFT JOIN ${WORDS} ON book = books.id WHERE books.id = ${INTEGER}`
 
 const NO_WORDS = { exact: undefined, prefix: undefined }
 

@@ -1,6 +1,7 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
+import { WORDS } from './search-index.ts'
 
 /** The unit in which InnoDB extends its files, except small ones; in bytes. */
 const EXTENT = 1024 * 1024
@@ -12,8 +13,8 @@ const IS_SMALL = `
 /** Rows that need an extent and use up no id. */
 const LARGE_ROWS: Readonly<Record<string, string>> = {
   books: `INSERT INTO books (id, title, author, year) VALUES (0, REPEAT('x', ${EXTENT}), '', 0)`,
-  book_words: `
-    INSERT INTO book_words (book, word)
+  [WORDS]: `
+    INSERT INTO ${WORDS} (book, word)
     WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 50)
     SELECT -100 * a.i - b.i, REPEAT('x', 128) FROM n AS a, n AS b`,
 }

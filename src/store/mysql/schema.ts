@@ -11,7 +11,7 @@ import { codeOf } from '../client-server/network-errors.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { KEY_COLUMNS, KEYS, type Keys } from './dialect.ts'
 import { isNotReady } from './errors.ts'
-import { IS_STALE } from './search-index.ts'
+import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
 /** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
 const MARK = 'made by book-catalogue'
@@ -90,22 +90,22 @@ const WORD_GROUP: SchemaGroup = {
   without: 'searches (q) are answered with 503',
   objects: [
     {
-      name: 'book_words',
-      sql: `CREATE TABLE book_words (
+      name: WORDS,
+      sql: `CREATE TABLE ${WORDS} (
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
       ) ENGINE = InnoDB COMMENT '${MARK}'`,
     },
     {
-      name: 'search_words_of',
-      sql: 'ALTER TABLE books ADD COLUMN search_words_of VARBINARY(32)',
+      name: WORDS_OF,
+      sql: `ALTER TABLE books ADD COLUMN ${WORDS_OF} VARBINARY(32)`,
     },
     {
-      name: 'search_words_due',
-      sql: `ALTER TABLE books ADD COLUMN search_words_due TINYINT AS (${IS_STALE}) VIRTUAL`,
+      name: WORDS_DUE,
+      sql: `ALTER TABLE books ADD COLUMN ${WORDS_DUE} TINYINT AS (${IS_STALE}) VIRTUAL`,
     },
     {
-      name: 'books_words_due',
-      sql: 'ALTER TABLE books ADD INDEX books_words_due (search_words_due, id)',
+      name: `books_by_${WORDS_DUE}`,
+      sql: `ALTER TABLE books ADD INDEX books_by_${WORDS_DUE} (${WORDS_DUE}, id)`,
     },
   ],
 }
@@ -116,12 +116,12 @@ const OBJECTS = `
   UNION SELECT index_name FROM information_schema.statistics
   WHERE table_schema = DATABASE() AND table_name = 'books'
   UNION SELECT table_name FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name = 'book_words'`
+  WHERE table_schema = DATABASE() AND table_name = '${WORDS}'`
 
 /** The tables that the service made itself. */
 const OWN_TABLES = `
   SELECT table_name AS name FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name IN ('books', 'book_words') AND table_comment = '${MARK}'`
+  WHERE table_schema = DATABASE() AND table_name IN ('books', '${WORDS}') AND table_comment = '${MARK}'`
 
 /** Codes for: another instance has made it at the same moment; no lock in time; deadlock. */
 const LOST_RACE = [

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
   type BookWords,
@@ -9,11 +9,20 @@ import {
 } from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
+/** The table of the words of books. */
+export const WORDS = `book_words_${WORDS_VERSION}`
+
+/** The column with the fingerprint of the texts that have these words. */
+export const WORDS_OF = `search_words_${WORDS_VERSION}_of`
+
+/** The column that tells whether a book is stale. */
+export const WORDS_DUE = `search_words_${WORDS_VERSION}_due`
+
 /** Identifies the texts of a book; not for security. */
 const FINGERPRINT = "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, ''))))"
 
 /** 1 for a stale book; NULL for others. */
-export const IS_STALE = `IF(search_words_of <=> ${FINGERPRINT}, NULL, 1)`
+export const IS_STALE = `IF(${WORDS_OF} <=> ${FINGERPRINT}, NULL, 1)`
 
 /** The number of words in one statement: with 128 bytes each, written as 256, far less than a server accepts. */
 const WORDS_AT_ONCE = 2000
@@ -23,17 +32,17 @@ const SELECT_STALE = `
   SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
     LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
     ${IS_READ_ONLY} AS isReadOnly
-  FROM books FORCE INDEX (books_words_due)
-  WHERE search_words_due = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
+  FROM books FORCE INDEX (books_by_${WORDS_DUE})
+  WHERE ${WORDS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
 
 const LOCK = `
   SELECT id, ${FINGERPRINT} AS fingerprint FROM books
-  WHERE id IN (?) AND search_words_due = 1 ORDER BY id FOR UPDATE`
-const DELETE = 'DELETE FROM book_words WHERE book IN (?)'
-const INSERT = 'INSERT INTO book_words (book, word) VALUES ?'
-const MARK = `UPDATE books SET search_words_of = ${FINGERPRINT} WHERE id IN (?)`
+  WHERE id IN (?) AND ${WORDS_DUE} = 1 ORDER BY id FOR UPDATE`
+const DELETE = `DELETE FROM ${WORDS} WHERE book IN (?)`
+const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
+const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
 
-/** The words in the table `book_words`. */
+/** The words in the table WORDS. */
 export function mysqlSearchIndex(run: RunOn<Connection>): SearchIndex {
   return {
     stale: (after) =>

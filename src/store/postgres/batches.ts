@@ -10,7 +10,7 @@ import {
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { commit } from './commit.ts'
 import type { Schema } from './schema.ts'
-import { fingerprint, WORD_COLUMNS, wordsOf, wordValues } from './search-index.ts'
+import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
@@ -39,7 +39,7 @@ const INSERT = insert(
   `unnest(${VALUES}) WITH ORDINALITY AS new (${FIELD_NAMES}, place)`,
 )
 const INSERT_WITH_WORDS = insert(
-  [...FIELD_NAMES, ...WORD_COLUMNS],
+  [...FIELD_NAMES, WORDS, WORDS_OF],
   [...FIELD_NAMES, ...wordValues('new')],
   `unnest(${VALUES}, $${NEXT + 1}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
 )
@@ -56,8 +56,8 @@ const UPDATE = `
   UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book
   RETURNING ${STORED}`
 const UPDATE_WITH_WORDS = `
-  UPDATE books SET ${SET}, search_words = coalesce(new.words::tsvector, search_words),
-    search_words_of = CASE WHEN words IS NULL THEN search_words_of ELSE ${CHANGED_WORDS_OF} END
+  UPDATE books SET ${SET}, ${WORDS} = coalesce(new.words::tsvector, ${WORDS}),
+    ${WORDS_OF} = CASE WHEN words IS NULL THEN ${WORDS_OF} ELSE ${CHANGED_WORDS_OF} END
   FROM unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[]) AS new (${FIELD_NAMES}, book, words)
   WHERE id = book RETURNING ${STORED}`
 

@@ -13,7 +13,7 @@ import { dialect, exactly } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
 import { ensureSchema, isEmpty, type Schema } from './schema.ts'
-import { fingerprint, postgresSearchIndex, vectorOf } from './search-index.ts'
+import { fingerprint, postgresSearchIndex, vectorOf, WORDS, WORDS_OF } from './search-index.ts'
 import type { PostgresTarget } from './url.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
@@ -24,7 +24,7 @@ const NEXT = FIELDS.length + 1
 const INSERT = `
   INSERT INTO books (${FIELD_NAMES}) SELECT ${FIELDS} WHERE ${writtenInTime(NEXT)} RETURNING ${BOOK}`
 const INSERT_WITH_WORDS = `
-  INSERT INTO books (${FIELD_NAMES}, search_words, search_words_of)
+  INSERT INTO books (${FIELD_NAMES}, ${WORDS}, ${WORDS_OF})
   SELECT ${FIELDS}, $${NEXT + 1}::tsvector, ${fingerprint('$1::text', '$2::text')} WHERE ${writtenInTime(NEXT)}
   RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`

@@ -8,7 +8,7 @@ import { listsOf, VALUES } from './batches.ts'
 import { commit } from './commit.ts'
 import { exactly, TITLE_KEY } from './dialect.ts'
 import type { Schema } from './schema.ts'
-import { WORD_COLUMNS, wordsOf, wordValues } from './search-index.ts'
+import { WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
 
 const NEXT = VALUES.length + 1
 
@@ -19,7 +19,7 @@ const BOOKS = `
 
 /** @param columns of the books. @param condition selects those to insert. */
 const insertInto = (columns: readonly string[], hasWords: boolean, condition = 'TRUE') => `
-  INSERT INTO books (${hasWords ? [...columns, ...WORD_COLUMNS] : columns})
+  INSERT INTO books (${hasWords ? [...columns, WORDS, WORDS_OF] : columns})
   SELECT ${hasWords ? [...columns, ...wordValues('imported')] : columns} FROM ${BOOKS}
   WHERE ${condition} ORDER BY place`
 const IMPORTED_TITLE_KEY = TITLE_KEY.replace('title', 'imported.title')

@@ -10,7 +10,7 @@ import {
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { AUTHOR_KEY, TITLE_KEY, YEAR_KEY } from './dialect.ts'
 import { isNotReady } from './errors.ts'
-import { STALE_ID } from './search-index.ts'
+import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
 /** Ids come from a sequence, which never gives one twice. BY DEFAULT allows books to be copied with their ids. */
 const SCHEMA = `
@@ -64,19 +64,19 @@ const KEYS: SchemaGroup = {
 }
 
 /** The words of a book; the fingerprint of their texts; and an index of stale books, which is empty most of the time. */
-const WORDS: SchemaGroup = {
+const WORD_GROUP: SchemaGroup = {
   without: 'searches (q) are answered with 503',
   objects: [
-    { name: 'search_words', sql: 'ALTER TABLE books ADD COLUMN search_words tsvector' },
-    { name: 'search_words_of', sql: 'ALTER TABLE books ADD COLUMN search_words_of text' },
+    { name: WORDS, sql: `ALTER TABLE books ADD COLUMN ${WORDS} tsvector` },
+    { name: WORDS_OF, sql: `ALTER TABLE books ADD COLUMN ${WORDS_OF} text` },
     {
-      name: 'books_by_words',
+      name: `books_by_${WORDS}`,
       // Every search reads the pending list: so it has at most 256 KiB instead of 4 MiB.
-      sql: 'CREATE INDEX books_by_words ON books USING gin (search_words) WITH (gin_pending_list_limit = 256)',
+      sql: `CREATE INDEX books_by_${WORDS} ON books USING gin (${WORDS}) WITH (gin_pending_list_limit = 256)`,
     },
     {
-      name: 'books_words_due',
-      sql: `CREATE INDEX books_words_due ON books ((${STALE_ID})) WHERE ${STALE_ID} IS NOT NULL`,
+      name: `${WORDS}_due`,
+      sql: `CREATE INDEX ${WORDS}_due ON books ((${STALE_ID})) WHERE ${STALE_ID} IS NOT NULL`,
     },
   ],
 }
@@ -118,7 +118,7 @@ export async function ensureSchema(
   await pool.run(checkEncoding)
   await pool.run((client) => ensureTable(client, editor, SCHEMA, ACCEPTED))
   await pool.run(checkDurability)
-  const [, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORDS], report)
+  const [, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORD_GROUP], report)
   return { hasWords }
 }
 

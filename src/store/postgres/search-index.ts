@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { NewBook } from '../../catalogue/book.ts'
-import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
   hasShortTexts,
@@ -10,12 +10,16 @@ import {
 } from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
+/** The columns with the words of a book, and with the fingerprint of the texts that have these words. */
+export const WORDS = `search_words_${WORDS_VERSION}`
+export const WORDS_OF = `${WORDS}_of`
+
 /** Identifies the texts of a book; not for security. */
 export const fingerprint = (title: string, author: string) => `md5(md5(${title}) || md5(${author}))`
 const FINGERPRINT = fingerprint("coalesce(title, '')", "coalesce(author, '')")
 
 /** The id of a stale book; NULL for others. */
-export const STALE_ID = `(CASE WHEN search_words_of IS DISTINCT FROM ${FINGERPRINT} THEN id END)`
+export const STALE_ID = `(CASE WHEN ${WORDS_OF} IS DISTINCT FROM ${FINGERPRINT} THEN id END)`
 
 /** The text of a tsvector. Its limit of 1 MiB is more than all words that are kept of a title and an author. */
 export const vectorOf = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ')
@@ -23,9 +27,7 @@ export const vectorOf = (words: readonly string[]) => words.map((word) => `'${wo
 /** The words of a book that is being stored; null for a long one, whose words are made later. */
 export const wordsOf = (book: NewBook) => (hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null)
 
-export const WORD_COLUMNS = ['search_words', 'search_words_of']
-
-/** The values of these columns. @param table of new books that has the texts, and `words` as `wordsOf` makes them. */
+/** The values of both columns. @param table of new books that has the texts, and `words` as `wordsOf` makes them. */
 export const wordValues = (table: string) => [
   `${table}.words::tsvector`,
   `CASE WHEN ${table}.words IS NOT NULL THEN ${fingerprint(`${table}.title`, `${table}.author`)} END`,
@@ -39,7 +41,7 @@ export function matchesWords(
 ): string {
   // The words consist of letters, digits and marks, none of which has a meaning between quotes.
   const expression = words.map((word) => `'${word}'${exact ? '' : ':*'}`).join(' & ')
-  return `(search_words @@ ${bind(expression)}::tsquery)`
+  return `(${WORDS} @@ ${bind(expression)}::tsquery)`
 }
 
 // With this order the index of stale books is the only cheap plan, however many of them the planner expects.
@@ -50,11 +52,11 @@ const SELECT_STALE = `
   FROM books WHERE ${STALE_ID} IS NOT NULL AND ${STALE_ID} > $1::bigint ORDER BY ${STALE_ID} LIMIT ${STALE_BOOKS}`
 
 const STORE = `
-  UPDATE books SET search_words = indexed.words::tsvector, search_words_of = indexed.fingerprint
+  UPDATE books SET ${WORDS} = indexed.words::tsvector, ${WORDS_OF} = indexed.fingerprint
   FROM unnest($1::bigint[], $2::text[], $3::text[]) AS indexed (book, words, fingerprint)
-  WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND search_words_of IS DISTINCT FROM indexed.fingerprint`
+  WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
 
-/** The words in the column `search_words`. */
+/** The words in the column WORDS. */
 export function postgresSearchIndex(run: RunOn<pg.Client>): SearchIndex {
   return {
     stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),

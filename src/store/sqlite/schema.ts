@@ -73,6 +73,9 @@ const STEPS = [
    CREATE TRIGGER book_deleted AFTER DELETE ON books
      BEGIN INSERT INTO unindexed VALUES (old.id) ON CONFLICT DO NOTHING; END;
    INSERT INTO unindexed SELECT id FROM books;`,
+
+  // Version 2 of the words. Until a book is indexed again, it is found by its former words.
+  'INSERT INTO unindexed SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;',
 ]
 
 /**

@@ -68,7 +68,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       let stopped = false
       const changing = (async () => {
         for (let n = 0; !stopped; n++)
-          await session.run(`UPDATE books SET search_words_of = '${n}' WHERE id = ${(n % 60) + 1}`)
+          await session.run(`UPDATE books SET search_words_2_of = '${n}' WHERE id = ${(n % 60) + 1}`)
       })()
       const order = [
         { name: 'author', descending: false },
@@ -195,10 +195,10 @@ for (const engine of ['postgres', 'mysql'] as const) {
       // The first pass of the index may come between the change and the lock.
       await until('a changed book is locked', async () => {
         await session.run('ROLLBACK')
-        await session.run("UPDATE books SET search_words_of = 'x' WHERE id = 1")
+        await session.run("UPDATE books SET search_words_2_of = 'x' WHERE id = 1")
         await session.run('BEGIN')
         await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
-        const [row] = await query('SELECT search_words_of AS fingerprint FROM books WHERE id = 1')
+        const [row] = await query('SELECT search_words_2_of AS fingerprint FROM books WHERE id = 1')
         return String(row?.fingerprint) === 'x'
       })
       let incomplete = 0
@@ -226,7 +226,7 @@ const STORING_WORDS = {
     WHERE info LIKE '%ORDER BY id FOR UPDATE' AND db = DATABASE()`,
 }
 
-const INDEXES = ['books_by_author', 'books_by_title', 'books_by_year', 'books_words_due']
+const INDEXES = ['books_by_author', 'books_by_title', 'books_by_year']
 
 /** Those that both servers have. */
 async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]>, engine: ServerEngine) {

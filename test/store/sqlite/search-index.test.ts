@@ -95,7 +95,32 @@ describe('a file of schema version 1', () => {
     await Promise.all(stores.map((store) => store.close()))
     using database = new DatabaseSync(file.path, { readOnly: true })
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 2)
+    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 3)
+  })
+})
+
+describe('a file of schema version 2', () => {
+  it('has its words made anew at start, also if the process was killed meanwhile', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(2), file.path)
+    for (let start = 1; start <= 2; start++) {
+      const store = await openFile(file.path)
+      assert.deepEqual(await search(store, '고독'), [3])
+      assert.deepEqual(await search(store, 'python'), [4])
+      assert.deepEqual(await search(store, 'كتاب'), [5])
+      assert.deepEqual(await search(store, 'c++'), [6])
+      assert.deepEqual(await search(store, 'c'), [6, 7, 1])
+      await store.close()
+    }
+    copyFileSync(earlierFile(2), file.path)
+    using database = new DatabaseSync(file.path)
+    ensureSchema(database)
+    const index = new SearchIndex(database)
+    assert.equal(index.step(0).books, 1)
+    database.close()
+    const store = await openFile(file.path)
+    assert.deepEqual([await search(store, '고독'), await search(store, 'c#')], [[3], []])
+    await store.close()
   })
 })
 
