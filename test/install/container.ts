@@ -72,6 +72,7 @@ export class Container {
     return execFileSync(RUNC.file, args, { encoding: 'utf8', input, stdio: 'pipe' })
   }
 
+  /** Sends a signal to the service. */
   signal(signal: NodeJS.Signals): void {
     execFileSync(RUNC.file, [...this.#state, 'kill', this.#name, signal])
   }
@@ -81,6 +82,7 @@ export class Container {
     return (await this.#ended)[0]
   }
 
+  /** Ends it at once, if it still runs. */
   async kill(): Promise<void> {
     if (this.#process.exitCode === null) this.signal('SIGKILL')
     await this.#ended
