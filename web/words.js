@@ -3,6 +3,9 @@
 /** @param {number} number */
 export const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book' : 'books'}`
 
+/** What takes two requests for each of many books. @param {number} count */
+const slow = (count) => (count > 1000 ? ' This can take minutes. You can stop it.' : '')
+
 const away = 'The service is not responding'
 
 export const words = {
@@ -218,7 +221,7 @@ export const words = {
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
     columnsMissing: (/** @type {string[]} */ fields) => `Choose the column for ${fields.join(' and ')}.`,
-    chooseColumn: 'Choose a column',
+    chooseColumn: 'Choose…',
     noYears: 'No years',
     noName: '(no name)',
     encoding: 'Encoding',
@@ -246,7 +249,7 @@ export const words = {
     show: 'Show',
     undo: 'Undo import',
     undoQuestion: (/** @type {string} */ name, /** @type {number} */ count) =>
-      `This deletes the ${books(count)} that “${name}” has added. A book that someone has changed since is kept.`,
+      `This deletes the ${books(count)} that “${name}” has added. A book that someone has changed since is kept.${slow(count)}`,
     noUndo: (/** @type {number} */ most) =>
       `You can undo an import of up to ${books(most)} here. This one has more.`,
     doneBefore: 'All books in the file are in the catalogue.',
@@ -276,7 +279,8 @@ export const words = {
       `Kept ${books(count)} that someone else has changed or deleted.`,
     deletingNow: (/** @type {number} */ count) => `Deleting ${books(count)}…`,
     set: 'Set author or year',
-    setHint: (/** @type {number} */ count) => `For ${books(count)}. An empty field is left as it is.`,
+    setHint: (/** @type {number} */ count) =>
+      `For ${books(count)}. An empty field is left as it is.${slow(count)}`,
     setAction: (/** @type {number} */ count) => `Save ${books(count)}`,
     setting: (/** @type {number} */ count) => `${books(count)} were saved`,
     nothingSet: 'Enter an author or a year.',

@@ -95,7 +95,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await head(), ['Nr.', 'Name; kurz', 'Von\nwem', 'Jahr'])
     assert.deepEqual(await cells(), ['1', 'Die "Blechtrommel"', 'Grass, Günter', '1959'])
     assert.equal(await chosen('Year'), 'Jahr')
-    assert.equal(await chosen('Title'), 'Choose a column')
+    assert.equal(await chosen('Title'), 'Choose…')
     await assertAccessible(page)
     await screenshot(page, 'import-columns')
     await column('Title').selectOption('Name; kurz')
@@ -117,6 +117,25 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await importIt(), ['B', 'C', 1960])
   })
 
+  it('are as wide as they are, without more space than a dialog has', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `A long name of a column ${i}`).join(',')
+    for (const viewport of [
+      { width: 1100, height: 800 },
+      { width: 360, height: 740 },
+    ]) {
+      await page.setViewportSize(viewport)
+      await choose(`${names}\n1,2,3\n`, `wide-${viewport.width}.csv`)
+      await page.locator('.preview').waitFor()
+      const [inner, outer] = (await page.evaluate(`{
+        const { scrollWidth, clientWidth } = document.querySelector('#transfer dialog')
+        ;[scrollWidth, clientWidth]
+      }`)) as [number, number]
+      assert.ok(inner <= outer, `${inner} > ${outer}`)
+      await assertAccessible(page)
+      await screenshot(page, `import-columns-${viewport.width}`)
+    }
+  })
+
   it('are asked for if two may be the same field', async () => {
     await choose('titre,titel,author,year\nA,B,C,1\n')
     await page.getByText('Choose the column for title.').waitFor()
@@ -133,6 +152,30 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await column('Title').selectOption('original title')
     await toAdd('1')
     assert.deepEqual(await importIt(), ['E', 'D', 1])
+  })
+
+  it('are asked of the service before an import, which it would refuse meanwhile', async () => {
+    const released = Promise.withResolvers<void>()
+    await page.route(/dry_run=true&columns/, async (route) => {
+      await released.promise
+      await route.continue()
+    })
+    let imports = 0
+    page.on('request', (request) => {
+      if (request.url().includes('dry_run=false')) imports++
+    })
+    await choose('title,author,year\nAsked,D,1\n')
+    await toAdd('1')
+    const asked = page.waitForRequest(/dry_run=true&columns/)
+    await open()
+    await asked
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByRole('button', { name: 'Cancel import' }).waitFor()
+    // What the page does at once has been done by then.
+    await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
+    assert.equal(imports, 0)
+    released.resolve()
+    await page.getByText('Imported 1 book.').waitFor()
   })
 
   it('are shown as they are in another encoding, which can be named', async () => {

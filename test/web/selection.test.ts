@@ -193,6 +193,32 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     )
   })
 
+  for (const [what, method, action] of [
+    ['deleted', 'DELETE', 'Delete'],
+    ['saved', 'PUT', 'Set author or year…'],
+  ] as const)
+    it(`are not ${what} if somebody changes them at the last moment`, async () => {
+      const title = `Moment ${method}`
+      await service.createBook({ title, author: 'A', year: 1 })
+      await page.goto(`${service.url}/?q=moment+${method}`)
+      await page.route(/\/book\/\d+$/, async (route) => {
+        if (route.request().method() === method) await change(title, { year: 2 })
+        await route.continue()
+      })
+      await page.clock.install()
+      await box(title).click()
+      await button(action).click()
+      if (method === 'PUT') {
+        await page.getByRole('dialog').getByLabel('Author').fill('B')
+        await page.keyboard.press('Enter')
+      } else await page.clock.runFor(6100)
+      await page.getByText('Kept 1 book that someone else has changed or deleted.').waitFor()
+      assert.deepEqual(
+        (await read(`title=${title.replace(' ', '+')}`)).map(({ author, year }) => [author, year]),
+        [['A', 2]],
+      )
+    })
+
   it('are saved as a file for spreadsheets, which an import understands', async () => {
     await box('Part 1').click()
     const [download] = await Promise.all([page.waitForEvent('download'), button('Export CSV').click()])

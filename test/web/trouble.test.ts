@@ -76,7 +76,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.getByText('The service is not responding').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Export…' }).click()
-    await page.getByRole('button', { name: 'CSV for' }).click()
+    await page.getByRole('button', { name: 'CSV for spreadsheets' }).click()
     await page.getByText('Nothing was exported.').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
