@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 /** How long a command may take, the service to start, and the service in all; in milliseconds. */
 const COMMAND_TIME = 300_000
 const START_TIME = 30_000
-const SERVICE_TIME = 300_000
+const SERVICE_TIME = 600_000
 
 /** The variables of this process, without what would make a test run that it starts take part in this one. */
 const { NODE_TEST_CONTEXT: _ofThisRun, ...environment } = process.env
