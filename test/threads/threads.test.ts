@@ -113,7 +113,8 @@ function sharesPromises(engine: Engine): void {
     const file = 'title,author,year\nx,y,1\n'
     using slow = await RawConnection.open(service.url)
     await slow.send(importing(file).slice(0, -3))
-    await setTimeout(300)
+    // Until it has begun, another one would be first.
+    await setTimeout(1500)
     assert.deepEqual(statuses(await onEach(service.url, () => importing(file))), { 503: CONNECTIONS })
     await slow.send(file.slice(-3))
     assert.equal((await slow.answer()).status, 200)
