@@ -97,6 +97,7 @@ const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySele
 
 /** @param {File} chosen */
 async function begin(chosen) {
+  started('checking')
   if (kindOf(chosen).type === 'text/csv') {
     const start = new Columns(chosen)
     try {
@@ -105,7 +106,7 @@ async function begin(chosen) {
       // As the browser does when the file was deleted meanwhile.
       if (!(error instanceof DOMException)) throw error
       message = error.message
-      return draw()
+      return ended()
     }
     if (file !== chosen) return
     columns = start

@@ -207,6 +207,8 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     const rows = Array.from({ length: 120 }, (_, i) => `T,A,"=never ""${i}"""`)
     await choose(['title,author,year', ...rows].join('\n'))
     await page.getByText('The first 100 of 120 errors.').waitFor()
+    const close = (await page.getByRole('button', { name: 'Close' }).boundingBox()) ?? { y: Number.NaN }
+    assert.ok(close.y < 760, `the buttons are ${close.y} pixels down`)
     await assertAccessible(page)
     await screenshot(page, 'import-faults')
     const [download] = await Promise.all([

@@ -84,6 +84,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const file = { name: 'my-books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
     await page.getByLabel('File').setInputFiles(file)
     await page.getByText('is not a year').waitFor()
+    await page.getByRole('button', { name: 'Download errors (CSV)' }).scrollIntoViewIfNeeded()
     await keep(page, 'import-report')
   })
 
