@@ -43,7 +43,7 @@ export function createService(settings: Settings = {}): CatalogueService {
     async stop() {
       // Whoever has started it is told why it could not.
       await starting?.catch(() => {})
-      await (await prepared)?.stop()
+      await (await prepared?.catch(() => undefined))?.stop()
     },
   }
 }

@@ -100,7 +100,7 @@ const SIGNS = new RegExp(`[${PLUS}${SHARP}]+`, 'gv')
 const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
 
 /** In the words of a search, signs before a letter divide words, as in "Copy+Paste". */
-const DIVIDING = new RegExp(`${SIGNS.source}(?=[a-z])`, 'gv')
+const DIVIDING = new RegExp(`(?<![${PLUS}${SHARP}])${SIGNS.source}(?=[a-z])`, 'gv')
 
 /** The definite article, also after "and", before what may be a word: in Arabic, and in Hebrew. */
 const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/v

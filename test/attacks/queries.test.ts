@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { createKeyIndex, KEY_INDEXES } from '../../src/store/sqlite/schema.ts'
+import { createKeyIndex, KEY_INDEXES, UNINDEXED } from '../../src/store/sqlite/schema.ts'
 import { asAdministrator, openSession, serve, until } from '../faults/engine-servers.ts'
 import { logIn } from '../support/client.ts'
 import { nameIn } from '../support/database-url.ts'
@@ -23,7 +23,7 @@ const FILL = `
   INSERT INTO book_keys SELECT * FROM books;
   ${KEY_INDEXES.map(createKeyIndex).join(';')};
   INSERT INTO book_words (rowid, words) SELECT id, lower(concat(title, ' ', author)) FROM books;
-  DELETE FROM unindexed; COMMIT`
+  DELETE FROM ${UNINDEXED}; COMMIT`
 
 /** Clients that attack. */
 const CLIENTS = 12

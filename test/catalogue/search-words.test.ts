@@ -18,10 +18,10 @@ const NASTY = [
 ]
 
 /** Milliseconds that the words of a text take. */
-function fastest(text: string): number {
+function fastest(text: string, split = wordsOf): number {
   const times = Array.from({ length: 5 }, () => {
     const start = performance.now()
-    wordsOf(text)
+    split(text)
     return performance.now() - start
   })
   return Math.min(...times)
@@ -140,12 +140,15 @@ describe('the words of a text', () => {
       '갃',
       '٩𑛙',
       'c+',
+      '+',
       'aя',
       'あ1٣',
     ]
     for (const unit of nasty) {
       const time = fastest(unit.repeat(4000 / unit.length))
       assert.ok(time < 20 * chinese, `${unit}: ${time} ms, and Chinese ${chinese} ms`)
+      const search = fastest(unit.repeat(4000 / unit.length), searchedWords)
+      assert.ok(search < 20 * chinese, `a search of ${unit}: ${search} ms, and Chinese ${chinese} ms`)
     }
     const marks = fastest('\u0344'.repeat(2000) + '\u0316'.repeat(2000))
     assert.ok(marks < 20 * chinese, `marks: ${marks} ms, and Chinese ${chinese} ms`)

@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import type { Imported, ImportOptions } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
-import { BOOK_CREATED } from './schema.ts'
+import { BOOK_CREATED, UNINDEXED } from './schema.ts'
 
 /** KiB of memory for pages of the database; the rest is read from its file. */
 const PAGE_CACHE = 2 * 1024
@@ -130,7 +130,7 @@ export class ImportStaging {
         DROP TRIGGER book_created;
         INSERT INTO main.books (${COLUMNS})
         SELECT ${keepIds ? 'id' : 'NULL'}, ${FIELD_NAMES} FROM temp.staged ORDER BY rowid;
-        INSERT OR IGNORE INTO unindexed SELECT id FROM main.books WHERE id > ${last};
+        INSERT OR IGNORE INTO ${UNINDEXED} SELECT id FROM main.books WHERE id > ${last};
         ${BOOK_CREATED}`)
       this.#database.exec('COMMIT')
       return this.counts()

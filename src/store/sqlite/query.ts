@@ -8,7 +8,7 @@ import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
-import { missingKeyIndex } from './schema.ts'
+import { missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /** Sorting this many books is fast. */
 const FEW_BOOKS = 10_000
@@ -26,13 +26,13 @@ export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far 
   const isLonger = (table: string, books: number) =>
     database.prepare(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`).get(books) !== undefined
   const isMissing = missingKeyIndex(database) !== undefined
-  if (!isLonger('unindexed', 0) && !isMissing) return 'current'
-  if (isLonger('unindexed', FAR_BEHIND.books)) return 'far behind'
+  if (!isLonger(UNINDEXED, 0) && !isMissing) return 'current'
+  if (isLonger(UNINDEXED, FAR_BEHIND.books)) return 'far behind'
   if (isMissing && isLonger('book_keys', FAR_BEHIND.keys)) return 'far behind'
   // CROSS keeps SQLite from scanning all books: it does not know that few are noted.
   const { text } = database
     .prepare(
-      `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM unindexed CROSS JOIN books USING (id)`,
+      `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM ${UNINDEXED} CROSS JOIN books USING (id)`,
     )
     .get() as { text: number }
   return text > FAR_BEHIND.text ? 'far behind' : 'behind'

@@ -35,9 +35,16 @@ export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
   return KEY_INDEXES.find(({ name }) => !names.has(name))
 }
 
+/**
+ * The table of the books that the index lacks. With each version of the words it has another name: a service of an
+ * earlier version, which still runs when a command of this one opens the file, must not index them by its own rules.
+ */
+export const UNINDEXED = 'unindexed_2'
+
 /** Notes a new book for the index. */
-export const BOOK_CREATED = `CREATE TRIGGER book_created AFTER INSERT ON books
-     BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END`
+const noteCreated = (table: string) => `CREATE TRIGGER book_created AFTER INSERT ON books
+     BEGIN INSERT INTO ${table} VALUES (new.id) ON CONFLICT DO NOTHING; END`
+export const BOOK_CREATED = noteCreated(UNINDEXED)
 
 /**
  * The steps from an empty file to the schema of this release. The file's `user_version` is the number of steps done. A
@@ -67,15 +74,16 @@ const STEPS = [
      words, tokenize = 'ascii', content = '', contentless_delete = 1, detail = none
    );
    CREATE TABLE unindexed (id INTEGER PRIMARY KEY) STRICT;
-   ${BOOK_CREATED};
+   ${noteCreated('unindexed')};
    CREATE TRIGGER book_updated AFTER UPDATE ON books
      BEGIN INSERT INTO unindexed VALUES (new.id) ON CONFLICT DO NOTHING; END;
    CREATE TRIGGER book_deleted AFTER DELETE ON books
      BEGIN INSERT INTO unindexed VALUES (old.id) ON CONFLICT DO NOTHING; END;
    INSERT INTO unindexed SELECT id FROM books;`,
 
-  // Version 2 of the words. Until a book is indexed again, it is found by its former words.
-  'INSERT INTO unindexed SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;',
+  // Version 2 of the words. Until a book is indexed again, it is found by its former words. SQLite changes the triggers.
+  `ALTER TABLE unindexed RENAME TO unindexed_2;
+   INSERT INTO unindexed_2 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
 ]
 
 /**

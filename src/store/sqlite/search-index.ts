@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../../catalogue/book.ts'
 import { SORT_KEY_LENGTH } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
-import { createKeyIndex, KEY_INDEXES, missingKeyIndex } from './schema.ts'
+import { createKeyIndex, KEY_INDEXES, missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /**
  * From this many noted books on, if fewer are indexed, it is faster to drop the indexes of keys and rebuild them. An
@@ -16,7 +16,7 @@ type Noted = Book | { readonly id: number; readonly year: null }
 /**
  * The index for queries: sort keys in `book_keys`, words in `book_words`. Updating it in the transaction of every write
  * would make writes three times as expensive, because each changes pages all over the index. So a write only notes its
- * book in `unindexed`. The index follows step by step, before the next query unless that takes too long. The books are
+ * book in UNINDEXED. The index follows step by step, before the next query unless that takes too long. The books are
  * the source of truth. Work that a crash leaves undone is still noted.
  */
 export class SearchIndex {
@@ -35,19 +35,19 @@ export class SearchIndex {
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#noted = database.prepare(`
-      SELECT unindexed.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
+      SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
         substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
-      FROM unindexed LEFT JOIN books USING (id) ORDER BY unindexed.id`)
+      FROM ${UNINDEXED} LEFT JOIN books USING (id) ORDER BY ${UNINDEXED}.id`)
     this.#insertKeys = database.prepare(`
       INSERT OR REPLACE INTO book_keys
       VALUES (?, substr(?, 1, ${SORT_KEY_LENGTH}), substr(?, 1, ${SORT_KEY_LENGTH}), ?)`)
     this.#insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
     this.#deleteKeys = database.prepare('DELETE FROM book_keys WHERE id = ?')
     this.#deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
-    this.#forget = database.prepare('DELETE FROM unindexed WHERE id <= ?')
-    this.#last = database.prepare('SELECT max(id) AS id FROM unindexed')
-    this.#beyond = database.prepare('SELECT 1 FROM unindexed LIMIT 1 OFFSET ?')
-    this.#countNoted = database.prepare('SELECT count(*) AS books FROM unindexed')
+    this.#forget = database.prepare(`DELETE FROM ${UNINDEXED} WHERE id <= ?`)
+    this.#last = database.prepare(`SELECT max(id) AS id FROM ${UNINDEXED}`)
+    this.#beyond = database.prepare(`SELECT 1 FROM ${UNINDEXED} LIMIT 1 OFFSET ?`)
+    this.#countNoted = database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
     this.#indexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
     // FTS5 leaves a last row id that is too large for a number.
     for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])

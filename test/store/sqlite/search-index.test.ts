@@ -11,7 +11,7 @@ import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
-import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
+import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
@@ -65,7 +65,7 @@ async function readerOfFewRows(path: string): Promise<SqliteReader> {
 /** Waits until the index has all books, without a query that would see to it. */
 async function untilIndexed(path: string): Promise<void> {
   using database = new DatabaseSync(path, { readOnly: true, timeout: 2000 })
-  const behind = database.prepare('SELECT count(*) AS books FROM unindexed')
+  const behind = database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
   while (behind.get()?.books !== 0) await setTimeout(20)
 }
 
@@ -100,6 +100,27 @@ describe('a file of schema version 1', () => {
 })
 
 describe('a file of schema version 2', () => {
+  it('is not indexed by a service of that version any more, which still runs', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(2), file.path)
+    using earlier = new DatabaseSync(file.path)
+    const forget = earlier.prepare('DELETE FROM unindexed')
+    const noted = (database: DatabaseSync) =>
+      database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`).get()?.books
+    {
+      using later = new DatabaseSync(file.path)
+      ensureSchema(later)
+    }
+    assert.throws(() => forget.run(), /no such table/)
+    const before = noted(earlier)
+    earlier.exec("INSERT INTO books (title, author, year) VALUES ('R++', 'A', 1)")
+    assert.equal(noted(earlier), Number(before) + 1)
+    const store = await openFile(file.path)
+    assert.equal((await search(store, 'r++')).length, 1)
+    assert.deepEqual(await search(store, '고독'), [3])
+    await store.close()
+  })
+
   it('has its words made anew at start, also if the process was killed meanwhile', async () => {
     using file = newFile()
     copyFileSync(earlierFile(2), file.path)
@@ -282,7 +303,7 @@ describe('the index of a SQLite file', () => {
     const store = await openFile(file.path)
     await store.import(groups(40_000))
     using other = new DatabaseSync(file.path, { timeout: 2000 })
-    const isBehind = other.prepare('SELECT 1 FROM unindexed WHERE id <= 40000')
+    const isBehind = other.prepare(`SELECT 1 FROM ${UNINDEXED} WHERE id <= 40000`)
     let written = 0
     for (; isBehind.get() !== undefined; written++) {
       other.exec("INSERT INTO books (title, author, year) VALUES ('Theirs', 'B', 2)")
