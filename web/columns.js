@@ -52,7 +52,10 @@ export class Columns {
     this.file = file
   }
 
-  /** Reads the start of the file. Its first rows are shown at once if they are not in the encoding. */
+  /**
+   * Reads the start of the file. Its first rows are shown at once if they are not in the encoding.
+   * @throws {DOMException} as when the file was deleted meanwhile.
+   */
   async read() {
     this.rows = await firstRows(this.file, this.encoding)
     if (this.rows.flat().some((cell) => cell.includes('\ufffd'))) this.isOpen = true
@@ -119,8 +122,13 @@ export class Columns {
     this.#found = found
   }
 
-  /** @param {boolean} isDisabled @param {{ opened(): void, changed(): void }} listener told when a check of the file has to be repeated. */
-  view(isDisabled, { opened, changed }) {
+  /**
+   * @param {boolean} isDisabled
+   * @param {boolean} isWrong whether the service did not understand the file.
+   * @param {{ opened(): void, changed(): void, decoded(): void }} listener told when a check of the file has to be repeated,
+   *   and when the file has to be read anew before.
+   */
+  view(isDisabled, isWrong, { opened, changed, decoded }) {
     const [names = [], ...rows] = this.rows
     const isFirst = (/** @type {number} */ index) =>
       this.#name(index) !== '' &&
@@ -135,17 +143,15 @@ export class Columns {
       this.#chosen[field] = Number(/** @type {HTMLSelectElement} */ (event.target).value)
       changed()
     }
-    const decode = async (/** @type {Event} */ event) => {
+    const decode = (/** @type {Event} */ event) => {
       this.encoding = /** @type {HTMLSelectElement} */ (event.target).value
       this.#found = undefined
-      this.#chosen = {}
-      await this.read()
-      changed()
+      decoded()
     }
     const select = (/** @type {Field} */ field) => {
       const chosen = this.#indexOf(field)
       return html`<label>${words.list[field]}
-        <select ?disabled=${isDisabled} aria-invalid=${this.#found !== undefined && chosen === undefined} @change=${choose(field)}>
+        <select ?disabled=${isDisabled} aria-invalid=${isWrong && this.#found !== undefined && chosen === undefined} @change=${choose(field)}>
           ${chosen === undefined ? html`<option value="" disabled .selected=${true}>${words.import.chooseColumn}</option>` : nothing}
           ${choices.map((index) => html`<option value=${index} .selected=${live(index === chosen)}>${cut(this.#name(index), SHOWN)}</option>`)}
           ${field === 'year' ? html`<option value=${NONE} .selected=${live(chosen === NONE)}>${words.import.noYears}</option>` : nothing}

@@ -98,19 +98,23 @@ const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySele
 /** @param {File} chosen */
 async function begin(chosen) {
   started('checking')
-  if (kindOf(chosen).type === 'text/csv') {
-    const start = new Columns(chosen)
-    try {
-      await start.read()
-    } catch (error) {
-      // As the browser does when the file was deleted meanwhile.
-      if (!(error instanceof DOMException)) throw error
-      message = error.message
-      return ended()
-    }
+  if (kindOf(chosen).type === 'text/csv') return readStart(chosen, new Columns(chosen))
+  await checkFile(chosen)
+}
+
+/** @param {File} chosen @param {Columns} start */
+async function readStart(chosen, start) {
+  try {
+    await start.read()
+  } catch (error) {
+    // As the browser does when the file was deleted meanwhile.
+    if (!(error instanceof DOMException)) throw error
     if (file !== chosen) return
-    columns = start
+    message = error.message
+    return ended()
   }
+  if (file !== chosen) return
+  columns = start
   await checkFile(chosen)
 }
 
@@ -127,6 +131,7 @@ async function checkFile(chosen) {
     if (signal.aborted) return
     report = result
     hasFaulty ||= result.faulty > 0
+    if (known && result.faults.some(({ reason }) => reason.includes('is not in UTF-8'))) known.isOpen = true
   } catch (error) {
     if (signal.aborted) return
     if (error instanceof Away) message = words.import.notSaved(error.message)
@@ -373,7 +378,7 @@ function draw() {
             })
           : nothing
       }
-      ${columns?.view(isStoring(), { opened: () => columns && phase === undefined && void findColumns(columns), changed: again }) ?? nothing}
+      ${columns?.view(isStoring(), message !== '', { opened: () => columns && phase === undefined && void findColumns(columns), changed: again, decoded: () => file && columns && void readStart(file, columns) }) ?? nothing}
       ${progress()}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>

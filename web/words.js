@@ -220,7 +220,8 @@ export const words = {
     import: 'Import',
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
-    columnsMissing: (/** @type {string[]} */ fields) => `Choose the column for ${fields.join(' and ')}.`,
+    columnsMissing: (/** @type {string[]} */ fields) =>
+      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
     chooseColumn: 'Choose…',
     noYears: 'No years',
     noName: '(no name)',
@@ -267,7 +268,7 @@ export const words = {
   },
   many: {
     delete: (/** @type {number} */ count) => `Delete ${books(count)}`,
-    deleting: (/** @type {number} */ count) => `${books(count)} were deleted`,
+    deleting: (/** @type {number} */ count) => `${books(count)} ${count === 1 ? 'was' : 'were'} deleted`,
     deleted: (/** @type {number} */ count) => `Deleted ${books(count)}.`,
     running: 'Working…',
     progress: 'Progress',
@@ -282,9 +283,10 @@ export const words = {
     setHint: (/** @type {number} */ count) =>
       `For ${books(count)}. An empty field is left as it is.${slow(count)}`,
     setAction: (/** @type {number} */ count) => `Save ${books(count)}`,
-    setting: (/** @type {number} */ count) => `${books(count)} were saved`,
+    setting: (/** @type {number} */ count) => `${books(count)} ${count === 1 ? 'was' : 'were'} saved`,
     nothingSet: 'Enter an author or a year.',
     saved: (/** @type {number} */ count) => `Saved ${books(count)}.`,
-    left: (/** @type {string} */ reason, /** @type {number} */ count) => `${reason}: ${books(count)} left.`,
+    left: (/** @type {string} */ reason, /** @type {number} */ count) =>
+      `${reason.replace(/\.$/, '')}: ${books(count)} left.`,
   },
 }
