@@ -23,7 +23,7 @@ onEachServer(
       const url = await server().createDatabase()
       const network = await Network.open(server())
       t.after(() => network[Symbol.asyncDispose]())
-      const caller = new Caller(await serve(t, network.url(url), { STORE_TIMEOUT: '1' }))
+      const caller = new Caller(await serve(t, network.url(url), { STORE_TIMEOUT: '2' }))
       const id = await caller.create()
       // Statements that are prepared are sent at once.
       await caller.ok(`PUT /book/${id}`, { year: 1 })
