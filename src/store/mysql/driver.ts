@@ -28,6 +28,12 @@ const session = (lockTime: number) => `
 /** So gaps between ids are not locked, which would make inserts wait. */
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
+/**
+ * Galera would do a statement again that it has rolled back, and the books would get other ids than those that the first
+ * attempt has already returned. A server that does not know the variable has no Galera.
+ */
+const NO_RETRY = 'SET SESSION wsrep_retry_autocommit = 0'
+
 /** Whether the server refuses writes. Some servers have texts for 0 and 1. */
 export const IS_READ_ONLY = "(CONCAT(@@global.read_only) NOT IN ('0', 'OFF'))"
 
@@ -133,6 +139,9 @@ export class MysqlDriver implements Driver<Connection> {
       connection.on('error', () => {})
       await connection.query(this.#session)
       await connection.query(ISOLATION)
+      await connection.query(NO_RETRY).catch((error) => {
+        if (!errors.isUnknownVariable(error)) throw error
+      })
       return [connection, isChoosy(this.#target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()
