@@ -27,7 +27,7 @@ import {
 import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { BookPages, countBooks, isIn } from './pages.js'
-import { MOST, select, selected, selectTo, toggle } from './selection.js'
+import { MOST, rangeTo, select, selected, toggle } from './selection.js'
 import { Away, Refused, wasAborted } from './service.js'
 import { noYear, oneLine, quote, readYear } from './text.js'
 import { books, words } from './words.js'
@@ -325,10 +325,13 @@ const page = () => html`
   <main>${content()} ${selectionBar()}</main>
 `
 
+/** Whether a list is shown, and no other one is searched for. @param {BookPages} some */
+const isCurrent = (some) => some === pages && some.query === queryOf(view)
+
 /** @param {number} row @param {boolean} isRange whether all books up to this one are selected. */
 async function selectRow(row, isRange) {
-  if (isRange) await reading(selectTo(pages, row))
-  else toggle(pages, row)
+  if (isRange) await selectRows(rangeTo(row))
+  else if (isCurrent(pages)) toggle(pages, row)
   draw()
 }
 
@@ -336,8 +339,15 @@ async function selectRow(row, isRange) {
 async function selectAll() {
   if (pages.isComplete && selected.size >= pages.length) selected.clear()
   else if ((count ?? pages.length) > MOST) tell({ text: words.selection.tooMany(MOST) })
-  else await reading(pages.read(0, MOST).then(select))
+  else await selectRows({ first: 0, end: MOST })
   draw()
+}
+
+/** @param {{ first: number, end: number }} rows */
+async function selectRows({ first, end }) {
+  const some = pages
+  const read = await reading(some.read(first, end))
+  if (read && isCurrent(some)) select(read)
 }
 
 /** Reads the list to its end, unless that is far away. */
@@ -357,10 +367,11 @@ async function readToEnd() {
   tell({ text: words.list.endTooFar(some.length), ...(hasReverse && { actions }) })
 }
 
-/** Says why books cannot be read. @param {Promise<unknown>} work */
+/** Says why books cannot be read. @template T @param {Promise<T>} work @returns {Promise<T | undefined>} */
 const reading = (work) =>
   work.catch((error) => {
     if (!wasAborted(error)) tell({ text: error instanceof Away ? words.awayMoment : error.message })
+    return undefined
   })
 
 /** What can be done with the books that are selected. */

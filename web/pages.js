@@ -49,6 +49,8 @@ export class BookPages {
    * @param {() => void} changed called when there is something new to show.
    */
   constructor(query, changed) {
+    /** What these are the books of. */
+    this.query = query
     this.#next = `/books?${query}${query && '&'}limit=${PAGE_LENGTH}`
     this.#changed = changed
   }

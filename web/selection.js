@@ -22,10 +22,10 @@ export function toggle(pages, row) {
 }
 
 /**
- * Selects all books from the row that was chosen last to another one.
- * @param {import('./pages.js').BookPages} pages @param {number} row
+ * The rows from the one that was chosen last to another one.
+ * @param {number} row
  */
-export async function selectTo(pages, row) {
+export function rangeTo(row) {
   const [first, last] = [Math.min(anchor, row), Math.max(anchor, row)]
-  select(await pages.read(first, Math.min(last + 1, first + MOST)))
+  return { first, end: Math.min(last + 1, first + MOST) }
 }

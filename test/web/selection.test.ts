@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
+import { assertAccessible, holdAnswer, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
 
 /** More than the page keeps in memory around what is in sight. */
 const SERIES = 2400
@@ -105,6 +105,25 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.getByLabel('Search').fill('volume 7')
     await page.getByText('2,400 selected').waitFor({ state: 'hidden' })
     await waitForTitles(page, ['Volume 7'])
+  })
+
+  it('are none of an earlier search, even if they are read only after another one was typed', async () => {
+    await page.getByLabel('Search').fill('volume 2')
+    await page.getByText('511 books', { exact: true }).waitFor()
+    const second = await holdAnswer(page, 'GET', /q=volume.2.*after=/)
+    await page.getByRole('checkbox', { name: 'Select all' }).click()
+    await second.answered
+    const part = await holdAnswer(page, 'GET', /q=part/)
+    await page.getByLabel('Search').fill('part')
+    await part.answered
+    const last = page.waitForResponse(
+      (response) => /q=volume.2.*after=/.test(response.url()) && response.headers().link === undefined,
+    )
+    await second.release()
+    await last
+    await part.release()
+    await waitForTitles(page, ['Part 0'])
+    assert.equal(await page.locator('.selection button').count(), 0)
   })
 
   for (const [what, viewport, colorScheme] of [
