@@ -158,7 +158,7 @@ async function countLater(signal) {
     if (signal.aborted) return
     try {
       // Those whose deletion can still be undone are still stored.
-      count = (await countBooks(queryOf(view), signal)) - pages.withheld
+      count = Math.max((await countBooks(queryOf(view), signal)) - pages.withheld, pages.length)
       return draw()
     } catch (error) {
       if (wasAborted(error)) return

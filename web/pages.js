@@ -7,6 +7,7 @@ import { readYear } from './text.js'
  * @property {string} path
  * @property {number} start the row of its first book.
  * @property {number} length how many of its books are shown.
+ * @property {number[]} ids those of its books, also of those that are not shown or were dropped.
  * @property {Book[] | undefined} [read] as the service has answered; undefined once they were dropped.
  * @property {Book[] | undefined} [books] those of them that are shown.
  */
@@ -14,7 +15,7 @@ import { readYear } from './text.js'
 /** Books asked for at once. */
 const PAGE_LENGTH = 100
 
-/** Pages on either side of those shown whose books are kept; of others only where they begin. */
+/** Pages on either side of those shown whose books are kept; of others only where they begin, and the ids. */
 const KEPT = 10
 
 /** The ids of books that are being deleted, and not shown. @type {Set<number>} */
@@ -83,7 +84,7 @@ export class BookPages {
 
   /** How many of the books that were read are not shown. */
   get withheld() {
-    return this.#pages.reduce((sum, { read = [], books = [] }) => sum + read.length - books.length, 0)
+    return this.#pages.reduce((sum, { ids, length }) => sum + ids.length - length, 0)
   }
 
   /** Why books could not be read. */
@@ -107,7 +108,7 @@ export class BookPages {
     const to = this.#indexOf(end)
     for (const [index, page] of this.#pages.entries()) {
       if (index < from - KEPT || index > to + KEPT) page.read = page.books = undefined
-      else if (page.books === undefined && index >= from && index <= to && this.#error === undefined)
+      else if (!page.books && page.length > 0 && index >= from && index <= to && this.#error === undefined)
         void this.#read(page)
     }
     if (this.#error === undefined && end + PAGE_LENGTH / 2 >= this.length) void this.#readNext()
@@ -164,7 +165,10 @@ export class BookPages {
   /** Takes books out that are no longer of these. @param {readonly number[]} ids */
   remove(...ids) {
     const gone = new Set(ids)
-    for (const page of this.#pages) page.read = page.read?.filter(({ id }) => !gone.has(id))
+    for (const page of this.#pages) {
+      page.read = page.read?.filter(({ id }) => !gone.has(id))
+      page.ids = page.ids.filter((id) => !gone.has(id))
+    }
     this.refresh()
   }
 
@@ -194,7 +198,7 @@ export class BookPages {
     let start = 0
     for (const page of this.#pages) {
       page.books = page.read?.filter(({ id }) => !hidden.has(id))
-      page.length = page.books?.length ?? page.length
+      page.length = page.ids.filter((id) => !hidden.has(id)).length
       page.start = start
       start += page.length
     }
@@ -213,7 +217,7 @@ export class BookPages {
     let page
     try {
       const { read, next } = await this.#fetch(path)
-      const last = { path, start: 0, length: 0, read }
+      const last = { path, start: 0, length: 0, ids: idsOf(read), read }
       this.#pages.push(last)
       this.#next = next
       this.#place()
@@ -234,6 +238,7 @@ export class BookPages {
     this.#reading.add(page)
     try {
       page.read = (await this.#fetch(page.path)).read
+      page.ids = idsOf(page.read)
       this.#place()
     } catch (error) {
       if (this.#abort.signal.aborted) return
@@ -254,6 +259,9 @@ export class BookPages {
     return { read, next: next && `/${next}` }
   }
 }
+
+/** @param {readonly Book[]} books */
+const idsOf = (books) => books.map(({ id }) => id)
 
 /**
  * How many books there are of a query.
