@@ -121,7 +121,8 @@ async function goBackTo(some, row) {
   if (row === 0) return
   const last = Math.min(row, MOST)
   await reading(some.read(last, last + 1))
-  if (some === pages) showFrom(row, some.length, drawRows)
+  // Unless the user has scrolled meanwhile.
+  if (some === pages && rowsInSight(some.length).top === 0) showFrom(row, some.length, drawRows)
 }
 
 /** Remembers where the list is, so that it is there when the user comes back to it. */
@@ -190,7 +191,10 @@ async function updated(book, isNew) {
   const isThere = await isIn(book, shown).catch(() => true)
   if (shown === view) {
     if (!isThere) {
-      if (!isNew) pages.remove(book.id)
+      if (!isNew) {
+        selected.delete(book.id)
+        pages.remove(book.id)
+      }
       const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
       tell({ text, actions: [{ label: words.showAll, run: showAll }] })
     } else if (isNew) await show(book)
@@ -217,6 +221,7 @@ const listener = {
 const selectionListener = {
   ...listener,
   edited: load,
+  filter: () => filterOf(view),
   selectionChanged() {
     draw()
     restoreFocus()
@@ -239,6 +244,7 @@ function change(change, how) {
   view = { ...view, ...change }
   if (filterOf(view) !== filter) selected.clear()
   if (placing !== undefined) keepPlace()
+  place = 0
   writeAddress(view, how)
   counting.abort()
   clearTimeout(timer)

@@ -19,7 +19,7 @@ import { words } from './words.js'
  * @property {string} text
  * @property {string} action
  * @property {string} what a clause that becomes true with it, such as "2 books were deleted".
- * @property {unknown} [fields]
+ * @property {() => unknown} [fields] drawn as they are filled in.
  * @property {() => { books: readonly Book[], act: Act } | string} begin what to do when it is confirmed, or what is
  *   wrong with the fields.
  * @property {(outcome: Outcome) => string} tell
@@ -169,7 +169,7 @@ function draw() {
       <form novalidate @submit=${start}>
         <h2 id="many-title">${task.heading}</h2>
         <p role="status">${result ?? (isRunning ? words.many.running : task.text)}</p>
-        ${isRunning || result !== undefined ? nothing : task.fields}
+        ${isRunning || result !== undefined ? nothing : task.fields?.()}
         ${
           isRunning
             ? html`<progress aria-label=${words.many.progress} max=${total} .value=${reached}></progress>

@@ -1,17 +1,18 @@
 import { html } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
 import { csvOf } from './csv.js'
 import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
 import { DISMISS, tell } from './notices.js'
 import { hidden } from './pages.js'
 import { pending } from './pending.js'
 import { saveFile } from './save-file.js'
-import { selected } from './selection.js'
+import { select, selected } from './selection.js'
 import { call } from './service.js'
 import { noYear, readYear } from './text.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ edited(): void, selectionChanged(): void } & import('./deletions.js').Listener} Listener
+ * @typedef {{ edited(): void, selectionChanged(): void, filter(): string } & import('./deletions.js').Listener} Listener
  */
 
 /** How long a deletion can be undone, and how long it may take before the page says so; in milliseconds. */
@@ -26,7 +27,7 @@ export function exportSelected() {
   saveFile(csvOf([HEAD, ...rows]), 'books.csv')
 }
 
-/** Sets the author or the year of the books that are selected. Those that could not be changed stay selected. @param {Listener} listener */
+/** Sets the author or the year of the books that are selected. Those that were not reached stay selected. @param {Listener} listener */
 export function editSelected({ edited, selectionChanged }) {
   const books = [...selected.values()]
   let [author, year] = ['', '']
@@ -34,13 +35,13 @@ export function editSelected({ edited, selectionChanged }) {
   openTask({
     heading: words.many.set,
     text: words.many.setHint(books.length),
-    fields: html`
-      <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${''} @input=${(
+    fields: () => html`
+      <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${live(author)} @input=${(
         /** @type {Event} */ event,
       ) => {
         author = value(event)
       }} /></label>
-      <label>${words.list.year} <input autocomplete="off" inputmode="numeric" .value=${''} @input=${(
+      <label>${words.list.year} <input autocomplete="off" inputmode="numeric" .value=${live(year)} @input=${(
         /** @type {Event} */ event,
       ) => {
         year = value(event)
@@ -58,8 +59,8 @@ export function editSelected({ edited, selectionChanged }) {
       }
     },
     tell: (outcome) => explain(outcome, words.many.saved(outcome.done.length)),
-    ended({ done }) {
-      for (const { id } of done) selected.delete(id)
+    ended({ done, changed }) {
+      for (const { id } of [...done, ...changed]) selected.delete(id)
       selectionChanged()
       edited()
     },
@@ -69,6 +70,7 @@ export function editSelected({ edited, selectionChanged }) {
 /** Deletes the books that are selected some seconds later, unless the user undoes it or somebody has changed them. @param {Listener} listener */
 export function deleteSelected(listener) {
   const books = [...selected.values()]
+  const filter = listener.filter()
   const stop = new AbortController()
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
@@ -84,9 +86,14 @@ export function deleteSelected(listener) {
   pending.add(deletion)
 
   function undo() {
-    for (const book of books) selected.set(book.id, book)
     show(books)
+    reselect(books)
     end()
+  }
+
+  /** Selects them again, unless others are listed now. @param {typeof books} some */
+  function reselect(some) {
+    if (listener.filter() === filter) select(some)
     listener.selectionChanged()
   }
 
@@ -120,6 +127,7 @@ export function deleteSelected(listener) {
     listener.deleted(...result.done.map(({ id }) => id))
     if (result.done.length === books.length) return undefined
     show([...result.changed, ...result.left])
+    reselect(result.left)
     const text = explain(result, words.many.deleted(result.done.length))
     tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
     return text
