@@ -15,7 +15,7 @@ import { words } from './words.js'
  * @property {string} q what is searched for.
  * @property {(author: string) => void} chooseAuthor
  * @property {(id: number) => void} edit
- * @property {(row: number, isRange: boolean) => void} select selects a row, or all up to it.
+ * @property {(row: number, isRange: boolean, from?: number) => void} select selects a row, or all up to it.
  * @property {() => void} selectAll
  * @property {() => Promise<void>} readToEnd
  * @property {() => void} redraw draws the rows that are now in sight.
@@ -263,11 +263,12 @@ function navigate(event, properties) {
 /** Gives the focus to a cell. @param {typeof active} to @param {Properties} properties @param {boolean} [isExtending] whether the books up to it are selected. */
 function goTo(to, { pages, select, redraw }, isExtending = false) {
   const page = pageOf(pages)
+  const from = active.row
   active = {
     row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), pages.length - 1),
     column: Math.min(Math.max(to.column, FIRST), LAST),
   }
-  if (isExtending && active.row !== HEAD) select(active.row, true)
+  if (isExtending && active.row !== HEAD) select(active.row, true, from)
   const { first, end, top, scale } = rowsInSight(pages.length)
   const isDrawn = active.row === HEAD || (active.row >= first && active.row < end)
   // Where a pixel is more than one, the browser would scroll too far.

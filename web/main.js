@@ -334,9 +334,9 @@ const page = () => html`
 /** Whether a list is shown, and no other one is searched for. @param {BookPages} some */
 const isCurrent = (some) => some === pages && some.query === queryOf(view)
 
-/** @param {number} row @param {boolean} isRange whether all books up to this one are selected. */
-async function selectRow(row, isRange) {
-  if (isRange) await selectRows(rangeTo(row))
+/** @param {number} row @param {boolean} isRange whether all books up to this one are selected. @param {number} [from] */
+async function selectRow(row, isRange, from) {
+  if (isRange) await selectRows(rangeTo(pages, row, from))
   else if (isCurrent(pages)) toggle(pages, row)
   draw()
 }
@@ -390,7 +390,7 @@ function selectionBar() {
       size === 0
         ? nothing
         : html`
-          ${count !== undefined && size < count ? html`<button type="button" @click=${selectAll}>${words.selection.selectAllOf(count)}</button>` : nothing}
+          ${count !== undefined && size < count && count <= MOST ? html`<button type="button" @click=${selectAll}>${words.selection.selectAllOf(count)}</button>` : nothing}
           <button type="button" @click=${use((part) => part.editSelected(selectionListener))}>${words.selection.edit}</button>
           <button type="button" @click=${use((part) => part.exportSelected())}>${words.selection.export}</button>
           <button type="button" @click=${use((part) => part.deleteSelected(selectionListener))}>${words.selection.delete}</button>

@@ -146,6 +146,20 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       await screenshot(page, `selection-edit-${viewport.width}-${colorScheme}`)
     })
 
+  it('are a range that begins at the row with the focus, and never in the list before', async () => {
+    await button('Part 3').focus()
+    await page.keyboard.press('Shift+ArrowDown')
+    await count('2 selected')
+    await page.getByLabel('Search').fill('volume 7')
+    await waitForTitles(page, ['Volume 7'])
+    await box('Volume 7').waitFor()
+    await page
+      .locator('.row input')
+      .nth(8)
+      .click({ modifiers: ['Shift'] })
+    await count('1 selected')
+  })
+
   it('are deleted some seconds later, unless this is undone', async () => {
     await page.clock.install()
     await box('Part 0').click()
