@@ -233,7 +233,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.getByText('Saved 2 books. Kept 1 book that someone else has changed or deleted.').waitFor()
     await assertAccessible(page)
     await button('Close').click()
-    // What is listed now can be selected and saved.
+    // The selection has the version from before.
     await button('Clear').waitFor({ state: 'hidden' })
     assert.equal(await box('Set 2').isChecked(), false)
     assert.deepEqual(
