@@ -22,8 +22,9 @@ const FINALS =
 const KATAKANA = /[\u30A1-\u30F6\u30FD]/
 const DIGIT = /\p{Nd}/u
 
-/** A letter with its marks. */
-const LETTER = /[^\p{M}\uFF9E\uFF9F][\p{M}\uFF9E\uFF9F]*|[\p{M}\uFF9E\uFF9F]+/gu
+/** A letter with its marks, also after a character that does not count. */
+const LETTER =
+  /[^\p{M}\uFF9E\uFF9F](?:[\p{Cf}\u0640\u02B9-\u02BF]*[\p{M}\uFF9E\uFF9F])*|[\p{M}\uFF9E\uFF9F]+/gu
 
 const WORD = /(?=[\p{L}\p{N}])(?:[\p{L}\p{N}\p{M}]*[a-z0-9][\uE000\uE001]+|[\p{L}\p{N}\p{M}]+)/gu
 const WORD_LENGTH = 32

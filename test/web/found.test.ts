@@ -34,6 +34,7 @@ describe('what the web page marks as found', () => {
     ['高行健', '高行健 行', ['', '高行健', '']],
     ['O’Brien catches', 'catch obrien', ['', 'O’Brien', ' ', 'catch', 'es']],
     ['がか', 'か', ['が', 'か', '']],
+    ['か\u00AD\u3099', 'か', ['か\u00AD\u3099']],
     ['Nothing', '', ['Nothing']],
   ] as const)
     it(`of “${text}” for “${searched}”`, () =>
