@@ -81,7 +81,8 @@ onEachServer(
       const ids = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename'
       let killed = 0
       for (let round = 0; killed < KILLS; round++) {
-        assert.ok(round < KILLS, 'no connection to kill')
+        // In some rounds none is open, or only being opened.
+        assert.ok(round < 5 * KILLS, 'no connection to kill')
         const requests = Array.from({ length: 20 }, () => caller.call('GET /book/1'))
         if (round % 2 === 0) await Promise.all(requests)
         let open = 0
