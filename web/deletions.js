@@ -11,7 +11,7 @@ import { words } from './words.js'
  */
 
 /** How long a deletion can be undone, in milliseconds. */
-const TIME = 6000
+export const UNDO_TIME = 6000
 
 /**
  * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.
@@ -25,7 +25,7 @@ export function deleteLater(book, tag, listener) {
   listener.deletionsChanged()
   const dismiss = tell(
     { text: words.deletion.deleted(title), actions: [{ label: words.undo, run: undo }] },
-    TIME,
+    UNDO_TIME,
     send,
   )
   const deletion = { what: words.deletion.deleting(title), finish: send }

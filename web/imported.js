@@ -1,7 +1,7 @@
 import { explain, openTask, remove } from './many.js'
 import { DISMISS, tell } from './notices.js'
 import { MOST } from './selection.js'
-import { Away, call, Refused } from './service.js'
+import { Away, call, nextPath, Refused } from './service.js'
 import { words } from './words.js'
 
 /**
@@ -37,9 +37,9 @@ export async function booksAfter(id, most) {
     const { data } = await response.json()
     const added = data.filter((book) => book.id > id)
     found.push(...added)
-    const next = /^<([^>]*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
+    const next = nextPath(response)
     if (added.length < data.length || next === undefined || found.length > most) return found
-    path = `/${next}`
+    path = next
   }
 }
 

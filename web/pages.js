@@ -1,4 +1,4 @@
-import { call } from './service.js'
+import { call, nextPath } from './service.js'
 import { readYear } from './text.js'
 
 /**
@@ -255,8 +255,7 @@ export class BookPages {
     /** @type {{ data: Book[] }} */
     const { data: read } = await response.json()
     if (isPartial(response)) this.#isPartial = true
-    const next = /^<([^>]*)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
-    return { read, next: next && `/${next}` }
+    return { read, next: nextPath(response) }
   }
 }
 

@@ -1,6 +1,7 @@
 import { html } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { csvOf } from './csv.js'
+import { UNDO_TIME } from './deletions.js'
 import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
 import { DISMISS, tell } from './notices.js'
 import { hidden } from './pages.js'
@@ -15,8 +16,8 @@ import { words } from './words.js'
  * @typedef {{ edited(): void, selectionChanged(): void, filter(): string } & import('./deletions.js').Listener} Listener
  */
 
-/** How long a deletion can be undone, and how long it may take before the page says so; in milliseconds. */
-const [TIME, SLOW] = [6000, 400]
+/** How long a deletion may take before the page says so, in milliseconds. */
+const SLOW = 400
 
 /** By this name an import knows that the file is one for spreadsheets. */
 const HEAD = ['book-catalogue id', 'title', 'author', 'year']
@@ -81,7 +82,7 @@ export function deleteSelected(listener) {
   const { promise: settled, resolve: settle } = Promise.withResolvers()
   void keepOpen(settled)
   const actions = [{ label: words.undo, run: undo }]
-  const dismiss = tell({ text: words.many.deleted(books.length), actions }, TIME, send)
+  const dismiss = tell({ text: words.many.deleted(books.length), actions }, UNDO_TIME, send)
   const deletion = { what: words.many.deleting(books.length), finish: send }
   pending.add(deletion)
 

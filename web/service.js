@@ -110,5 +110,11 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
   throw new Refused(response.status, message)
 }
 
+/** The path of the next page of a list, if there is one. @param {Response} response */
+export function nextPath({ headers }) {
+  const next = /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+  return next && `/${next}`
+}
+
 /** @param {unknown} error */
 export const wasAborted = (error) => error instanceof DOMException && error.name === 'AbortError'
