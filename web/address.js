@@ -7,13 +7,16 @@ import { readYear } from './text.js'
  *   were typed.
  */
 
+/** The order in which the page lists likely duplicates only; the service does not know it. */
+export const DUPLICATES = 'duplicates'
+
 /** @returns {View} */
 export function readAddress() {
   const parameters = new URLSearchParams(location.search)
   const text = (/** @type {string} */ name) => parameters.get(name) ?? ''
   return {
     q: text('q'),
-    sort: /^(-id|-?(title|author|year))$/.test(text('sort')) ? text('sort') : '',
+    sort: /^(-id|-?(title|author|year)|duplicates)$/.test(text('sort')) ? text('sort') : '',
     yearMin: text('year_min'),
     yearMax: text('year_max'),
     author: text('author'),
@@ -35,7 +38,7 @@ export function writeAddress(view, how) {
 }
 
 /**
- * The parameters of GET /books, which are those of the address too.
+ * The parameters of GET /books, which are those of the address too; and the order of duplicates.
  * @param {View} view
  */
 export function queryOf({ q, sort, yearMin, yearMax, author }) {

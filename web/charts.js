@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit-html'
 import { call, wasAborted } from './service.js'
+import { typeYear } from './text.js'
 import { books as count, words } from './words.js'
 
 /**
@@ -106,7 +107,7 @@ const decades = ({ decades }, choose) => html`<section aria-labelledby="decades-
     <div class="plot" aria-hidden="true"></div>
     <ol>
       ${decades.map(({ decade, books }) => {
-        const label = `${decade}: ${count(books)}`
+        const label = `${typeYear(decade)}: ${count(books)}`
         return html`<li><button type="button" title=${label} aria-label=${label} @click=${() => choose(decade)}></button></li>`
       })}
     </ol>
@@ -133,4 +134,6 @@ const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-
 
 /** A year in the space that a bar has. @param {number} year */
 const yearText = (year) =>
-  Math.abs(year) < 100_000 ? String(year) : new Intl.NumberFormat('en', { notation: 'compact' }).format(year)
+  Math.abs(year) < 100_000
+    ? typeYear(year)
+    : new Intl.NumberFormat('en', { notation: 'compact' }).format(year)

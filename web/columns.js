@@ -102,24 +102,37 @@ export class Columns {
     const found = {}
     for (const field of FIELDS) {
       const others = FIELDS.filter((each) => each !== field).map((each) => `${each}=${OTHER}`)
-      const head = [...names, OTHER].map(quoted).join(',')
-      const rows = names.slice(0, MOST_FAULTS).flatMap((_, row) => {
-        const cells = [...names, OTHER].map((_, index) => (index === row ? '1\0' : '1')).join(',')
-        const [before = '', after = ''] = cells.split('\0')
-        return [`\n${before}`, new Uint8Array([0xff]), after]
-      })
-      try {
-        const file = new Blob([head, ...rows])
-        const { faults } = await check(file, 'text/csv', { columns: others.join(',') }, signal)
-        const fault = faults.find((each) => each.field === field)
-        // The first line has the names; a name may have several lines.
-        if (fault) found[field] = fault.line - 1 - head.split(/\r\n|\r|\n/).length
-      } catch (error) {
-        // It has no column for this field, or more than one.
-        if (!(error instanceof Refused)) throw error
+      for (let first = 0; first < names.length && found[field] === undefined; first += MOST_FAULTS) {
+        const index = await this.#findAmong(first, field, others.join(','), signal)
+        if (index !== undefined) found[field] = index
       }
     }
     this.#found = found
+  }
+
+  /**
+   * Where the service finds a field, if that is one of as many columns as it reports faults.
+   * @param {number} first @param {Field} field @param {string} columns what it is told. @param {AbortSignal} signal
+   * @returns {Promise<number | undefined>}
+   */
+  async #findAmong(first, field, columns, signal) {
+    const names = this.rows[0] ?? []
+    const head = [...names, OTHER].map(quoted).join(',')
+    const rows = names.slice(first, first + MOST_FAULTS).flatMap((_, row) => {
+      const cells = [...names, OTHER].map((_, index) => (index === first + row ? '1\0' : '1')).join(',')
+      const [before = '', after = ''] = cells.split('\0')
+      return [`\n${before}`, new Uint8Array([0xff]), after]
+    })
+    try {
+      const { faults } = await check(new Blob([head, ...rows]), 'text/csv', { columns }, signal)
+      const fault = faults.find((each) => each.field === field)
+      // The first line has the names; a name may have several lines.
+      return fault && first + fault.line - 1 - head.split(/\r\n|\r|\n/).length
+    } catch (error) {
+      // It has no column for this field, or more than one.
+      if (error instanceof Refused) return undefined
+      throw error
+    }
   }
 
   /**

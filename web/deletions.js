@@ -1,71 +1,107 @@
 import { DISMISS, tell } from './notices.js'
 import { hidden } from './pages.js'
-import { pending } from './pending.js'
-import { Away, call, Refused } from './service.js'
+import { select, selected } from './selection.js'
+import { Away, call, pending, Refused } from './service.js'
 import { quote } from './text.js'
 import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void }} Listener
+ * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void, filter(): string }} Listener told when books
+ *   are to be hidden or shown again, and when they are no longer stored.
+ * @typedef {object} Deletion
+ * @property {readonly Book[]} books
+ * @property {string} text what to say at once.
+ * @property {string} what a clause that becomes true with it, such as "2 books were deleted".
+ * @property {() => Promise<Rest>} send deletes them from the catalogue.
+ * @typedef {object} Rest what was not deleted.
+ * @property {string} [text] what to say of it; undefined if all were deleted.
+ * @property {readonly Book[]} [changed] kept because somebody else has changed them.
+ * @property {readonly Book[]} [left] kept for another reason.
  */
 
 /** How long a deletion can be undone, in milliseconds. */
-export const UNDO_TIME = 6000
+const UNDO_TIME = 6000
 
 /**
- * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.
- * @param {Book} book
- * @param {string} tag its entity tag.
- * @param {Listener} listener told when the book is to be hidden or shown again, and when it is no longer stored.
+ * Deletes books some seconds later, unless the user undoes it.
+ * @param {Deletion} deletion @param {Listener} listener
+ * @returns {Promise<unknown>} resolved when they are deleted or the user has undone it.
  */
-export function deleteLater(book, tag, listener) {
-  const title = quote(book.title)
-  hidden.add(book.id)
+export function deleteLater({ books, text, what, send }, listener) {
+  const filter = listener.filter()
+  const wereSelected = new Set(books.filter(({ id }) => selected.delete(id)))
+  for (const { id } of books) hidden.add(id)
   listener.deletionsChanged()
-  const dismiss = tell(
-    { text: words.deletion.deleted(title), actions: [{ label: words.undo, run: undo }] },
-    UNDO_TIME,
-    send,
-  )
-  const deletion = { what: words.deletion.deleting(title), finish: send }
-  pending.add(deletion)
+  const { promise: ended, resolve } = Promise.withResolvers()
+  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }] }, UNDO_TIME, finish)
+  const entry = { what, finish }
+  pending.add(entry)
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
 
   function undo() {
-    pending.delete(deletion)
-    show()
+    end()
+    show(books, books)
   }
 
-  function show() {
-    hidden.delete(book.id)
+  function end() {
+    pending.delete(entry)
+    resolve(undefined)
+  }
+
+  /** @param {readonly Book[]} some @param {readonly Book[]} again those that may be selected again. */
+  function show(some, again) {
+    for (const { id } of some) hidden.delete(id)
+    // Unless others are listed now.
+    if (listener.filter() === filter) select(again.filter((book) => wereSelected.has(book)))
     listener.deletionsChanged()
   }
 
-  function send() {
+  function finish() {
     outcome ??= request()
     return outcome
   }
 
   async function request() {
     dismiss()
+    const rest = await send().finally(end)
+    const { changed = [], left = [] } = rest
+    const kept = new Set([...changed, ...left])
+    const gone = books.filter((book) => !kept.has(book))
+    if (gone.length > 0) listener.deleted(...gone.map(({ id }) => id))
+    if (rest.text === undefined) return undefined
+    show([...kept], left)
+    tell({ text: rest.text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
+    return rest.text
+  }
+
+  return ended
+}
+
+/**
+ * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.
+ * @param {Book} book @param {string} tag its entity tag. @param {Listener} listener
+ */
+export function deleteBook(book, tag, listener) {
+  const title = quote(book.title)
+  /** @returns {Promise<Rest>} */
+  async function send() {
     try {
       // The page may be closed before the answer.
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 404) {
-        const text = words.deletion.failed(title, explain(error))
-        show()
-        tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
-        return text
-      }
-    } finally {
-      pending.delete(deletion)
+      const status = error instanceof Refused ? error.status : undefined
+      if (status !== 404)
+        return {
+          text: words.deletion.failed(title, explain(error)),
+          [status === 412 ? 'changed' : 'left']: [book],
+        }
     }
-    listener.deleted(book.id)
-    return undefined
+    return {}
   }
+  const { deleted, deleting } = words.deletion
+  void deleteLater({ books: [book], text: deleted(title), what: deleting(title), send }, listener)
 }
 
 /** @param {unknown} error */

@@ -1,6 +1,8 @@
-import { fold } from './found.js'
+import { Authors } from './authors.js'
+import { keyOf } from './duplicates.js'
+import { hidden } from './pages.js'
 import { Away, call, Refused } from './service.js'
-import { noYear, readYear, wordsOf } from './text.js'
+import { noYear, readYear, searchFor, typeYear } from './text.js'
 import { words } from './words.js'
 
 /**
@@ -8,8 +10,8 @@ import { words } from './words.js'
  * @typedef {{ title: string, author: string, year: string }} Draft
  */
 
-/** How many words a search may have. */
-const MOST_WORDS = 32
+/** How many likely duplicates are named at most. */
+const MOST_TWINS = 3
 
 /**
  * A book that is being edited or added. Each dialog has an edit of its own, so a late answer changes only the one that
@@ -22,8 +24,10 @@ export class Edit {
   message = ''
   /** The field that has to be changed first. @type {keyof Draft | undefined} */
   fault
-  /** A book of the same title and author that is in the catalogue, while a new one is added. @type {Book | undefined} */
-  twin
+  /** Other books in the catalogue that are likely to be the same one. @type {Book[]} */
+  twins = []
+  /** The authors that are suggested. */
+  authors = new Authors()
   /** Whether a save is under way. */
   isBusy = false
   /** Whether the user is asked if what is typed may be discarded. */
@@ -37,7 +41,7 @@ export class Edit {
     this.book = book
     this.tag = tag
     /** What is typed. @type {Draft} */
-    this.draft = { title: book?.title ?? '', author: book?.author ?? '', year: String(book?.year ?? '') }
+    this.draft = draftOf(book)
     this.original = { ...this.draft }
   }
 
@@ -79,21 +83,22 @@ export class Edit {
     }
   }
 
-  /** Looks for a book of the same title, and of the same author if one is typed. */
-  async lookForTwin() {
+  /** Looks for books of the same title and author but for case and accents; for a new one, also before an author is typed. */
+  async lookForTwins() {
     const { title, author } = this.draft
-    const isSame = (/** @type {string} */ one, /** @type {string} */ other) =>
-      fold(one).trim() === fold(other).trim()
-    const q = wordsOf(`${title} ${author}`).slice(0, MOST_WORDS).join(' ')
-    if (this.book !== undefined || wordsOf(title).length === 0) return
+    const isAnyAuthor = this.book === undefined && author.trim() === ''
+    const key = keyOf(this.draft)
+    const q = searchFor(`${title} ${author}`)
+    if (searchFor(title) === '') return
     try {
       const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`)
       /** @type {{ data: Book[] }} */
       const { data } = await response.json()
       if (this.draft.title !== title || this.draft.author !== author) return
-      this.twin = data.find(
-        (book) => isSame(book.title, title) && (author.trim() === '' || isSame(book.author, author)),
-      )
+      this.twins = data
+        .filter(({ id }) => id !== this.book?.id && !hidden.has(id))
+        .filter((book) => keyOf(isAnyAuthor ? { ...book, author: '' } : book) === key)
+        .slice(0, MOST_TWINS)
     } catch (error) {
       // It is only a hint: a save tells what is wrong.
       if (!(error instanceof Away || error instanceof Refused)) throw error
@@ -118,6 +123,12 @@ export class Edit {
     }
   }
 }
+
+/** What is typed for a book. @param {Book} [book] @returns {Draft} */
+export const draftOf = (book) =>
+  book === undefined
+    ? { title: '', author: '', year: '' }
+    : { title: book.title, author: book.author, year: typeYear(book.year) }
 
 /** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
 export async function readForEdit(id, signal) {

@@ -1,12 +1,12 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { nameBook } from './address.js'
-import { deleteLater } from './deletions.js'
-import { Edit, explain, readForEdit } from './edit.js'
+import { bookListener as listener } from './changes.js'
+import { deleteBook } from './deletions.js'
+import { draftOf, Edit, explain, readForEdit } from './edit.js'
 import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
-import { track } from './pending.js'
-import { Away } from './service.js'
+import { Away, track } from './service.js'
 import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
 import { words } from './words.js'
 
@@ -31,8 +31,6 @@ const saving = new Set()
 let before = null
 /** Cancels the read of the book that was clicked last. */
 let reading = new AbortController()
-/** @type {Listener} */
-let listener
 
 // A user who does something else before the book is there no longer wants its dialog. Logging in is part of the wait.
 for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
@@ -50,15 +48,10 @@ addEventListener('beforeunload', (event) => {
   if (saving.size > 0 || (isShown(current) && current.isChanged)) event.preventDefault()
 })
 
-/** @param {Listener} each told of what becomes of books from now on. */
-export function addBook(each) {
-  listener = each
-  open(new Edit())
-}
+export const addBook = () => open(new Edit())
 
-/** @param {number} id @param {Listener} each as for `addBook`. */
-export async function editBook(id, each) {
-  listener = each
+/** @param {number} id */
+export async function editBook(id) {
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
@@ -89,6 +82,7 @@ function open(edit) {
   nameBook(edit.book?.id)
   draw()
   dialog()?.showModal()
+  if (edit.book) void lookForTwins(edit)
 }
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#editor dialog'))
@@ -172,7 +166,7 @@ function save(edit, isMore = false) {
     }
     const text = isNew ? words.editor.notAdded(title) : words.editor.notSaved(title)
     const actions = [
-      { label: words.open, run: () => open(edit), opensDialog: true },
+      { label: words.open, run: () => open(edit), forPage: true },
       { label: words.discard, run: () => {} },
     ]
     tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
@@ -186,8 +180,8 @@ function addAnother() {
 }
 
 /** @param {Edit} edit */
-async function lookForTwin(edit) {
-  await edit.lookForTwin()
+async function lookForTwins(edit) {
+  await edit.lookForTwins()
   draw()
 }
 
@@ -210,7 +204,7 @@ function addAgain(edit) {
 /** @param {Edit} edit */
 function remove({ book, tag }) {
   if (book === undefined) return
-  deleteLater(book, tag, listener)
+  deleteBook(book, tag, listener)
   close()
 }
 
@@ -221,8 +215,19 @@ const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'c
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
   edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
   edit.isLeaving = false
-  if (name !== 'year') edit.twin = undefined
+  if (name !== 'year') edit.twins = []
+  if (name === 'author') edit.authors.look(edit.draft.author, draw)
   draw()
+}
+
+/** @param {Edit} edit @param {string} author */
+function takeAuthor(edit, author) {
+  edit.draft.author = author
+  edit.authors.forget()
+  edit.twins = []
+  void lookForTwins(edit)
+  draw()
+  focusOn('[name=author]')
 }
 
 /** Enter saves, as in a field of one line. @param {KeyboardEvent} event */
@@ -245,7 +250,7 @@ const textField = (edit, name) => html`<label>${words.list[name]}
     aria-invalid=${edit.fault === name}
     .value=${live(edit.draft[name])}
     @input=${input(edit, name)}
-    @change=${() => void lookForTwin(edit)}
+    @change=${() => void lookForTwins(edit)}
     @keydown=${submitOnEnter}
   ></textarea>
 </label>`
@@ -264,10 +269,14 @@ const yearField = (edit) => html`<label>${words.list.year}
 </label>`
 
 /** @param {Edit} edit */
-const twin = ({ twin }) =>
-  twin === undefined
+const twins = ({ book, twins }) =>
+  twins.length === 0
     ? nothing
-    : html`${words.editor.twin} <a href="./#book=${twin.id}" target="_blank">${words.editor.twinOf(short(legible(twin.title)), short(oneLine(twin.author)), writeYear(twin.year))}</a>`
+    : html`${book ? words.editor.duplicates(twins.length) : words.editor.twin}
+        ${twins.map(
+          ({ id, title, author, year }, index) => html`${index === 0 ? nothing : html`<br />`}
+            <a href="./#book=${id}" target="_blank">${words.editor.twinOf(short(legible(title)), short(oneLine(author)), writeYear(year))}</a>`,
+        )}`
 
 /** @param {Edit} edit @param {Book} theirs */
 const comparison = ({ draft }, theirs) => html`
@@ -276,13 +285,17 @@ const comparison = ({ draft }, theirs) => html`
     <thead><tr><td></td><th scope="col">${words.conflict.mine}</th><th scope="col">${words.conflict.theirs}</th></tr></thead>
     <tbody>
       ${
-        /** @type {const} */ (['title', 'author', 'year']).map(
-          (name) => html`<tr class=${draft[name] === String(theirs[name]) ? '' : 'differs'}>
-          <th scope="row">${words.list[name]}</th>
-          <td dir="auto">${cut(draft[name], COMPARED)}</td>
-          <td dir="auto">${cut(String(theirs[name]), COMPARED)}</td>
-        </tr>`,
-        )
+        /** @type {const} */ (['title', 'author', 'year']).map((name) => {
+          const isSame = draft[name] === draftOf(theirs)[name]
+          return html`<tr class=${isSame ? '' : 'differs'}>
+            <th scope="row">
+              ${words.list[name]}
+              ${isSame ? nothing : html`<span role="img" aria-label=${words.conflict.differs}>≠</span>`}
+            </th>
+            <td dir="auto">${cut(draft[name], COMPARED)}</td>
+            <td dir="auto">${cut(draftOf(theirs)[name], COMPARED)}</td>
+          </tr>`
+        })
       }
     </tbody>
   </table>
@@ -338,9 +351,11 @@ function draw() {
           <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
           ${edit.book ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>` : nothing}
         </div>
-        ${textField(edit, 'title')} ${textField(edit, 'author')} ${yearField(edit)}
+        ${textField(edit, 'title')} ${textField(edit, 'author')}
+        ${edit.isBusy || edit.theirs !== undefined ? nothing : edit.authors.view((author) => takeAuthor(edit, author))}
+        ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}
-        <p role="status">${twin(edit)}</p>
+        <p role="status">${twins(edit)}</p>
         <p class="error" role="alert">${edit.message}</p>
         <div class="buttons">${buttons(edit)}</div>
       </form>

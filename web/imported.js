@@ -64,15 +64,24 @@ export async function tellImported(text, name, added, before, listener) {
   // Others may have added books meanwhile, which nothing tells from those of the file.
   const isExact = books.length === added
   /** @type {import('./notices.js').Action[]} */
-  const actions = [{ label: words.import.show, run: () => listener.show(isExact ? books : []) }]
+  const actions = [
+    {
+      label: words.import.show,
+      run: () => listener.show(isExact ? books : []),
+      forPage: true,
+      staysAfter: isExact,
+    },
+  ]
   if (isExact)
     actions.push({
       label: words.import.undo,
-      run: () => undoImport(name, books, listener),
-      opensDialog: true,
+      run: () => undoImport(name, books, listener, dismissThis),
+      forPage: true,
+      staysAfter: true,
     })
   dismiss()
-  dismiss = tell({ text, actions: [...actions, DISMISS] }, Number.POSITIVE_INFINITY)
+  const dismissThis = tell({ text, actions: [...actions, DISMISS] }, Number.POSITIVE_INFINITY)
+  dismiss = dismissThis
 }
 
 /** The file was imported, even if its books cannot be read now. @param {unknown} error @returns {Book[]} */
@@ -81,15 +90,23 @@ function none(error) {
   throw error
 }
 
-/** @param {string} name @param {readonly Book[]} books @param {Listener} listener */
-function undoImport(name, books, { changed }) {
+/**
+ * @param {string} name @param {readonly Book[]} books @param {Listener} listener
+ * @param {() => void} undone called once nothing is left to be undone.
+ */
+function undoImport(name, books, { changed }, undone) {
   openTask({
     heading: words.import.undo,
     text: words.import.undoQuestion(name, books.length),
     action: words.many.delete(books.length),
+    isDeletion: true,
+    running: words.many.deletingNow(books.length),
     what: words.many.deleting(books.length),
     begin: () => ({ books, act: remove }),
     tell: (outcome) => explain(outcome, words.many.deleted(outcome.done.length)),
-    ended: changed,
+    ended({ left }) {
+      if (left.length === 0) undone()
+      changed()
+    },
   })
 }

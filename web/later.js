@@ -25,33 +25,32 @@ function later(load) {
 const editor = later(() => import('./editor.js'))
 const transfer = later(() => import('./transfer.js'))
 const exporting = later(() => import('./export.js'))
-const selection = later(() => import('./selected.js'))
+const selecting = later(() => import('./selecting.js'))
 const charts = later(() => import('./charts.js'))
 
 /** Loads every part once the first view is there, so that the service may be away when one is needed. */
 export const loadParts = () =>
-  void Promise.allSettled([editor, transfer, exporting, selection, charts].map(({ get }) => get()))
+  void Promise.allSettled([editor, transfer, exporting, selecting, charts].map(({ get }) => get()))
 
-/** @param {import('./editor.js').Listener} listener */
-export const addBook = (listener) => editor.use((part) => part.addBook(listener))
+export const addBook = () => editor.use((part) => part.addBook())
 
-/** @param {number} id @param {import('./editor.js').Listener} listener */
-export const editBook = (id, listener) => editor.use((part) => void part.editBook(id, listener))
+/** @param {number} id */
+export const editBook = (id) => editor.use((part) => void part.editBook(id))
 
-/** Asks for a file to import. @param {import('./imported.js').Listener} listener */
-export const importBooks = (listener) => transfer.use((part) => part.openImport(undefined, listener))
+/** Asks for a file to import. */
+export const importBooks = () => transfer.use((part) => part.openImport(undefined))
 
 /** Asks for the format, and saves the books of a query as a file. @param {string} query */
 export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
 
-/** What can be done with the books that are selected. */
-export const useSelected = selection.use
+/** What selects books, and what can be done with them. */
+export const useSelecting = selecting.use
 
 /** What shows the charts. */
 export const useCharts = charts.use
 
-/** Files that are dropped anywhere on the page are imported. @param {import('./imported.js').Listener} listener */
-export function acceptDrops(listener) {
+/** Files that are dropped anywhere on the page are imported. */
+export function acceptDrops() {
   const mark = (/** @type {boolean} */ isOver) =>
     document.documentElement.classList.toggle('dragging', isOver)
   addEventListener('dragover', (event) => {
@@ -65,6 +64,6 @@ export function acceptDrops(listener) {
     event.preventDefault()
     mark(false)
     const [file] = event.dataTransfer?.files ?? []
-    if (file) transfer.use((part) => part.openImport(file, listener))
+    if (file) transfer.use((part) => part.openImport(file))
   })
 }

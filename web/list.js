@@ -17,7 +17,7 @@ import { words } from './words.js'
  * @property {(id: number) => void} edit
  * @property {(row: number, isRange: boolean, from?: number) => void} select selects a row, or all up to it.
  * @property {() => void} selectAll
- * @property {() => Promise<void>} readToEnd
+ * @property {() => Promise<void>} findEnd finds out how many rows there are.
  * @property {() => void} redraw draws the rows that are now in sight.
  */
 
@@ -109,7 +109,7 @@ export function bookTable(properties) {
     role="grid"
     aria-label=${words.list.label}
     aria-multiselectable="true"
-    aria-rowcount=${pages.isComplete ? pages.length + 1 : -1}
+    aria-rowcount=${pages.count === undefined ? -1 : pages.count + 1}
     @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, properties)}
     @focusin=${(/** @type {FocusEvent} */ event) => takeFocus(event, properties)}
   >
@@ -154,11 +154,11 @@ export function toTop() {
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
 }
 
-/** Shows a book that was added, with the rows around it. @param {number} row @param {number} id @param {() => void} redraw */
-export function showRow(row, id, redraw) {
+/** Shows a book that was added, with the rows around it. @param {number} row @param {number} length how many rows there are. @param {number} id @param {() => void} redraw */
+export function showRow(row, length, id, redraw) {
   marked = id
   active = { row, column: 1 }
-  const { inSight, scale } = rowsInSight(row + 1)
+  const { inSight, scale } = rowsInSight(length)
   scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
   redraw()
 }
@@ -186,16 +186,16 @@ export function restoreFocus() {
 }
 
 /**
- * Draws, and gives the focus back to its cell if the element that had it is no longer there.
+ * Draws, and gives the focus to the cell that had it, or to what is there instead, if the element is no longer there.
  * @param {() => void} draw
  */
 export function keepingFocus(draw) {
-  const had = hasFocus()
+  const part = document.activeElement?.closest('.rows, .state, .charts')
   draw()
-  if (had && !hasFocus()) {
-    if (grid() === null) restoreFocus()
-    else focusActive({ preventScroll: true })
-  }
+  if (part == null || document.activeElement !== document.body) return
+  if (part.matches('.charts')) find('.charts summary')?.focus()
+  else if (grid() === null) restoreFocus()
+  else focusActive({ preventScroll: true })
 }
 
 /** @param {FocusOptions} [options] */
@@ -216,7 +216,7 @@ function takeFocus({ target }, { redraw }) {
 
 /** @param {KeyboardEvent} event @param {Properties} properties */
 function navigate(event, properties) {
-  const { pages, edit, select, selectAll, readToEnd } = properties
+  const { pages, edit, select, selectAll, findEnd } = properties
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event
   const { row, column } = active
   const isControl = event.target instanceof HTMLButtonElement || event.target instanceof HTMLInputElement
@@ -255,7 +255,7 @@ function navigate(event, properties) {
   if (to === undefined && !isEnd) return
   event.preventDefault()
   if (to !== undefined) return goTo(to, properties, isExtending)
-  void readToEnd().then(() => {
+  void findEnd().then(() => {
     if (hasFocus()) goTo({ row: pages.length - 1, column: LAST }, properties)
   })
 }
@@ -321,7 +321,7 @@ function header(column, index, sort, sortBy) {
 function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) {
   const book = pages.book(row)
   const isSelected = book !== undefined && selected.has(book.id)
-  const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}`
+  const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
   if (book === undefined)
     return html`<div role="row" class=${`${name} loading`} aria-rowindex=${row + 2}>
       <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
@@ -343,10 +343,10 @@ function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) 
     <div role="gridcell" class="title" aria-colindex="2">
       <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 1)}>${highlighted(legible(title), searched)}</button>
     </div>
-    <div role="gridcell" class="author" dir="auto" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
+    <div role="gridcell" class="author" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
       isChoice
-        ? html`<button type="button" title=${words.list.byAuthor} tabindex=${tabindex(row, 2)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
-        : oneLine(author)
+        ? html`<button type="button" dir="auto" title=${words.list.byAuthor} tabindex=${tabindex(row, 2)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
+        : html`<bdi>${oneLine(author)}</bdi>`
     }</div>
     <div role="gridcell" class="year" aria-colindex="4" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>
   </div>`

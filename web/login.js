@@ -1,6 +1,5 @@
 import { html, render } from 'lit-html'
-import { finishPending } from './pending.js'
-import { logIn, Refused, whenTokenIsNeeded } from './service.js'
+import { finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 

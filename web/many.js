@@ -1,9 +1,8 @@
 import { html, nothing, render } from 'lit-html'
 import { read } from './edit.js'
 import { restoreFocus } from './list.js'
-import { DISMISS, tell } from './notices.js'
-import { track } from './pending.js'
-import { Away, call, Refused } from './service.js'
+import { DISMISS, progressBar, showNotices, tell } from './notices.js'
+import { Away, call, Refused, track } from './service.js'
 import { words } from './words.js'
 
 /**
@@ -11,6 +10,7 @@ import { words } from './words.js'
  * @typedef {object} Outcome
  * @property {Book[]} done
  * @property {Book[]} changed by somebody else since they were read: these are left as they are.
+ * @property {Book[]} gone, because somebody has deleted them.
  * @property {Book[]} left that were not reached.
  * @property {unknown} [error] why not, if the user did not stop it.
  * @typedef {(book: Book, tag: string) => Promise<unknown>} Act what to do with a book that has this entity tag.
@@ -18,8 +18,11 @@ import { words } from './words.js'
  * @property {string} heading
  * @property {string} text
  * @property {string} action
+ * @property {boolean} [isDeletion] whether it cannot be taken back.
+ * @property {string} running what is being done, such as "Deleting 2 books…".
  * @property {string} what a clause that becomes true with it, such as "2 books were deleted".
  * @property {() => unknown} [fields] drawn as they are filled in.
+ * @property {() => boolean} [isTyped] whether something is typed in them.
  * @property {() => { books: readonly Book[], act: Act } | string} begin what to do when it is confirmed, or what is
  *   wrong with the fields.
  * @property {(outcome: Outcome) => string} tell
@@ -28,6 +31,9 @@ import { words } from './words.js'
 
 /** Requests at the same time. */
 const PARALLEL = 6
+
+/** How long it takes until more books are told to be reached, in milliseconds. */
+const PROGRESS_PAUSE = 100
 
 /**
  * Does something to each of many books, as they were read.
@@ -38,16 +44,24 @@ const PARALLEL = 6
  */
 export async function doToEach(books, act, signal, progressed) {
   /** @type {Outcome} */
-  const outcome = { done: [], changed: [], left: [] }
+  const outcome = { done: [], changed: [], gone: [], left: [] }
   const queue = books.values()
   let reached = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let telling
+  function tellLater() {
+    telling = undefined
+    progressed(reached)
+  }
   async function work() {
     for (const book of queue) {
       if (signal.aborted || outcome.error !== undefined) outcome.left.push(book)
       else {
         try {
-          outcome[(await actOn(book, act)) ? 'done' : 'changed'].push(book)
-          progressed(++reached)
+          outcome[await actOn(book, act)].push(book)
+          reached++
+          // To draw each would take as long as to send it.
+          telling ??= setTimeout(tellLater, PROGRESS_PAUSE)
         } catch (error) {
           outcome.error ??= error
           outcome.left.push(book)
@@ -56,20 +70,44 @@ export async function doToEach(books, act, signal, progressed) {
     }
   }
   await Promise.all(Array.from({ length: PARALLEL }, work))
+  clearTimeout(telling)
   return outcome
 }
 
-/** @param {Book} book @param {Act} act @returns {Promise<boolean>} false if somebody has changed it. */
+/** @param {Book} book @param {Act} act @returns {Promise<'done' | 'changed' | 'gone'>} */
 async function actOn(book, act) {
+  async function isDone(/** @type {string} */ tag) {
+    try {
+      await act(book, tag)
+      return true
+    } catch (error) {
+      if (error instanceof Refused && error.status === 412) return false
+      throw error
+    }
+  }
   try {
+    const expected = await entityTag(book)
+    if (expected !== undefined && (await isDone(expected))) return 'done'
     const { book: stored, tag } = await read(book.id)
-    if (!isSame(stored, book)) return false
-    await act(stored, tag)
-    return true
+    return isSame(stored, book) && (await isDone(tag)) ? 'done' : 'changed'
   } catch (error) {
-    if (error instanceof Refused && [404, 412].includes(error.status)) return false
+    if (error instanceof Refused && error.status === 404) return 'gone'
     throw error
   }
+}
+
+/**
+ * The entity tag of a book as it was read, by the rule of src/http/conditional-requests.ts: so it need not be read again.
+ * @param {Book} book @returns {Promise<string | undefined>} undefined where browsers have no digests, as without HTTPS.
+ */
+async function entityTag({ title, author, year }) {
+  const digest = await crypto.subtle?.digest(
+    'SHA-256',
+    new TextEncoder().encode([title, author, year].join('\0')),
+  )
+  if (digest === undefined) return undefined
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
+  return `"${base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')}"`
 }
 
 /** @param {Book} one @param {Book} other */
@@ -80,12 +118,13 @@ const isSame = (one, other) =>
 export const remove = (book, tag) => call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag } })
 
 /** @param {Outcome} outcome @param {string} done what became of those that are done. */
-export function explain({ changed, left, error }, done) {
+export function explain({ changed, gone, left, error }, done) {
   const reason =
     error instanceof Away ? words.away : error instanceof Error ? error.message : words.many.stopped
   return [
     done,
     ...(changed.length > 0 ? [words.many.changed(changed.length)] : []),
+    ...(gone.length > 0 ? [words.many.gone(gone.length)] : []),
     ...(left.length > 0 ? [words.many.left(reason, left.length)] : []),
   ].join(' ')
 }
@@ -107,22 +146,62 @@ export function keepOpen(work) {
 /** @type {Task} */
 let task
 let isRunning = false
+/** Whether the dialog is closed by its buttons, or because all is done; not by Escape. */
+let isDone = true
 let [reached, total] = [0, 0]
 let message = ''
 /** What became of them, if not all are done. @type {string | undefined} */
 let result
 let stop = new AbortController()
+/** Takes away what tells that a task goes on without its dialog. */
+let dismissRunning = () => {}
 
-/** Asks whether to do something to many books, does it, and says what became of them. @param {Task} asked */
+/**
+ * Asks whether to do something to many books, does it, and says what became of them.
+ * @param {Task} asked
+ * @returns {() => void} draws its fields anew.
+ */
 export function openTask(asked) {
   if (!isRunning) {
     task = asked
     message = ''
     result = undefined
+    isDone = false
   }
   draw()
+  show()
+  return draw
+}
+
+function show() {
+  dismissRunning()
   if (!dialog()?.open) dialog()?.showModal()
 }
+
+/** Escape discards nothing that is typed. @param {Event} event */
+function cancel(event) {
+  if (!isTyped()) return
+  event.preventDefault()
+  message = words.many.escape
+  draw()
+}
+
+const isTyped = () => !isRunning && !isDone && result === undefined && task.isTyped?.() === true
+
+/** A task goes on, and a notice says so. */
+function closed() {
+  if (dialog()?.open) return
+  // Browsers let a dialog refuse to be closed only once before its user does something else.
+  if (isTyped()) return dialog()?.showModal()
+  if (!isRunning) return
+  const actions = [
+    { label: words.open, run: show, forPage: true },
+    { label: words.many.stop, run: () => stop.abort() },
+  ]
+  dismissRunning = tell({ text: task.running, actions, progress }, Number.POSITIVE_INFINITY)
+}
+
+const progress = () => reached / total
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#many dialog'))
 
@@ -146,11 +225,13 @@ async function run(books, act) {
   const outcome = await doToEach(books, act, stop.signal, (count) => {
     reached = count
     draw()
+    showNotices()
   })
   isRunning = false
+  dismissRunning()
   const text = describe(outcome)
   const isWhole = outcome.done.length === total
-  if (isWhole) dialog()?.close()
+  if (isWhole) close()
   else result = text
   if (!dialog()?.open)
     tell(isWhole ? { text } : { text, actions: [DISMISS] }, isWhole ? undefined : Number.POSITIVE_INFINITY)
@@ -160,19 +241,23 @@ async function run(books, act) {
   return isWhole ? undefined : text
 }
 
+function close() {
+  isDone = true
+  dialog()?.close()
+}
+
 function draw() {
   const element = document.getElementById('many')
   if (element === null) return
-  const close = () => dialog()?.close()
   render(
-    html`<dialog class="many" aria-labelledby="many-title">
+    html`<dialog class="many" aria-labelledby="many-title" @cancel=${cancel} @close=${closed}>
       <form novalidate @submit=${start}>
         <h2 id="many-title">${task.heading}</h2>
-        <p role="status">${result ?? (isRunning ? words.many.running : task.text)}</p>
+        <p role="status">${result ?? (isRunning ? task.running : task.text)}</p>
         ${isRunning || result !== undefined ? nothing : task.fields?.()}
         ${
           isRunning
-            ? html`<progress aria-label=${words.many.progress} max=${total} .value=${reached}></progress>
+            ? html`${progressBar(progress())}
                 <p>${words.many.reached(reached, total)}</p>`
             : nothing
         }
@@ -182,7 +267,7 @@ function draw() {
             isRunning
               ? html`<button type="button" @click=${() => stop.abort()}>${words.many.stop}</button>`
               : result === undefined
-                ? html`<button class="main">${task.action}</button>
+                ? html`<button class=${task.isDeletion ? 'main delete' : 'main'}>${task.action}</button>
                     <button type="button" ?autofocus=${task.fields === undefined} @click=${close}>${words.cancel}</button>`
                 : html`<button type="button" class="main" @click=${close}>${words.close}</button>`
           }

@@ -4,9 +4,10 @@ import { openDialog, restoreFocus } from './list.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ label: string, run: () => void, opensDialog?: boolean }} Action one that opens a dialog is offered once no
- *   other dialog is open.
- * @typedef {{ text: string, actions?: Action[] }} Notice
+ * @typedef {{ label: string, run: () => void, forPage?: boolean, staysAfter?: boolean }} Action one for the page is
+ *   offered while no dialog is open.
+ * @typedef {{ text: string, actions?: Action[], progress?: () => number | undefined }} Notice the progress is that of
+ *   `progressBar`; `showNotices` shows it anew.
  */
 
 /** How long a notice stays, and how much longer while somebody is at it; in milliseconds. */
@@ -18,11 +19,15 @@ export const DISMISS = { label: words.dismiss, run() {} }
 /** What takes each away. @type {Map<Notice, () => void>} */
 const notices = new Map()
 
+/** Whether the mouse was moved to a notice. One may also appear under a mouse that rests. */
+let isPointedAt = false
+
 /**
- * Tells the user something, also by voice. One of its actions takes the notice away.
+ * Tells the user something, also by voice. Each of its actions takes the notice away, unless the notice
+ * stays after it.
  * @param {Notice} notice
  * @param {number} [time] in milliseconds; infinite for one that stays until an action is chosen. It does not end while
- *   the mouse or the keyboard is at a notice.
+ *   the mouse was moved to a notice, or the keyboard is at one.
  * @param {() => void} [ended] called when the time is over.
  * @returns {() => void} takes it away.
  */
@@ -31,7 +36,7 @@ export function tell(notice, time = TIME, ended) {
   let timer
   const wait = (/** @type {number} */ span) => {
     timer = setTimeout(() => {
-      if (document.querySelector('#notices:is(:hover, :focus-within)')) return wait(LONGER)
+      if (isPointedAt || document.querySelector('#notices:focus-within')) return wait(LONGER)
       dismiss()
       ended?.()
     }, span)
@@ -40,7 +45,8 @@ export function tell(notice, time = TIME, ended) {
     clearTimeout(timer)
     const hadFocus = document.querySelector('#notices:focus-within') !== null
     notices.delete(notice)
-    show()
+    if (notices.size === 0) isPointedAt = false
+    showNotices()
     if (hadFocus) restoreFocus()
   }
   // One that only tells replaces the one before.
@@ -48,11 +54,18 @@ export function tell(notice, time = TIME, ended) {
   // A timer cannot be infinite: it would end at once.
   if (Number.isFinite(time)) wait(time)
   notices.set(notice, dismiss)
-  show()
+  showNotices()
   return dismiss
 }
 
 const place = () => document.getElementById('notices')
+
+place()?.addEventListener('pointermove', ({ movementX, movementY }) => {
+  if (movementX !== 0 || movementY !== 0) isPointedAt = true
+})
+place()?.addEventListener('pointerleave', () => {
+  isPointedAt = false
+})
 
 // A modal dialog covers the page, and hides it from screen readers: while one is open, the notices are in it.
 new MutationObserver(() => {
@@ -62,23 +75,25 @@ new MutationObserver(() => {
   // Above the fields of a dialog, so that they never cover its buttons.
   if (around === document.body) around.append(element)
   else around.prepend(element)
-  show()
+  showNotices()
 }).observe(document.body, { subtree: true, attributeFilter: ['open'] })
 
-function show() {
+/** Shows them as they are now. */
+export function showNotices() {
   const element = place()
   if (element === null) return
   render(
     repeat(
       notices,
       ([notice]) => notice,
-      ([{ text, actions = [] }, dismiss]) => html`<div class="notice">
+      ([{ text, actions = [], progress }, dismiss]) => html`<div class="notice">
         <span>${sentence(text)}</span>
-        ${actions.map(({ label, run, opensDialog = false }) => {
-          if (opensDialog && openDialog() !== undefined) return nothing
+        ${progress ? progressBar(progress()) : nothing}
+        ${actions.map(({ label, run, forPage = false, staysAfter = false }) => {
+          if (forPage && openDialog() !== undefined) return nothing
           const choose = () => {
             run()
-            dismiss()
+            if (!staysAfter) dismiss()
           }
           return html`<button type="button" @click=${choose}>${label}</button>`
         })}
@@ -91,3 +106,9 @@ function show() {
 /** Each quoted title has a direction of its own. @param {string} text */
 const sentence = (text) =>
   text.split(/“(.*)”/).map((part, index) => (index % 2 === 0 ? part : html`“<bdi>${part}</bdi>”`))
+
+/** @param {number | undefined} part from 0 to 1; undefined if nobody knows. */
+export const progressBar = (part) =>
+  part === undefined
+    ? html`<progress aria-label=${words.progress}></progress>`
+    : html`<progress aria-label=${words.progress} max="1" .value=${part}></progress>`

@@ -1,3 +1,4 @@
+import { DUPLICATES } from './address.js'
 import { call, nextPath } from './service.js'
 import { readYear } from './text.js'
 
@@ -12,11 +13,12 @@ import { readYear } from './text.js'
  * @property {Book[] | undefined} [books] those of them that are shown.
  */
 
-/** Books asked for at once. */
+/** Books asked for at once; and those when the rows that are wanted are far from the ones that are known. */
 const PAGE_LENGTH = 100
+const LONG_PAGE_LENGTH = 1000
 
-/** Pages on either side of those shown whose books are kept; of others only where they begin, and the ids. */
-const KEPT = 10
+/** Rows on either side of those shown whose books are kept; of others only where their pages begin, and the ids. */
+const KEPT = 1000
 
 /** The ids of books that are being deleted, and not shown. @type {Set<number>} */
 export const hidden = new Set()
@@ -42,24 +44,48 @@ export class BookPages {
   #isPartial = false
   /** The page that is being read after the last one. @type {Promise<Page | undefined> | undefined} */
   #coming
+  /** How many books there are, if the service has counted them. @type {number | undefined} */
+  #total
   /** The rows last asked for. */
   #rows = { first: 0, end: 0 }
+  /** What finds likely duplicates, if these are the books and it has been loaded. @type {typeof import('./duplicates.js') | undefined} */
+  #duplicates
 
   /**
-   * @param {string} query parameters of GET /books.
+   * @param {string} query parameters of GET /books; or those of which likely duplicates are wanted.
    * @param {() => void} changed called when there is something new to show.
    */
   constructor(query, changed) {
     /** What these are the books of. */
     this.query = query
-    this.#next = `/books?${query}${query && '&'}limit=${PAGE_LENGTH}`
+    const parameters = new URLSearchParams(query)
+    this.isOfDuplicates = parameters.get('sort') === DUPLICATES
+    // All at once: those that are alike may be on different pages.
+    if (this.isOfDuplicates) parameters.set('sort', 'author')
+    else parameters.set('limit', String(PAGE_LENGTH))
+    this.#next = `/books?${parameters}`
     this.#changed = changed
   }
 
-  /** How many books are known so far. */
-  get length() {
+  /** How many books have been read so far, also those that were dropped. */
+  get known() {
     const last = this.#pages.at(-1)
     return last === undefined ? 0 : last.start + last.length
+  }
+
+  /** How many rows there are, as far as that is known. Those beyond the known ones are read when they are asked for. */
+  get length() {
+    return this.isComplete ? this.known : Math.max(this.known, this.#total ?? 0)
+  }
+
+  /** How many books there are, if that is known. */
+  get count() {
+    return this.isComplete || this.#total !== undefined ? this.length : undefined
+  }
+
+  /** @param {number} stored how many the service has counted: also those that are not shown, because their deletion can be undone. */
+  setCount(stored) {
+    this.#total = stored - this.#withheld
   }
 
   /** Whether these are all. */
@@ -79,11 +105,11 @@ export class BookPages {
     let to = from
     while (has(from - 1)) from--
     while (has(to + 1)) to++
-    return { first: this.#pages[from]?.start ?? 0, end: this.#pages[to + 1]?.start ?? this.length }
+    return { first: this.#pages[from]?.start ?? 0, end: this.#pages[to + 1]?.start ?? this.known }
   }
 
   /** How many of the books that were read are not shown. */
-  get withheld() {
+  get #withheld() {
     return this.#pages.reduce((sum, { ids, length }) => sum + ids.length - length, 0)
   }
 
@@ -98,27 +124,38 @@ export class BookPages {
     return page?.books?.[row - page.start]
   }
 
+  /** Whether a book is like the one before it, where they are likely duplicates. @param {number} row */
+  isCopy(row) {
+    const [before, book] = [this.book(row - 1), this.book(row)]
+    if (this.#duplicates === undefined || before === undefined || book === undefined) return false
+    return this.#duplicates.keyOf(before) === this.#duplicates.keyOf(book)
+  }
+
   /**
    * Sees to it that the books of these rows are there, and the next page before the end comes into sight.
-   * @param {number} first @param {number} end
+   * @param {number} first @param {number} end @param {boolean} [isRetry] whether also after an error.
    */
-  reach(first, end) {
+  reach(first, end, isRetry = false) {
     this.#rows = { first, end }
+    const mayRead = isRetry || this.#error === undefined
     const from = this.#indexOf(first)
     const to = this.#indexOf(end)
     for (const [index, page] of this.#pages.entries()) {
-      if (index < from - KEPT || index > to + KEPT) page.read = page.books = undefined
-      else if (!page.books && page.length > 0 && index >= from && index <= to && this.#error === undefined)
+      const isFar = page.start + page.length < first - KEPT || page.start > end + KEPT
+      if (isFar) page.read = page.books = undefined
+      else if (!page.books && page.length > 0 && index >= from && index <= to && mayRead)
         void this.#read(page)
     }
-    if (this.#error === undefined && end + PAGE_LENGTH / 2 >= this.length) void this.#readNext()
+    const wanted = end + PAGE_LENGTH / 2
+    if (mayRead && wanted >= this.known) void this.#readNext(wanted)
   }
 
-  /** Tries again after an error. */
+  /** Tries again after an error, which stays until there is an answer. */
   retry() {
+    this.reach(this.#rows.first, this.#rows.end, true)
+    if (this.#reading.size > 0 || this.#coming !== undefined) return
     this.#error = undefined
-    this.reach(this.#rows.first, this.#rows.end)
-    if (this.#reading.size === 0 && this.#coming === undefined) this.#changed()
+    this.#changed()
   }
 
   /** The row of a book, for which as many pages are read as are worth it. @param {number} id @returns {Promise<number | undefined>} */
@@ -126,11 +163,11 @@ export class BookPages {
     let known = this.#pages
     for (;;) {
       for (const { start, read = [] } of known) {
-        const index = read.filter((book) => !hidden.has(book.id)).findIndex((book) => book.id === id)
+        const index = this.#shown(read).findIndex((book) => book.id === id)
         if (index >= 0) return start + index
       }
-      if (this.isComplete || this.length >= FAR) return undefined
-      const page = await this.#readNext()
+      if (this.isComplete || this.known >= FAR) return undefined
+      const page = await this.#readNext(FAR)
       if (page === undefined) return undefined
       known = [page]
     }
@@ -142,16 +179,15 @@ export class BookPages {
    * @throws what calls throw.
    */
   async read(first, end) {
-    while (this.length < end && !this.isComplete) {
-      if ((await this.#readNext()) === undefined) throw this.#error ?? this.#abort.signal.reason
+    while (this.known < end && !this.isComplete) {
+      if ((await this.#readNext(end)) === undefined) throw this.#error ?? this.#abort.signal.reason
     }
     /** @type {Book[]} */
     const books = []
     for (const page of this.#pages) {
       if (page.start + page.length <= first || page.start >= end) continue
       const read = page.read ?? (await this.#fetch(page.path)).read
-      const shown = read.filter(({ id }) => !hidden.has(id))
-      books.push(...shown.slice(Math.max(first - page.start, 0), end - page.start))
+      books.push(...this.#shown(read).slice(Math.max(first - page.start, 0), end - page.start))
     }
     return books
   }
@@ -197,18 +233,24 @@ export class BookPages {
   #place() {
     let start = 0
     for (const page of this.#pages) {
-      page.books = page.read?.filter(({ id }) => !hidden.has(id))
-      page.length = page.ids.filter((id) => !hidden.has(id)).length
+      page.books = page.read && this.#shown(page.read)
+      page.length = page.books?.length ?? page.ids.filter((id) => !hidden.has(id)).length
       page.start = start
       start += page.length
     }
   }
 
-  /** @returns {Promise<Page | undefined>} as it was read: the list may drop its books at once. */
-  async #readNext() {
-    const path = this.#next
-    if (path === undefined) return
-    this.#coming ??= this.#readAfterLast(path)
+  /** @param {readonly Book[]} read */
+  #shown(read) {
+    const shown = read.filter(({ id }) => !hidden.has(id))
+    return this.#duplicates?.withoutSingle(shown) ?? shown
+  }
+
+  /** @param {number} end of the rows that are wanted. @returns {Promise<Page | undefined>} as it was read: the list may drop its books at once. */
+  async #readNext(end) {
+    if (this.#next === undefined) return
+    const isFar = end - this.known > 2 * PAGE_LENGTH
+    this.#coming ??= this.#readAfterLast(isFar ? longPage(this.#next) : this.#next)
     return this.#coming
   }
 
@@ -251,12 +293,24 @@ export class BookPages {
 
   /** @param {string} path */
   async #fetch(path) {
-    const response = await call('GET', path, { signal: this.#abort.signal })
-    /** @type {{ data: Book[] }} */
-    const { data: read } = await response.json()
+    const { signal } = this.#abort
+    if (this.isOfDuplicates) this.#duplicates ??= await import('./duplicates.js')
+    const headers = { accept: this.#duplicates ? 'application/x-ndjson' : 'application/json' }
+    const response = await call('GET', path, { signal, headers })
+    /** @type {Book[]} */
+    const read = (await this.#duplicates?.readDuplicates(response, signal)) ?? (await response.json()).data
+    this.#error = undefined
     if (isPartial(response)) this.#isPartial = true
     return { read, next: nextPath(response) }
   }
+}
+
+/** @param {string} path of a page. @returns {string} that of one with more books. */
+function longPage(path) {
+  const [route, query] = path.split('?')
+  const parameters = new URLSearchParams(query)
+  parameters.set('limit', String(LONG_PAGE_LENGTH))
+  return `${route}?${parameters}`
 }
 
 /** @param {readonly Book[]} books */

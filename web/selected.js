@@ -1,19 +1,19 @@
 import { html } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
+import { Authors } from './authors.js'
 import { csvOf } from './csv.js'
-import { UNDO_TIME } from './deletions.js'
+import { deleteLater } from './deletions.js'
+import { restoreFocus } from './list.js'
 import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
-import { DISMISS, tell } from './notices.js'
-import { hidden } from './pages.js'
-import { pending } from './pending.js'
+import { showNotices, tell } from './notices.js'
 import { saveFile } from './save-file.js'
-import { select, selected } from './selection.js'
+import { selected } from './selection.js'
 import { call } from './service.js'
 import { noYear, readYear } from './text.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ edited(): void, selectionChanged(): void, filter(): string } & import('./deletions.js').Listener} Listener
+ * @typedef {{ edited(): void, selectionChanged(): void } & import('./deletions.js').Listener} Listener
  */
 
 /** How long a deletion may take before the page says so, in milliseconds. */
@@ -22,34 +22,43 @@ const SLOW = 400
 /** By this name an import knows that the file is one for spreadsheets. */
 const HEAD = ['book-catalogue id', 'title', 'author', 'year']
 
-/** Saves the books that are selected as a CSV file. */
-export function exportSelected() {
-  const rows = Array.from(selected.values(), ({ id, title, author, year }) => [id, title, author, year])
+/** Saves books as a CSV file. @param {Iterable<import('./service.js').Book>} books */
+export function exportAsCsv(books) {
+  const rows = Array.from(books, ({ id, title, author, year }) => [id, title, author, year])
   saveFile(csvOf([HEAD, ...rows]), 'books.csv')
 }
 
 /** Sets the author or the year of the books that are selected. Those that were not reached stay selected. @param {Listener} listener */
 export function editSelected({ edited, selectionChanged }) {
   const books = [...selected.values()]
-  let [author, year] = ['', '']
-  const value = (/** @type {Event} */ { target }) => /** @type {HTMLInputElement} */ (target).value
-  openTask({
+  const draft = { author: '', year: '' }
+  const authors = new Authors()
+  const input =
+    (/** @type {keyof typeof draft} */ name) =>
+    (/** @type {Event} */ { target }) => {
+      draft[name] = /** @type {HTMLInputElement} */ (target).value
+      if (name === 'author') authors.look(draft.author, draw)
+      draw()
+    }
+  const choose = (/** @type {string} */ author) => {
+    draft.author = author
+    authors.forget()
+    draw()
+    restoreFocus()
+  }
+  const draw = openTask({
     heading: words.many.set,
     text: words.many.setHint(books.length),
     fields: () => html`
-      <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${live(author)} @input=${(
-        /** @type {Event} */ event,
-      ) => {
-        author = value(event)
-      }} /></label>
-      <label>${words.list.year} <input autocomplete="off" inputmode="numeric" .value=${live(year)} @input=${(
-        /** @type {Event} */ event,
-      ) => {
-        year = value(event)
-      }} /></label>`,
+      <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${live(draft.author)} @input=${input('author')} /></label>
+      ${authors.view(choose)}
+      <label>${words.list.year} <input autocomplete="off" inputmode="numeric" .value=${live(draft.year)} @input=${input('year')} /></label>`,
+    isTyped: () => draft.author !== '' || draft.year !== '',
     action: words.many.setAction(books.length),
+    running: words.many.savingNow(books.length),
     what: words.many.setting(books.length),
     begin() {
+      const { author, year } = draft
       const number = readYear(year)
       if (year.trim() !== '' && number === undefined) return noYear(year)
       const body = { ...(author !== '' && { author }), ...(number !== undefined && { year: number }) }
@@ -60,8 +69,8 @@ export function editSelected({ edited, selectionChanged }) {
       }
     },
     tell: (outcome) => explain(outcome, words.many.saved(outcome.done.length)),
-    ended({ done, changed }) {
-      for (const { id } of [...done, ...changed]) selected.delete(id)
+    ended({ done, changed, gone }) {
+      for (const { id } of [...done, ...changed, ...gone]) selected.delete(id)
       selectionChanged()
       edited()
     },
@@ -71,66 +80,27 @@ export function editSelected({ edited, selectionChanged }) {
 /** Deletes the books that are selected some seconds later, unless the user undoes it or somebody has changed them. @param {Listener} listener */
 export function deleteSelected(listener) {
   const books = [...selected.values()]
-  const filter = listener.filter()
-  const stop = new AbortController()
-  /** @type {Promise<string | undefined> | undefined} */
-  let outcome
-  selected.clear()
-  for (const { id } of books) hidden.add(id)
-  listener.deletionsChanged()
-  listener.selectionChanged()
-  const { promise: settled, resolve: settle } = Promise.withResolvers()
-  void keepOpen(settled)
-  const actions = [{ label: words.undo, run: undo }]
-  const dismiss = tell({ text: words.many.deleted(books.length), actions }, UNDO_TIME, send)
-  const deletion = { what: words.many.deleting(books.length), finish: send }
-  pending.add(deletion)
-
-  function undo() {
-    show(books)
-    reselect(books)
-    end()
-  }
-
-  /** Selects them again, unless others are listed now. @param {typeof books} some */
-  function reselect(some) {
-    if (listener.filter() === filter) select(some)
-    listener.selectionChanged()
-  }
-
-  /** @param {typeof books} some */
-  function show(some) {
-    for (const { id } of some) hidden.delete(id)
-    listener.deletionsChanged()
-  }
-
-  function end() {
-    pending.delete(deletion)
-    settle(undefined)
-  }
-
-  function send() {
-    outcome ??= request()
-    return outcome
-  }
-
-  async function request() {
-    dismiss()
+  async function send() {
+    const stop = new AbortController()
+    let reached = 0
     let dismissSlow = () => {}
     const timer = setTimeout(() => {
       const actions = [{ label: words.many.stop, run: () => stop.abort() }]
-      dismissSlow = tell({ text: words.many.deletingNow(books.length), actions }, Number.POSITIVE_INFINITY)
+      const text = words.many.deletingNow(books.length)
+      const progress = () => reached / books.length
+      dismissSlow = tell({ text, actions, progress }, Number.POSITIVE_INFINITY)
     }, SLOW)
-    const result = await doToEach(books, remove, stop.signal, () => {})
+    const outcome = await doToEach(books, remove, stop.signal, (count) => {
+      reached = count
+      showNotices()
+    })
     clearTimeout(timer)
     dismissSlow()
-    end()
-    listener.deleted(...result.done.map(({ id }) => id))
-    if (result.done.length === books.length) return undefined
-    show([...result.changed, ...result.left])
-    reselect(result.left)
-    const text = explain(result, words.many.deleted(result.done.length))
-    tell({ text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
-    return text
+    const { length } = outcome.done
+    return length === books.length ? {} : { ...outcome, text: explain(outcome, words.many.deleted(length)) }
   }
+  const { deleted, deleting } = words.many
+  const { length } = books
+  void keepOpen(deleteLater({ books, text: deleted(length), what: deleting(length), send }, listener))
+  listener.selectionChanged()
 }

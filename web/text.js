@@ -33,8 +33,11 @@ export function cut(text, length) {
 /** Characters that nobody sees do not divide words, such as joiners. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cf}]+/gu
 
-/** @param {string} text */
-export const wordsOf = (text) => text.match(WORD) ?? []
+/** How many words a search may have. */
+const MOST_WORDS = 32
+
+/** What to search for to find a text; empty if it has no words. @param {string} text */
+export const searchFor = (text) => (text.match(WORD) ?? []).slice(0, MOST_WORDS).join(' ')
 
 /**
  * A year as people write it: `1950`, `1,900`, `−500`, `500 BC`.
@@ -55,9 +58,11 @@ export function readYear(text) {
   return Number.isSafeInteger(year) ? year + 0 : undefined
 }
 
+/** A year as people type it. @param {number} year */
+export const typeYear = (year) => (year < 0 ? words.yearBefore(-year) : String(year))
+
 /** A year as people write it; 0 stands for an unknown one, as imports store it. @param {number} year */
-export const writeYear = (year) =>
-  year === 0 ? words.noYear : year < 0 ? words.yearBefore(-year) : String(year)
+export const writeYear = (year) => (year === 0 ? words.noYear : typeYear(year))
 
 /** What to say of a text that is no year. @param {string} text */
 export const noYear = (text) => words.notAYear(quote(text))

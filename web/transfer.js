@@ -1,14 +1,14 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
+import { importListener as listener } from './changes.js'
 import { Columns } from './columns.js'
 import { csvOf } from './csv.js'
 import { booksAfter, newestId, tellImported } from './imported.js'
-import { restoreFocus } from './list.js'
-import { tell } from './notices.js'
-import { track } from './pending.js'
+import { find, restoreFocus } from './list.js'
+import { progressBar, showNotices, tell } from './notices.js'
 import { saveFile } from './save-file.js'
 import { MOST } from './selection.js'
-import { Away, Refused, wasAborted } from './service.js'
+import { Away, Refused, track, wasAborted } from './service.js'
 import { currentToken } from './session.js'
 import { check, kindOf, upload } from './upload.js'
 import { words } from './words.js'
@@ -43,18 +43,16 @@ let sent = 0
 let finding
 /** Ends what is under way. */
 let abort = new AbortController()
-/** @type {Listener} */
-let listener
+/** Takes away what tells that an import goes on without its dialog. */
+let dismissRunning = () => {}
 
 const isStoring = () => phase === 'storing' || phase === 'cancelling'
 
 /**
  * Opens the dialog for a file.
  * @param {File | undefined} chosen one that was dropped on the page.
- * @param {Listener} each
  */
-export function openImport(chosen, each) {
-  listener = each
+export function openImport(chosen) {
   if (chosen !== undefined && currentToken() === '') return
   if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
   if (!isStoring()) {
@@ -66,13 +64,18 @@ export function openImport(chosen, each) {
 }
 
 function show() {
+  dismissRunning()
   const element = dialog()
   if (!element?.open) element?.showModal()
 }
 
-/** Cancels a check, for which nobody waits any more. An import goes on. */
+/** Cancels a check, for which nobody waits any more. An import goes on, and a notice says so. */
 function closed() {
-  if (!isStoring() && !dialog()?.open) abort.abort()
+  if (dialog()?.open) return
+  if (!isStoring()) return abort.abort()
+  const actions = [{ label: words.open, run: show, forPage: true }]
+  const text = words.import.runningFile(file?.name ?? '')
+  dismissRunning = tell({ text, actions, progress: partSent }, Number.POSITIVE_INFINITY)
 }
 
 /** @param {File | undefined} chosen */
@@ -192,12 +195,19 @@ function started(which) {
 function progressed(part) {
   sent = part
   draw()
+  showNotices()
 }
+
+/** Which part was sent, while that is all there is to do. */
+const partSent = () => (phase !== 'cancelling' && sent < 1 ? sent : undefined)
 
 function ended() {
   phase = undefined
+  dismissRunning()
   draw()
   restoreFocus()
+  // The buttons, which stay in sight, would cover it.
+  if (message !== '') find('.transfer .error')?.scrollIntoView({ block: 'nearest' })
   if (columns?.isOpen) void findColumns(columns)
 }
 
@@ -306,7 +316,7 @@ const faults = (result) => html`
   <div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
     <table>
       <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
-      <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${field ?? words.import.wholeRow}</td><td>${reason}</td></tr>`)}</tbody>
+      <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${nameOf(field)}</td><td>${plain(reason)}</td></tr>`)}</tbody>
     </table>
   </div>
   <p class="more">
@@ -315,26 +325,30 @@ const faults = (result) => html`
   </p>
 `
 
+/** @param {string | null} field */
+const nameOf = (field) =>
+  words.import.fields[/** @type {'title' | 'author' | 'year' | null} */ (field) ?? 'whole'] ?? field
+
+/** A reason as a sentence, without the limits that programs have to know. @param {string} reason */
+function plain(reason) {
+  const text = reason.replace(/ \(a whole number within .*?\)/, ` (${words.import.aYear})`)
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
 /** @param {Report} result */
 function saveFaults({ faults }) {
   const head = [words.import.line, words.import.field, words.import.problem]
-  const rows = faults.map(({ line, field, reason }) => [line, field ?? words.import.wholeRow, reason])
+  const rows = faults.map(({ line, field, reason }) => [line, nameOf(field), reason])
   saveFile(csvOf([head, ...rows]), `${file?.name} errors.csv`)
 }
 
 /** What is under way, and how far it is. */
 function progress() {
-  const isSending = phase !== 'cancelling' && sent < 1
-  const text = phase && (isSending ? words.import.phases.sending : words.import.phases[phase])
+  const part = partSent()
+  const text = phase && (part === undefined ? words.import.phases[phase] : words.import.phases.sending)
   return html`
-    ${
-      phase === undefined
-        ? nothing
-        : isSending
-          ? html`<progress aria-label=${words.import.progress} max="1" .value=${sent}></progress>`
-          : html`<progress aria-label=${words.import.progress}></progress>`
-    }
-    <p><span role="status">${text}${note}</span>${phase && isSending ? ` ${Math.floor(sent * 100)}%` : nothing}</p>`
+    ${phase === undefined ? nothing : progressBar(part)}
+    <p><span role="status">${text}${note}</span>${phase && part !== undefined ? ` ${Math.floor(part * 100)}%` : nothing}</p>`
 }
 
 /** An option of the import. The file is checked again with it. @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change */

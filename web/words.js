@@ -3,8 +3,8 @@
 /** @param {number} number */
 export const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book' : 'books'}`
 
-/** What takes two requests for each of many books. @param {number} count */
-const slow = (count) => (count > 1000 ? ' This can take minutes. You can stop it.' : '')
+/** What takes a request or two for each of many books. @param {number} count */
+const slow = (count) => (count > 1000 ? ' This can take a minute or more. You can stop it at any time.' : '')
 
 const away = 'The service is not responding'
 
@@ -19,6 +19,7 @@ export const words = {
   dismiss: 'Dismiss',
   open: 'Open',
   undo: 'Undo',
+  progress: 'Progress',
   away,
   awayMoment: `${away}. Try again in a moment.`,
   busy: 'The service is busy',
@@ -45,6 +46,7 @@ export const words = {
 
   filters: {
     search: 'Search',
+    searchHint: 'Title or author',
     yearMin: 'From year',
     yearMax: 'To year',
     author: 'Author:',
@@ -61,6 +63,7 @@ export const words = {
       '-author': 'Author Z–A',
       year: 'Earliest year',
       '-year': 'Latest year',
+      duplicates: 'Duplicates',
     },
     bestMatch: 'Best match',
   },
@@ -79,22 +82,30 @@ export const words = {
     emptyHint: 'Add your first book, or drop a CSV file here to import it.',
     none: 'No books found',
     noneHint: 'Check the spelling or clear a filter.',
+    duplicates: 'Same title and author, apart from case and accents.',
+    noDuplicates: 'No duplicates found',
+    noDuplicatesHint: 'No two books here have the same title and author.',
+    firstDuplicates: (/** @type {number} */ count) =>
+      `These are the first ${count.toLocaleString('en')} likely duplicates. There are more.`,
     tooLong: 'Too many words to search for',
     tooLongHint: 'Enter up to 32 words.',
     failed: 'Could not load the books',
     tryAgain: 'Try again',
     retrying: 'Retrying every few seconds.',
     retryNow: 'Retry now',
-    partial: 'New books are still being indexed and may be missing from these results.',
+    partial: 'New books are still being indexed. Some may be missing or out of place.',
     searchAgain: 'Search again',
     newElsewhere: (/** @type {string} */ title) =>
       `${title} is not shown here because it does not match your search or filters.`,
     movedElsewhere: (/** @type {string} */ title) => `${title} no longer matches your search or filters.`,
     tooFar: (/** @type {string} */ title) => `Added ${title}. It is further down in this list.`,
     newestFirst: 'Show newest first',
-    endTooFar: (/** @type {number} */ most) =>
-      `These are the first ${books(most)} of the list, which goes on.`,
-    reverse: 'Reverse the order',
+    sight: (
+      /** @type {number} */ first,
+      /** @type {number} */ last,
+      /** @type {number | undefined} */ count,
+    ) =>
+      `${first.toLocaleString('en')}–${last.toLocaleString('en')}${count === undefined ? '' : ` of ${count.toLocaleString('en')}`}`,
     printedAll: (/** @type {number} */ end) => `All ${books(end)}.`,
     printed: (
       /** @type {number} */ first,
@@ -109,10 +120,11 @@ export const words = {
     select: (/** @type {string} */ title) => `Select ${title}`,
     selectAll: 'Select all',
     selectAllOf: (/** @type {number} */ count) => `Select all ${count.toLocaleString('en')}`,
+    selectCopies: 'Select all but the first of each',
     count: (/** @type {number} */ count) => `${count.toLocaleString('en')} selected`,
     tooMany: (/** @type {number} */ most) =>
       `You can select up to ${books(most)}. Search or filter to list fewer.`,
-    edit: 'Set author or year…',
+    edit: 'Edit…',
     export: 'Export CSV',
     delete: 'Delete',
     clear: 'Clear',
@@ -133,14 +145,16 @@ export const words = {
     save: 'Save',
     saveAndAdd: 'Save and add another',
     twin: 'Already in the catalogue:',
+    duplicates: (/** @type {number} */ count) => `Possible ${count === 1 ? 'duplicate' : 'duplicates'}:`,
     twinOf: (/** @type {string} */ title, /** @type {string} */ author, /** @type {string} */ year) =>
       [title, author, year].filter((text) => text !== '').join(', '),
     delete: 'Delete',
     discard: 'Discard your changes?',
     keepEditing: 'Keep editing',
     opening: 'Opening book…',
+    suggestions: 'Suggestions',
     noTitle: 'Enter a title.',
-    noYear: 'Enter a year such as 1979 or 500 BC.',
+    noYear: 'Enter a year such as 1979 or 500 BC, or 0 if it is unknown.',
     away: `${away}. Your changes are still here. Try again in a moment.`,
     invalid: 'Could not save. The text has an invalid character, or the year is too large.',
     tooLong: 'Title and author are too long. Together they can have up to 1 MB.',
@@ -160,6 +174,7 @@ export const words = {
     changedHint: 'Nothing has been overwritten. You can keep editing above, then choose a version.',
     mine: 'Your version',
     theirs: 'Saved version',
+    differs: 'differs',
     useTheirs: 'Use saved version',
     overwrite: 'Overwrite with mine',
     addAgain: 'Add as new book',
@@ -210,7 +225,6 @@ export const words = {
     selected: 'Selected file',
     skip: 'Skip books already in the catalogue',
     skipFaulty: 'Leave out rows with errors',
-    progress: 'Progress',
     phases: { sending: 'Sending…', checking: 'Checking…', storing: 'Storing…', cancelling: 'Cancelling…' },
     cancel: { checking: 'Cancel check', storing: 'Cancel import' },
     checkCancelled: 'Check cancelled.',
@@ -240,7 +254,8 @@ export const words = {
     faults: 'Rows with errors',
     line: 'Line',
     field: 'Field',
-    wholeRow: 'whole row',
+    fields: { title: 'Title', author: 'Author', year: 'Year', whole: 'Whole row' },
+    aYear: 'a whole number such as 1979 or -500',
     problem: 'Problem',
     firstFaults: (/** @type {number} */ listed, /** @type {number} */ all) =>
       `The first ${listed} of ${all.toLocaleString('en')} errors.`,
@@ -250,11 +265,12 @@ export const words = {
     show: 'Show',
     undo: 'Undo import',
     undoQuestion: (/** @type {string} */ name, /** @type {number} */ count) =>
-      `This deletes the ${books(count)} that “${name}” has added. A book that someone has changed since is kept.${slow(count)}`,
+      `This deletes the ${books(count)} added from “${name}”. Books that someone has changed since then are kept.${slow(count)}`,
     noUndo: (/** @type {number} */ most) =>
       `You can undo an import of up to ${books(most)} here. This one has more.`,
     doneBefore: 'All books in the file are in the catalogue.',
     running: 'Another import is still running.',
+    runningFile: (/** @type {string} */ name) => `Importing “${name}”…`,
     failed: (/** @type {string} */ name, /** @type {string} */ reason) => `“${name}”: ${reason}`,
     notSaved: (/** @type {string} */ reason) => `${reason}. Nothing was saved.`,
     unknown: (/** @type {string} */ reason) =>
@@ -270,18 +286,18 @@ export const words = {
     delete: (/** @type {number} */ count) => `Delete ${books(count)}`,
     deleting: (/** @type {number} */ count) => `${books(count)} ${count === 1 ? 'was' : 'were'} deleted`,
     deleted: (/** @type {number} */ count) => `Deleted ${books(count)}.`,
-    running: 'Working…',
-    progress: 'Progress',
     reached: (/** @type {number} */ reached, /** @type {number} */ total) =>
       `${reached.toLocaleString('en')} of ${books(total)}`,
     stop: 'Stop',
+    escape: 'Press Cancel to discard what you typed.',
     stopped: 'Stopped',
-    changed: (/** @type {number} */ count) =>
-      `Kept ${books(count)} that someone else has changed or deleted.`,
+    changed: (/** @type {number} */ count) => `Kept ${books(count)} that someone else has changed.`,
+    gone: (/** @type {number} */ count) => `${books(count)} ${count === 1 ? 'was' : 'were'} already deleted.`,
     deletingNow: (/** @type {number} */ count) => `Deleting ${books(count)}…`,
+    savingNow: (/** @type {number} */ count) => `Saving ${books(count)}…`,
     set: 'Set author or year',
     setHint: (/** @type {number} */ count) =>
-      `For ${books(count)}. An empty field is left as it is.${slow(count)}`,
+      `For ${books(count)}. Leave a field empty to keep what it has.${slow(count)}`,
     setAction: (/** @type {number} */ count) => `Save ${books(count)}`,
     setting: (/** @type {number} */ count) => `${books(count)} ${count === 1 ? 'was' : 'were'} saved`,
     nothingSet: 'Enter an author or a year.',

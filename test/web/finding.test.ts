@@ -3,7 +3,15 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  cases,
+  holdAnswer,
+  openCatalogue,
+  screenshot,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 describe('finding and adding books on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -23,8 +31,11 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   afterEach(() => page.context().close())
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const suggested = () => page.getByRole('group', { name: 'Suggestions' })
+  const suggestions = (name?: string) => suggested().getByRole('button', name === undefined ? {} : { name })
   const field = (label: string) => page.getByRole('dialog').getByLabel(label)
-  const isFocused = (label: string) => page.getByLabel(label).evaluate((element) => element.matches(':focus'))
+  const isFocused = (label: string) =>
+    page.getByLabel(label, { exact: true }).evaluate((element) => element.matches(':focus'))
 
   it('goes to the search by “/”, except where one types', async () => {
     await button('Sula').focus()
@@ -80,13 +91,56 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
       await field('Year').fill('2003')
       await button('Save and add another').click()
       await page.getByText(`Added “${title}”.`).waitFor()
-      await page.waitForFunction(`document.querySelector('[name=title]').value === ''`)
+      await waitUntil(page, `document.querySelector('[name=title]').value === ''`)
       assert.ok(await field('Title').evaluate((element) => element.matches(':focus')))
     }
     await assertAccessible(page)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.locator('.row.added', { hasText: 'Love' }).waitFor()
+  })
+
+  it('suggests the authors in the catalogue that have what is typed', async () => {
+    await service.createBook({ title: 'Morrison in a title', author: 'Somebody Else', year: 1 })
+    await service.createBook({ title: 'The Death of Jim Morrison', author: 'Ann Morrison', year: 2 })
+    await button('Add book').click()
+    await field('Author').fill('MORRI')
+    await suggested().waitFor()
+    assert.deepEqual(await suggestions().allTextContents(), ['Toni Morrison', 'Ann Morrison'])
+    await assertAccessible(page)
+    await screenshot(page, 'suggestions')
+    await field('Author').focus()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    assert.equal(await field('Author').inputValue(), 'Toni Morrison')
+    assert.ok(await isFocused('Author'))
+    assert.equal(await suggested().count(), 0)
+    await field('Author').fill('入門')
+    await suggestions('はじめてのPython入門').waitFor()
+    await field('Author').fill('Nobody of that name')
+    await suggested().waitFor({ state: 'hidden' })
+  })
+
+  it('suggests no authors for what is no longer typed', async () => {
+    const held = await holdAnswer(page, 'GET', /q=toni/)
+    await button('Add book').click()
+    await field('Author').fill('toni')
+    await held.answered
+    await field('Author').fill('gabriel')
+    await suggestions('Gabriel García Márquez').waitFor()
+    await held.release()
+    assert.deepEqual(await suggestions().allTextContents(), ['Gabriel García Márquez'])
+  })
+
+  it('suggests authors for many books', async () => {
+    await page.getByRole('checkbox', { name: 'Select “Sula”', exact: true }).click()
+    await button('Edit…').click()
+    await field('Author').fill('garcia marq')
+    await suggestions('Gabriel García Márquez').click()
+    assert.equal(await field('Author').inputValue(), 'Gabriel García Márquez')
+    assert.ok(await isFocused('Author'))
+    await assertAccessible(page)
+    await button('Cancel').click()
   })
 
   it('warns of a book that is there already, and no longer once it is another', async () => {
@@ -102,12 +156,37 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await field('Year').focus()
   })
 
-  for (const [title, typed] of [
+  it('names likely duplicates of a book that is opened, but none of another author', async () => {
+    for (const [title, author] of [
+      ['Nací en Álamo', 'María Pérez'],
+      ['NACI EN ALAMO', 'maria perez'],
+      ['nací en álamo', 'Somebody else'],
+    ] as const)
+      await service.createBook({ title, author, year: 2003 })
+    await page.goto(`${service.url}/?q=naci`)
+    await button('Nací en Álamo').click()
+    const links = page.getByRole('dialog').getByRole('status').getByRole('link')
+    await page.getByText('Possible duplicate:').waitFor()
+    assert.deepEqual(await links.allTextContents(), ['NACI EN ALAMO, maria perez, 2003'])
+    await assertAccessible(page)
+    await screenshot(page, 'possible-duplicate')
+    const [other] = await Promise.all([page.context().waitForEvent('page'), links.click()])
+    await other.getByRole('dialog').getByLabel('Author').waitFor()
+    assert.equal(await other.getByRole('dialog').getByLabel('Author').inputValue(), 'maria perez')
+    await other.close()
+    await page.keyboard.press('Escape')
+    await button('nací en álamo').click()
+    await field('Title').waitFor()
+    await page.waitForTimeout(500)
+    assert.equal(await links.count(), 0)
+  })
+
+  for (const [title, typed] of cases([
     ['ガンダム', 'カ\u3099ンタ\u3099ム'],
     ['हिन्दी', 'हिन्\u200dदी'],
     ['กำลังใจ', 'กำลังใจ'],
     ['می\u200cخواهم', 'می\u200cخواهم'],
-  ] as const)
+  ]))
     it(`warns of “${title}” that is there already`, async () => {
       await service.createBook({ title, author: 'Anonymous', year: 2001 })
       await button('Add book').click()
@@ -137,7 +216,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   it('says in which order the books are, however that was chosen', async () => {
     const order = async (expected: string) => {
       await page.waitForURL((url) => (url.searchParams.get('sort') ?? '') === expected)
-      await page.waitForFunction(`document.querySelector('.sort select').value === '${expected}'`)
+      await waitUntil(page, `document.querySelector('.sort select').value === '${expected}'`)
     }
     await page.getByLabel('Sort by').selectOption('Title A–Z')
     await page.getByLabel('Sort by').selectOption('Author A–Z')

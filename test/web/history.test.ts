@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+import { cases, openCatalogue } from './page.ts'
 
-/** More than the page reads at once to get to the end of a list. */
 const BOOKS = 12_000
 
 describe('far down a list of the web page', { skip: browserMissing }, () => {
@@ -15,10 +14,10 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
   )
   const browser = useBrowser()
 
-  for (const viewport of [
+  for (const viewport of cases([
     { width: 1100, height: 800 },
     { width: 390, height: 740 },
-  ])
+  ]))
     it(`back, forward and a reload keep the place, in a window ${viewport.width} pixels wide`, async () => {
       const page = await openCatalogue(browser(), service.url, { viewport })
       const row = (number: number) => page.getByRole('button', { name: `Volume ${number}`, exact: true })
@@ -64,17 +63,21 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
       await page.context().close()
     })
 
-  it('the last books of a very long one are offered in the reverse order', async () => {
+  it('Ctrl+End leads to the last book, and back from there', async () => {
     const page = await openCatalogue(browser(), service.url)
-    await page.getByRole('button', { name: 'Volume 0', exact: true }).focus()
-    await page.keyboard.press('Control+End')
-    await page.getByText('These are the first 10,000 books of the list').waitFor()
-    await page.getByRole('button', { name: 'Volume 9999', exact: true }).waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'end-too-far')
-    await page.getByRole('button', { name: 'Reverse the order' }).click()
-    await page.getByRole('button', { name: `Volume ${BOOKS - 1}`, exact: true }).waitFor()
-    assert.match(page.url(), /sort=-id$/)
+    const last = page.getByRole('button', { name: `Volume ${BOOKS - 1}`, exact: true })
+    const focused = () => page.evaluate('document.activeElement.closest("[role=row]")?.ariaRowIndex')
+    // Before the page knows how many books there are, and after.
+    for (let i = 0; i < 2; i++) {
+      await page.getByRole('button', { name: 'Volume 0', exact: true }).focus()
+      await page.keyboard.press('Control+End')
+      await last.waitFor()
+      assert.equal(await focused(), `${BOOKS + 1}`)
+      await page.keyboard.press('Control+Home')
+      await page.getByRole('button', { name: 'Volume 0', exact: true }).waitFor()
+      assert.equal(await focused(), '2')
+      await page.getByText('12,000 books').waitFor()
+    }
     await page.context().close()
   })
 })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+import { assertAccessible, cases, openCatalogue, screenshot } from './page.ts'
 
 describe('the columns of a file on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -53,7 +53,12 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     return [book?.title, book?.author, book?.year]
   }
 
-  for (const [program, text, expected] of [
+  for (const [program, text, expected] of cases([
+    [
+      'others',
+      'sep=;\r\nNr.;"Buch ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
+      ['Titel', 'Verfasser', 'Jahr'],
+    ],
     ['this service', 'id,title,author,year\n1,T,A,1\n', ['title', 'author', 'year']],
     [
       'Goodreads',
@@ -61,16 +66,11 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       ['Title', 'Author', 'Original Publication Year'],
     ],
     [
-      'others',
-      'sep=;\r\nNr.;"Buch ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
-      ['Titel', 'Verfasser', 'Jahr'],
-    ],
-    [
       'LibraryThing',
       'Book Id\tTitle\tPrimary Author\tSecondary Author\tDate\n1\tT\tA, B\t\t1\n',
       ['Title', 'Primary Author', 'Date'],
     ],
-  ] as const)
+  ]))
     it(`are those that the service knows from files of ${program}`, async () => {
       await choose(text)
       await toAdd('1')
@@ -86,6 +86,24 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
         [...expected].toSorted(),
       )
     })
+
+  it('are those that the service knows also in a file with more columns than it reports faults', async () => {
+    const names = Array.from({ length: 230 }, (_, i) => `Column ${i}`)
+    for (const [place, name] of [
+      [3, 'Author'],
+      [120, 'Title'],
+      [215, 'Year Published'],
+    ] as const)
+      names[place] = name
+    await choose(`${names.join(',')}\n${names.map((_, i) => 1900 + i).join(',')}\n`)
+    await toAdd('1')
+    await open()
+    await found('Title', 'Title')
+    await found('Author', 'Author')
+    await found('Year', 'Year Published')
+    await assertAccessible(page)
+    assert.deepEqual(await importIt(), ['2020', '1903', 2115])
+  })
 
   it('are asked for if the service does not know them, and shown with the first rows', async () => {
     await choose(
@@ -117,12 +135,29 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await importIt(), ['B', 'C', 1960])
   })
 
+  for (const viewport of cases([
+    { width: 320, height: 256 },
+    { width: 360, height: 740 },
+    { width: 1280, height: 720 },
+  ]))
+    it(`are asked for in sight, in a window of ${viewport.width} × ${viewport.height}`, async () => {
+      await page.setViewportSize(viewport)
+      await choose('Name;Writer;When\nEmma;Jane Austen;1815\nUlysses;James Joyce;1922\n')
+      const message = page.getByText('Choose the column for title and year.')
+      await message.waitFor()
+      const isInSight = await message.evaluate((element) => {
+        const { x, y, width, height } = element.getBoundingClientRect()
+        return element.ownerDocument.elementFromPoint(x + width / 2, y + height / 2) === element
+      })
+      assert.ok(isInSight)
+    })
+
   it('are as wide as they are, without more space than a dialog has', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `A long name of a column ${i}`).join(',')
-    for (const viewport of [
-      { width: 1100, height: 800 },
+    for (const viewport of cases([
       { width: 360, height: 740 },
-    ]) {
+      { width: 1100, height: 800 },
+    ])) {
       await page.setViewportSize(viewport)
       await choose(`${names}\n1,2,3\n`, `wide-${viewport.width}.csv`)
       await page.locator('.preview').waitFor()
@@ -197,11 +232,17 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await cells(), ['Stärke', 'Müller', '1999'])
   })
 
-  it('are not asked for in files of JSON', async () => {
-    await choose('{"title":"T","author":"A","year":1}\n', 'list.ndjson')
-    await toAdd('1')
-    assert.equal(await page.getByText('Columns and encoding').count(), 0)
-  })
+  const book = '{"title":"T","author":"A","year":1}\n'
+  for (const [name, text] of cases([
+    ['list.json', `[${book}]`],
+    ['list.ndjson', book],
+    ['LIST.JSONL', book],
+  ]))
+    it(`are not asked for in ${name}`, async () => {
+      await choose(text, name)
+      await toAdd('1')
+      assert.equal(await page.getByText('Columns and encoding').count(), 0)
+    })
 
   it('rows with errors are listed with what is wrong, and can be downloaded', async () => {
     const rows = Array.from({ length: 120 }, (_, i) => `T,A,"=never ""${i}"""`)
@@ -209,6 +250,12 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await page.getByText('The first 100 of 120 errors.').waitFor()
     const close = (await page.getByRole('button', { name: 'Close' }).boundingBox()) ?? { y: Number.NaN }
     assert.ok(close.y < 760, `the buttons are ${close.y} pixels down`)
+    // What only programs have to know is in the file.
+    assert.deepEqual(await page.locator('.faults tbody tr').first().locator('td').allTextContents(), [
+      '2',
+      'Year',
+      '"=never \\"0\\"" is not a year (a whole number such as 1979 or -500).',
+    ])
     await assertAccessible(page)
     await screenshot(page, 'import-faults')
     const [download] = await Promise.all([
@@ -218,7 +265,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.equal(download.suggestedFilename(), 'list.csv errors.csv')
     const lines = readFileSync(await download.path(), 'utf8').split('\r\n')
     assert.equal(lines[0], '\ufeff"Line","Field","Problem"')
-    assert.match(lines[1] ?? '', /^"2","year","""=never .* is not a year \(a whole number/)
+    assert.match(lines[1] ?? '', /^"2","Year","""=never .* is not a year \(a whole number/)
     assert.equal(lines.length, 102)
   })
 })

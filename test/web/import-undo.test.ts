@@ -55,6 +55,11 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: 200_000 })
     await button('Import').click()
     await page.getByText(/^Sending… [1-9]\d?%$/).waitFor()
+    await page.keyboard.press('Escape')
+    const bar = page.locator('.notice').getByRole('progressbar')
+    await bar.waitFor()
+    assert.ok(await bar.evaluate((element) => element.matches(':not(:indeterminate)')))
+    await button('Open').click()
     await assertAccessible(page)
     await screenshot(page, 'import-sending')
     await button('Cancel import').click()
@@ -112,6 +117,50 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await page.getByText('3 selected').waitFor()
     await assertAccessible(page)
     await screenshot(page, 'imported-shown')
+    // The books are in sight, and can still be deleted together.
+    await button('Undo import').waitFor()
+  })
+
+  it('is offered to be undone until that is done or dismissed, also after a look at the books', async () => {
+    await importBooks('Offered', 3)
+    await button('Undo import').click()
+    await button('Cancel').click()
+    assert.equal((await stored('Offered')).length, 3)
+    await button('Show').click()
+    await page.getByText('3 selected').waitFor()
+    await button('Undo import').click()
+    await page.getByText('Imported 3 books.').waitFor()
+    // What belongs to the page is not offered in a dialog.
+    assert.equal(await button('Show').count(), 0)
+    await assertAccessible(page)
+    await button('Delete 3 books').click()
+    await page.getByText('Deleted 3 books.').waitFor()
+    assert.equal(await page.getByText('Imported 3 books.').count(), 0)
+    assert.deepEqual(await stored('Offered'), [])
+  })
+
+  it('goes on when its dialog is closed, and says so', async () => {
+    await choose('Closed', 3)
+    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    await button('Import').click()
+    await answer.arrived
+    await button('Close').click()
+    const notice = page.getByText('Importing “Closed.csv”…')
+    await notice.waitFor()
+    await assertAccessible(page)
+    await screenshot(page, 'import-goes-on')
+    await button('Open').click()
+    await button('Cancel import').waitFor()
+    assert.equal(await notice.count(), 0)
+    await button('Close').click()
+    await notice.waitFor()
+    answer.release()
+    await page.getByText('Imported 3 books.').waitFor()
+    assert.equal(await notice.count(), 0)
+    await button('Undo import').click()
+    await button('Delete 3 books').click()
+    await page.getByText('Deleted 3 books.').waitFor()
+    assert.deepEqual(await stored('Closed'), [])
   })
 
   it('deletes the books that it has added and nobody has changed, and no others', async () => {
@@ -122,11 +171,13 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await fetch(url(first), { method: 'PUT', headers: headers(), body: '{"year":5}' })
     await fetch(url(second), { method: 'DELETE', headers: headers() })
     await button('Undo import').click()
-    await page.getByText('This deletes the 20 books that “Undone.csv” has added.').waitFor()
+    await page.getByText('This deletes the 20 books added from “Undone.csv”.').waitFor()
     await assertAccessible(page)
     await screenshot(page, 'undo-import')
     await button('Delete 20 books').click()
-    await page.getByText('Deleted 18 books. Kept 2 books that someone else').waitFor()
+    await page
+      .getByText('Deleted 18 books. Kept 1 book that someone else has changed. 1 book was already deleted.')
+      .waitFor()
     await assertAccessible(page)
     await screenshot(page, 'undo-import-result')
     await button('Close').click()
@@ -158,6 +209,46 @@ describeOnEngine('an import that the user of the web page takes back', (database
     assert.equal(Number(deleted) + Number(left), 60)
     assert.equal((await stored('Stopped')).length, Number(left))
   })
+
+  it('goes on without its dialog while its books are deleted, and shows how far it is', async () => {
+    await importBooks('Shut', 60)
+    const released = Promise.withResolvers<void>()
+    await page.route(/\/book\/\d+$/, async (route) => {
+      if (route.request().method() === 'DELETE' && (await stored('Shut')).length < 40) await released.promise
+      await route.fallback()
+    })
+    await button('Undo import').click()
+    assert.notEqual(await colour('Delete 60 books'), await colour('Add book'))
+    await button('Delete 60 books').click()
+    await page.getByText('Deleting 60 books…').waitFor()
+    await page.getByText(/^[1-9]\d* of 60 books$/).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    const notice = page.locator('.notice', { hasText: 'Deleting 60 books…' })
+    const part = () =>
+      notice.getByRole('progressbar').evaluate((bar) => (bar as unknown as { value: number }).value)
+    const before = await part()
+    assert.ok(before > 0 && before < 1, String(before))
+    await assertAccessible(page)
+    await screenshot(page, 'undo-import-goes-on')
+    await button('Open').click()
+    await button('Stop').waitFor()
+    assert.equal(await notice.count(), 0)
+    await page.keyboard.press('Escape')
+    await notice.waitFor()
+    released.resolve()
+    await page.getByText('Deleted 60 books.').waitFor()
+    await notice.waitFor({ state: 'hidden' })
+    assert.deepEqual(await stored('Shut'), [])
+  })
+
+  const colour = (name: string) =>
+    button(name).evaluate((element) => {
+      const window = element.ownerDocument.defaultView as unknown as {
+        getComputedStyle(of: unknown): { backgroundColor: string }
+      }
+      return window.getComputedStyle(element).backgroundColor
+    })
 
   it('says how many books are left when the service is gone', async () => {
     await importBooks('Away', 10)

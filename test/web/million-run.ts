@@ -106,6 +106,8 @@ async function measure(url: string, browser: Browser): Promise<void> {
   await typing(page)
   await page.getByLabel('Search').fill('')
   await memory(page)
+  await scrollbar(page)
+  say('memory after that', await heap(await performanceOf(page)))
   await charts(page)
 }
 
@@ -209,24 +211,47 @@ async function typing(page: Page): Promise<void> {
   )
 }
 
-async function memory(page: Page): Promise<void> {
+async function performanceOf(page: Page): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')
+  return session
+}
+
+async function memory(page: Page): Promise<void> {
+  const session = await performanceOf(page)
   await page.getByText(`${count.toLocaleString('en')} books`).waitFor()
   say('memory at the first book', await heap(session))
   for (let reading = 1; reading <= READINGS; reading++) {
     const until = Math.min((SCROLLED / READINGS) * reading, count)
     await page.evaluate(`new Promise((resolve) => {
       const rows = document.querySelector('.rows')
-      const height = document.querySelector('.row').offsetHeight
       const go = () => {
-        if (rows.scrollTop > ${until} * height - rows.clientHeight * 2) return resolve()
-        rows.scrollTo(0, rows.scrollHeight)
+        if (Number([...document.querySelectorAll('.row')].at(-1).ariaRowIndex) > ${until}) return resolve()
+        if (document.querySelector('.row.loading') === null) rows.scrollBy(0, rows.clientHeight)
         requestAnimationFrame(go)
       }
       go()
     })`)
     say(`memory at book ${until.toLocaleString('en')}`, await heap(session))
+  }
+}
+
+/** How long it takes until the books are there to which the scrollbar is dragged. */
+async function scrollbar(page: Page): Promise<void> {
+  for (const share of [0.05, 0.5, 1]) {
+    const [row, time] = await timed(() =>
+      page.evaluate(`new Promise((resolve) => {
+        const rows = document.querySelector('.rows')
+        rows.scrollTop = ${share} * rows.scrollHeight
+        const look = () => {
+          const last = Number([...document.querySelectorAll('.row:not(.loading)')].at(-1)?.ariaRowIndex) - 1
+          if (last >= ${Math.floor(share * count)}) resolve(last)
+          else requestAnimationFrame(look)
+        }
+        requestAnimationFrame(look)
+      })`),
+    )
+    say(`scrollbar to ${Math.round(share * 100)} % of the list`, `${milliseconds(time)}, book ${row}`)
   }
 }
 

@@ -3,7 +3,15 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  cases,
+  keepNotices,
+  openCatalogue,
+  screenshot,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 /** More than the page reads to find a book. */
 const BOOKS = 2500
@@ -45,20 +53,23 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
   })
 
-  for (const viewport of [
+  for (const viewport of cases([
     { width: 1100, height: 800 },
     { width: 390, height: 740 },
-  ])
+  ]))
     it(`is scrolled to and marked in its place, in a window ${viewport.width} pixels wide`, async () => {
       await page.setViewportSize(viewport)
       await sortBy('Earliest year')
       await page.waitForURL(/sort=year/)
       await add(`Between ${viewport.width}`, 2500)
       await marked().getByText(`Between ${viewport.width}`).waitFor()
-      await page.waitForFunction(`{
+      await waitUntil(
+        page,
+        `{
         const { top, bottom } = document.querySelector('.row.added').getBoundingClientRect()
         top > 0 && bottom < innerHeight
-      }`)
+      }`,
+      )
       await assertAccessible(page)
       await screenshot(page, `added-${viewport.width}`)
     })
@@ -66,10 +77,13 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   it('is in sight also at the end of a short list, as is the last book by the keyboard', async () => {
     await page.setViewportSize({ width: 1280, height: 720 })
     const isInSight = (selector: string) =>
-      page.waitForFunction(`{
+      waitUntil(
+        page,
+        `{
         const { top, bottom } = document.querySelector('${selector}').getBoundingClientRect()
         top > 0 && bottom < innerHeight
-      }`)
+      }`,
+      )
     await page.getByLabel('From year').fill(String(1000 + BOOKS - 50))
     await page.getByText('50 books', { exact: true }).waitFor()
     await add('At the end', 9000)
@@ -83,6 +97,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   })
 
   it('that is too far down to scroll to is told, and shown with the newest first', async () => {
+    await keepNotices(page)
     await add('Far away', 1)
     await page.getByText('It is further down in this list').waitFor()
     await assertAccessible(page)

@@ -3,8 +3,17 @@ import { after, describe } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 
+/** The tests of the page that run on servers too. */
+const FILES = ['page', 'states', 'duplicates', 'import', 'import-undo', 'trouble']
+
+/** Runs them on another engine than SQLite. To be called once in a process. */
+export async function runOn(engine: Engine): Promise<void> {
+  process.env.PAGE_ENGINE = engine
+  for (const file of FILES) await import(`./${file}.test.ts`)
+}
+
 /**
- * A `describe` of tests in a browser. They run on SQLite, and on the engine that on-postgres.long.ts names instead.
+ * A `describe` of tests in a browser. They run on SQLite, and on the engine that `runOn` names instead.
  * @param suite gets a function that makes a new database, and returns the setting that leads to it.
  */
 export function describeOnEngine(

@@ -7,6 +7,7 @@ import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
+  keepNotices,
   logInOn,
   openCatalogue,
   openPage,
@@ -83,7 +84,7 @@ describeOnEngine('the web page in a browser', (database) => {
       return count
     }`)
     const before = await nodes()
-    for (let i = 0; i < 60 && !(await titles(page)).includes('Volume 1199'); i++) {
+    for (let i = 0; i < 600 && !(await titles(page)).includes('Volume 1199'); i++) {
       await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
       await page.waitForTimeout(60)
     }
@@ -217,6 +218,7 @@ describeOnEngine('the web page in a browser', (database) => {
     const waitForRow = async (row: number, title: string) =>
       other.locator(`.row[aria-rowindex="${row + 2}"]`, { hasText: title }).waitFor()
     await waitForRow(100, 'Volume 100')
+    await keepNotices(other)
     await other.getByRole('button', { name: 'Volume 98' }).click()
     await other.getByRole('button', { name: 'Delete' }).click()
     for (const row of [98, 99, 100]) await waitForRow(row, `Volume ${row + 1}`)
@@ -240,7 +242,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.waitForTimeout(1000)
     deletion.release()
     const headers = { authorization: service.token }
-    for (const deadline = Date.now() + 4000; Date.now() < deadline; await page.waitForTimeout(50))
+    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await page.waitForTimeout(50))
       if ((await fetch(`${service.url}/book/${id}`, { headers })).status === 404) return
     assert.fail('the book is still there')
   })

@@ -10,6 +10,17 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 /** Where screenshots go, if anywhere. */
 const SCREENSHOTS = process.env.SCREENSHOTS
 
+/** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
+const PATIENCE = 30_000
+
+/**
+ * The cases in which one rule is tested: `npm test` takes the first of them, which is the hardest or the most usual,
+ * and `every-case.long.ts` takes all.
+ */
+export function cases<const T>(all: readonly T[]): readonly T[] {
+  return process.env.PAGE_CASES === 'all' ? all : all.slice(0, 1)
+}
+
 /** A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. */
 export async function openPage(
   browser: Browser,
@@ -22,7 +33,7 @@ export async function openPage(
     ...options,
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(PATIENCE)
   page.on('pageerror', (error) => {
     throw error
   })
@@ -59,9 +70,30 @@ export const titles = (page: Page) =>
     .allTextContents()
     .then((all) => all.map((text) => text.trim()))
 
+/**
+ * Waits until the expression is true in the page. The policy of the page forbids `waitForFunction` to evaluate a text
+ * more than once.
+ */
+export async function waitUntil(page: Page, expression: string): Promise<void> {
+  for (
+    const deadline = Date.now() + PATIENCE;
+    !(await page.evaluate(expression));
+    await page.waitForTimeout(30)
+  )
+    assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
+}
+
+/** Keeps the notices that this page will show, because a busy machine may not get to their buttons in six seconds. */
+export async function keepNotices(page: Page): Promise<void> {
+  await page.evaluate(`{
+    const begin = setTimeout
+    globalThis.setTimeout = (run, time, ...rest) => begin(run, time === 6000 ? ${4 * PATIENCE} : time, ...rest)
+  }`)
+}
+
 /** Waits until the titles in sight begin so. */
 export async function waitForTitles(page: Page, expected: readonly string[]): Promise<void> {
-  for (const deadline = Date.now() + 5000; ; await page.waitForTimeout(30)) {
+  for (const deadline = Date.now() + PATIENCE; ; await page.waitForTimeout(30)) {
     const found = (await titles(page)).slice(0, expected.length)
     if (JSON.stringify(found) === JSON.stringify(expected)) return
     if (Date.now() > deadline) assert.deepEqual(found, expected)
@@ -71,9 +103,10 @@ export async function waitForTitles(page: Page, expected: readonly string[]): Pr
 /** Checks the page as it is with axe-core, by these rules or by those of WCAG 2.2 AA and good practice. */
 export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   // Not as a script element, which the policy of the page forbids.
-  await page.evaluate(readFileSync(AXE, 'utf8'))
+  if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(readFileSync(AXE, 'utf8'))
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
   const violations =
-    await page.evaluate(`axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : {})}).then(({ violations }) =>
+    await page.evaluate(`axe.run(document, ${JSON.stringify(options)}).then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`)
   assert.deepEqual(violations, [])
 }

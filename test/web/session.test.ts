@@ -5,6 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  cases,
   enterPassword,
   logInOn,
   openCatalogue,
@@ -108,23 +109,20 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     ['the last session began', (tab: Page) => tab.clock.setSystemTime(Date.now() - HOUR)],
   ] as const)
     it(`begins with a password though ${what} in the future, by a clock that was wrong`, async () => {
-      const other = await openCatalogue(browser(), service.url)
-      await waitForTitles(other, ['Sula'])
-      await spoil(other)
-      await other.route(/\/books\?/, (route) =>
+      await spoil(page)
+      await page.route(/\/books\?/, (route) =>
         route.fulfill({ status: 401, json: { message: 'Invalid token' } }),
       )
-      await other.getByLabel('Search').fill('sula')
-      await other.getByText('Session expired').waitFor()
-      await other.unroute(/\/books\?/)
-      await enterPassword(other)
-      await waitForTitles(other, ['Sula'])
-      await other.reload()
-      await waitForTitles(other, ['Sula'])
-      await other.context().close()
+      await page.getByLabel('Search').fill('sula')
+      await page.getByText('Session expired').waitFor()
+      await page.unroute(/\/books\?/)
+      await enterPassword(page)
+      await waitForTitles(page, ['Sula'])
+      await page.reload()
+      await waitForTitles(page, ['Sula'])
     })
 
-  for (const date of ['', 'Thu, 01 Jan 1970 00:00:00 GMT', 'Fri, 01 Jan 2100 00:00:00 GMT'])
+  for (const date of cases(['Fri, 01 Jan 2100 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT', '']))
     it(`begins though the answer has the date “${date}”`, async () => {
       const other = await openPage(browser(), service.url)
       await other.route('**/token', async (route) => {
@@ -155,13 +153,12 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     ],
   ] as const)
     it(`begins, and ends with a log-out, where the browser ${where}`, async () => {
-      const other = await openPage(browser(), 'about:blank')
-      await other.addInitScript(script)
-      await other.goto(service.url)
-      await logInOn(other)
-      await waitForTitles(other, ['Sula'])
-      await other.getByRole('button', { name: 'Log out' }).click()
-      await other.getByLabel('Username').waitFor()
-      await other.context().close()
+      await page.evaluate('sessionStorage.clear()')
+      await page.addInitScript(script)
+      await page.goto(service.url)
+      await logInOn(page)
+      await waitForTitles(page, ['Sula'])
+      await logOut(page)
+      await page.getByLabel('Username').waitFor()
     })
 })

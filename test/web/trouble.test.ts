@@ -13,6 +13,7 @@ import {
   openPage,
   screenshot,
   waitForTitles,
+  waitUntil,
 } from './page.ts'
 import { Relay } from './relay.ts'
 
@@ -71,6 +72,11 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   it('says that the service is away, and goes on by itself when it is back', async () => {
     const page = await openCatalogue(browser, relay.url)
     await waitForTitles(page, ['Kindred'])
+    // The page loads the dialog of the export after its first view.
+    await waitUntil(
+      page,
+      "performance.getEntriesByType('resource').some(({ name }) => name.includes('save-file'))",
+    )
     await service.stop()
     await page.getByLabel('Search').fill('kin')
     await page.getByText('The service is not responding').waitFor()
@@ -82,6 +88,34 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.getByRole('button', { name: 'Cancel' }).click()
     service = await start('the secret of the tests, the second of the two')
     await waitForTitles(page, ['Kindred'])
+    await page.context().close()
+  })
+
+  it('presses no other button with a click during which the service comes back', async () => {
+    const page = await openCatalogue(browser, relay.url)
+    await waitForTitles(page, ['Kindred'])
+    await service.stop()
+    await page.getByLabel('Search').fill('nothing is like this')
+    await page.getByRole('button', { name: 'Retry now' }).hover()
+    await page.mouse.down()
+    service = await start('the secret of the tests, the second of the two')
+    await page.getByText('No books found').waitFor()
+    await page.mouse.up()
+    await page.waitForTimeout(300)
+    assert.equal(await page.getByLabel('Search').inputValue(), 'nothing is like this')
+    await page.context().close()
+  })
+
+  it('gives the focus to the list that comes after a retry', async () => {
+    const page = await openCatalogue(browser, relay.url)
+    await waitForTitles(page, ['Kindred'])
+    await service.stop()
+    await page.getByLabel('Search').fill('volume 7')
+    const retry = page.getByRole('button', { name: 'Retry now' })
+    await retry.focus()
+    service = await start('the secret of the tests, the second of the two')
+    await waitForTitles(page, ['Volume 7'])
+    assert.equal(await page.evaluate("document.activeElement.closest('[role=grid]') !== null"), true)
     await page.context().close()
   })
 

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { afterEach, before, beforeEach, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { describeOnEngine } from './on-engine.ts'
+import {
+  assertAccessible,
+  keepNotices,
+  openCatalogue,
+  screenshot,
+  titles,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
+
+const BOOKS = [
+  ['Nana', 'Émile Zola'],
+  ['Emma', 'Jane Austen'],
+  ['The Hobbit', 'J.R.R. Tolkien'],
+  ['Nana', 'Emile Zola'],
+  // Between these two in the order of titles.
+  ['Emma', 'Alexander McCall Smith'],
+  ['EMMA', 'jane austen'],
+  ['Hobbit', 'J.R.R. Tolkien'],
+  ['Germinal', 'Émile Zola'],
+  ['', 'Émile Zola'],
+  ['', 'Émile Zola'],
+  ['nana', 'ÉMILE ZOLA'],
+] as const
+
+describeOnEngine('likely duplicates on the web page', (database) => {
+  const service = useService(undefined, database)
+  const browser = useBrowser()
+  let page: Page
+
+  before(async () => {
+    for (const [i, [title, author]] of BOOKS.entries())
+      await service.createBook({ title, author, year: 1800 + i })
+  })
+  beforeEach(async () => {
+    page = await openCatalogue(browser(), service.url)
+    await page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor()
+  })
+  afterEach(() => page.context().close())
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const years = () => page.locator('.row .year').allInnerTexts()
+
+  async function showDuplicates(): Promise<void> {
+    await page.getByLabel('Sort by').selectOption('Duplicates')
+    await page.getByText('Same title and author, apart from case and accents.').waitFor()
+  }
+
+  it('are listed side by side, the first one before its copies', async () => {
+    await showDuplicates()
+    await page.getByText('5 books', { exact: true }).waitFor()
+    // By their authors, and those that are alike by their ids.
+    assert.deepEqual(await titles(page), ['Nana', 'Nana', 'nana', 'Emma', 'EMMA'])
+    assert.deepEqual(await years(), ['1800', '1803', '1810', '1801', '1805'])
+    assert.equal(await page.locator('.row.copy').count(), 3)
+    await assertAccessible(page)
+    await screenshot(page, 'duplicates')
+    await page.reload()
+    await waitForTitles(page, ['Nana', 'Nana', 'nana', 'Emma', 'EMMA'])
+    await page.goBack()
+    await page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor()
+  })
+
+  it('are those of the books that are searched for, or none', async () => {
+    await page.getByLabel('Search').fill('emma')
+    await showDuplicates()
+    await waitForTitles(page, ['Emma', 'EMMA'])
+    await page.getByLabel('Search').fill('hobbit')
+    await page.getByText('No duplicates found').waitFor()
+    await assertAccessible(page)
+    await button('Show all books').click()
+    await page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Sort by').inputValue(), '')
+  })
+
+  it('are selected but for the first of each, and leave the list with those that are deleted', async () => {
+    await keepNotices(page)
+    await page.getByRole('checkbox', { name: 'Select “Germinal”' }).click()
+    await showDuplicates()
+    await button('Select all but the first of each').click()
+    await page.getByText('3 selected', { exact: true }).waitFor()
+    assert.equal(await page.locator('.row.copy[aria-selected=true]').count(), 3)
+    await assertAccessible(page)
+    await button('Delete').click()
+    await page.getByText('No duplicates found').waitFor()
+    await button('Undo').click()
+    await page.getByText('5 books', { exact: true }).waitFor()
+    await page.getByText('3 selected', { exact: true }).waitFor()
+  })
+
+  it('are saved as a file, as they are listed', async () => {
+    await showDuplicates()
+    const [download] = await Promise.all([page.waitForEvent('download'), button('Export…').click()])
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\r\n')
+    assert.deepEqual(
+      lines.slice(1).map((line) => line.replaceAll('"', '').split(',').at(-1)),
+      ['1800', '1803', '1810', '1801', '1805'],
+    )
+  })
+
+  it('are no longer listed once one of two has another title', async () => {
+    await page.getByLabel('Search').fill('emma')
+    await showDuplicates()
+    await page.locator('.row.copy button').first().click()
+    await page.getByRole('dialog').getByLabel('Title').fill('Emma, volume 2')
+    await button('Save').click()
+    await page.getByText('No duplicates found').waitFor()
+    await waitUntil(page, 'document.activeElement !== document.body')
+    const book = { title: 'EMMA', author: 'jane austen' }
+    const [{ id } = { id: 0 }] = await read('author=jane+austen')
+    const options = { method: 'PUT', headers: { authorization: service.token }, body: JSON.stringify(book) }
+    assert.equal((await fetch(`${service.url}/book/${id}`, options)).status, 200)
+  })
+
+  async function read(query: string): Promise<{ id: number }[]> {
+    const headers = { authorization: service.token }
+    const answer = await fetch(`${service.url}/books?${query}`, { headers })
+    return ((await answer.json()) as { data: { id: number }[] }).data
+  }
+})
+
+describeOnEngine('more likely duplicates than can be selected', (database) => {
+  const service = useService(
+    (service) =>
+      service.importBooks(
+        Array.from({ length: 12_000 }, (_, i) => ({
+          title: `Volume ${i % 6000}`,
+          author: `Author ${i % 3}`,
+          year: 2000,
+        })),
+      ),
+    database,
+  )
+  const browser = useBrowser()
+
+  it('are listed in part, and the others once these are gone', async () => {
+    const page = await openCatalogue(browser(), `${service.url}/?sort=duplicates`)
+    await page.getByText('These are the first 10,000 likely duplicates. There are more.').waitFor()
+    await page.getByText('10,000 books', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Select all but the first of each' }).click()
+    await page.getByText('5,000 selected', { exact: true }).waitFor()
+    await page.context().close()
+  })
+})

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserMissing, useBrowser } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { openCatalogue, waitForTitles } from './page.ts'
+
+describe('a notice on the web page', { skip: browserMissing }, () => {
+  const service = useService(async (service) => {
+    for (const title of ['First', 'Second']) await service.createBook({ title, author: 'A', year: 1 })
+  })
+  const browser = useBrowser()
+  let page: Page
+
+  beforeEach(async () => {
+    page = await openCatalogue(browser(), service.url)
+    await waitForTitles(page, ['First', 'Second'])
+  })
+  afterEach(() => page.context().close())
+
+  const undo = () => page.getByRole('button', { name: 'Undo' })
+
+  /** With the keyboard, so that the mouse rests where it is, and lets the notice take the focus of nothing. */
+  async function deleteFirst(): Promise<void> {
+    await page.getByRole('button', { name: 'First', exact: true }).press('Enter')
+    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    await undo().waitFor()
+  }
+
+  it('stays while the mouse is moved to it, but ends if it appears under one that rests', async () => {
+    await deleteFirst()
+    const { x, y, width, height } = (await page.locator('.notice').boundingBox()) ?? assert.fail('no notice')
+    await undo().click()
+    await page.clock.install()
+    await page.mouse.move(x + 5, y + height / 2)
+    await deleteFirst()
+    await page.mouse.move(x + width / 2, y + height / 2)
+    await page.clock.runFor(20_000)
+    await undo().click()
+    await waitForTitles(page, ['First', 'Second'])
+    await page.mouse.move(10, 10)
+    await page.mouse.move(x + width / 2, y + height / 2)
+    await deleteFirst()
+    // As the browser tells the page after it has drawn something under the mouse.
+    await page.waitForTimeout(200)
+    assert.equal(await page.evaluate(`document.querySelector('.notice:hover') !== null`), true)
+    await page.clock.runFor(6100)
+    await undo().waitFor({ state: 'hidden' })
+    await waitForTitles(page, ['Second'])
+  })
+})

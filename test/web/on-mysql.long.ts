@@ -1,0 +1,3 @@
+import { runOn } from './on-engine.ts'
+
+await runOn('mysql')

@@ -1,0 +1,66 @@
+import { filterOf } from './address.js'
+import { showRow } from './list.js'
+import { change, changed, countAgain, drawRows, EVERYTHING, load, pages, showAll, view } from './listing.js'
+import { tell } from './notices.js'
+import { isIn } from './pages.js'
+import { select, selected } from './selection.js'
+import { quote } from './text.js'
+import { words } from './words.js'
+
+/** @typedef {import('./service.js').Book} Book */
+
+/** Shows a new book in its place, which is marked. @param {Book} book */
+async function show(book) {
+  const next = load()
+  const row = await next.find(book.id)
+  if (next !== pages) return
+  if (row !== undefined) return showRow(row, next.length, book.id, drawRows)
+  const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
+  if (!pages.isComplete && pages.error === undefined)
+    tell({ text: words.list.tooFar(quote(book.title)), actions })
+}
+
+/** Says so if a book that was stored is not one of those of the list. @param {Book} book @param {boolean} isNew */
+async function updated(book, isNew) {
+  if (!isNew) pages.replace(book)
+  if (selected.has(book.id)) select([book])
+  const shown = view
+  const isThere = await isIn(book, shown).catch(() => true)
+  if (shown === view) {
+    if (!isThere) {
+      if (!isNew) {
+        selected.delete(book.id)
+        pages.remove(book.id)
+      }
+      const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
+      tell({ text, actions: [{ label: words.showAll, run: showAll }] })
+    } else if (isNew) await show(book)
+  }
+  if (!isNew) changed()
+}
+
+/** What becomes of books that are edited. @type {import('./editor.js').Listener} */
+export const bookListener = {
+  created: (book) => void updated(book, true),
+  updated: (book) => void updated(book, false),
+  deletionsChanged() {
+    pages.refresh()
+    countAgain()
+  },
+  deleted(...ids) {
+    for (const id of ids) selected.delete(id)
+    pages.remove(...ids)
+    changed()
+  },
+  filter: () => filterOf(view),
+}
+
+/** Shows the newest books, and selects some of them. @param {readonly Book[]} books */
+function showNewest(books) {
+  change({ ...EVERYTHING, sort: '-id' }, 'chosen')
+  selected.clear()
+  select(books)
+}
+
+/** What becomes of the books of files. @type {import('./imported.js').Listener} */
+export const importListener = { changed: load, show: showNewest }
