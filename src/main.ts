@@ -1,6 +1,7 @@
 import module from 'node:module'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
+import { isExecutable } from './resources.ts'
 
 // Only the service's user may read its files (database, backups, exports), whatever the shell's umask is.
 process.umask(0o077)
@@ -10,10 +11,13 @@ process.on('SIGUSR1', () => {})
 
 // The cache of compiled code makes the next start a third faster. It is beside the packages: whoever can write there
 // can change the code anyway. If the service cannot, nothing is cached. Threads read the variable. `npm start` sets it
-// earlier, so Node need not load its type stripper for this file, which takes 15 MB.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
-// Deno has no such cache.
-module.enableCompileCache?.()
+// earlier, so Node need not load its type stripper for this file, which takes 15 MB. An executable leaves nothing beside
+// itself.
+if (!isExecutable) {
+  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
+  // Deno has no such cache.
+  module.enableCompileCache?.()
+}
 
 const { runCommandLine } = await import('./cli/command-line.ts')
 await runCommandLine(process.argv.slice(2))

@@ -2,16 +2,16 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { UNOBSERVABLE } from './mutations-unobservable.ts'
+import { unobservableOf } from './mutations-unobservable.ts'
 import { SERVER_VARIABLES, startSharedServer } from './support/engines.ts'
-import { type Mutant, mutantsOf } from './support/mutants.ts'
+import { allMutants, type Mutant, testRows } from './support/mutants.ts'
 import { temporaryDirectory } from './support/service.ts'
 
-const USAGE = `Puts mistakes into src, one at a time, and reports which of them no test catches.
+const USAGE = `Puts mistakes into src and web, one at a time, and reports which of them no test catches.
 
-npm run test:mutations -- [options] [files or folders of src]
+npm run test:mutations -- [options] [files or folders of src and web]
 
   --count N     how many mistakes (20 by default)
   --seed N      which of all candidates, so that a run can be repeated (random by default)
@@ -35,16 +35,13 @@ interface Suite {
   readonly engines: string
   /** Whether it fails even without a mistake. */
   isBroken: boolean
-  /** The files of src in which it has caught a mistake in this run. */
+  /** The files in which it has caught a mistake in this run. */
   readonly caught: Set<string>
 }
 
 const { options, paths } = readOptions()
-const candidates = globSync('src/**/*.ts', { cwd: ROOT })
-  .map((path) => path.replaceAll('\\', '/'))
-  .sort()
-  .flatMap(mutantsOf)
-const unobservable = new Set(UNOBSERVABLE.flatMap(findEntry))
+const candidates = allMutants()
+const unobservable = unobservableOf(candidates)
 const suites = new Map<string, Suite>()
 const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const chosen = choose()
@@ -119,7 +116,7 @@ async function failureOf({ files, engines }: Suite, cwd: string): Promise<string
   const args = ['--test', '--test-reporter=tap', '--test-concurrency=2', ...setup, ...files]
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { ...process.env, ENGINES: engines },
+    env: { ...process.env, ENGINES: engines, PAGE_CASES: 'all' },
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })
@@ -149,17 +146,13 @@ async function failureOf({ files, engines }: Suite, cwd: string): Promise<string
 
 /** The tests that CONTRIBUTING.md names, most promising first: those of the same name, and those that caught a mistake. */
 function suitesOf(file: string): Suite[] {
-  const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(
-    /^\| `(src\/\S*)` \| (.*) \| (.*) \|$/gm,
-  )
-  const row = [...rows]
-    .filter(([, path = '']) => file.startsWith(path))
-    .sort(([, a = ''], [, b = '']) => b.length - a.length)
-  const [, , folders = '', engines = ''] = row[0] ?? []
-  if (folders === '') throw new Error(`CONTRIBUTING.md names no tests for ${file}`)
-  const named = Array.from(folders.matchAll(/`([^`]+)`/g), ([, folder = '']) => folder)
-  const isNamesake = (path: string) => basename(path).startsWith(basename(file, '.ts'))
-  const groups = named.flatMap((folder) => {
+  const [row] = testRows()
+    .filter(({ path }) => file.startsWith(path))
+    .sort((a, b) => b.path.length - a.path.length)
+  if (row === undefined) throw new Error(`CONTRIBUTING.md names no tests for ${file}`)
+  const { tests, engines } = row
+  const isNamesake = (path: string) => basename(path).startsWith(basename(file, extname(file)))
+  const groups = tests.flatMap((folder) => {
     const files = globSync(folder.endsWith('.ts') ? folder : `${folder}/*.test.ts`, { cwd: ROOT }).sort()
     return folder === 'test/spec' ? [files] : files.map((path) => [path])
   })
@@ -181,17 +174,6 @@ function compiles({ mutated }: Mutant, scratch: string): boolean {
   } catch {
     return false
   }
-}
-
-function findEntry({ file, line, operators }: (typeof UNOBSERVABLE)[number]): Mutant[] {
-  return operators.split(' ').flatMap((operator) => {
-    const found = candidates.filter(
-      (mutant) => mutant.file === file && mutant.line === line && mutant.operator === operator,
-    )
-    if (found.length === 0)
-      throw new Error(`test/mutations-unobservable.ts: no ${operator} in ${file}: ${line}`)
-    return found
-  })
 }
 
 function choose(): Mutant[] {

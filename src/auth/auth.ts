@@ -44,7 +44,8 @@ export interface Account {
 
 /** The one account and its tokens (§5). */
 export class Auth {
-  readonly #account: Account
+  readonly #username: Buffer
+  readonly #password: Buffer
   readonly #key: ReturnType<typeof createSecretKey>
   /** Valid tokens, oldest first, with their expiry (Unix time in seconds). */
   readonly #remembered = new Map<string, number>()
@@ -52,16 +53,17 @@ export class Auth {
   #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
 
   /** @param secret signs the tokens. Its UTF-8 bytes, at least one, are the HMAC key. */
-  constructor(account: Account, secret: string) {
-    this.#account = account
+  constructor({ username, password }: Account, secret: string) {
+    this.#username = digestOf(username)
+    this.#password = digestOf(password)
     this.#key = createSecretKey(secret, 'utf8')
   }
 
-  /** Whether the login matches the account. The time does not depend on where they differ. */
-  matches(login: LoginFields): boolean {
-    const username = sameText(login.username ?? '', this.#account.username)
-    const password = sameText(login.password ?? '', this.#account.password)
-    return username && password
+  /** Whether the login matches the account. Comparing digests takes a time that reveals nothing about either text. */
+  matches({ username = '', password = '' }: LoginFields): boolean {
+    const isUsername = timingSafeEqual(digestOf(username), this.#username)
+    const isPassword = timingSafeEqual(digestOf(password), this.#password)
+    return isUsername && isPassword
   }
 
   /**
@@ -116,10 +118,9 @@ function isAhead(time: number): boolean {
   return Date.now() < time * 1000
 }
 
-/** Compares digests, so the time reveals nothing about either text. UTF-16 keeps lone surrogates distinct. */
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text, 'utf16le').digest()
-  return timingSafeEqual(digest(a), digest(b))
+/** UTF-16 keeps lone surrogates distinct. */
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf16le').digest()
 }
 
 /**

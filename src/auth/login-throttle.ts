@@ -76,6 +76,12 @@ export class LoginThrottle implements LoginLimit {
   }
 }
 
+/** @returns the network that counts as one client: an IPv4 address, or an IPv6 /64. */
+export function clientOf(address: string): string {
+  const [network = ''] = networks(address)
+  return network
+}
+
 /**
  * The key of every invalid address that a trusted proxy names. They share it, because clients can invent any number.
  */

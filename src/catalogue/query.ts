@@ -1,9 +1,11 @@
-import type { Book } from './book.ts'
+import { type Book, TEXT_FIELDS, type TextField } from './book.ts'
 
 /** A selection of books, and their order. */
 export interface BookQuery {
   readonly filter: BookFilter
   readonly order: Order
+  /** What was searched, as `wordsOfKey` makes it of a title. Relevance ranks titles by it. */
+  readonly searchedTitle?: string
 }
 
 /** Conditions on a book. Absent ones do not matter. */
@@ -18,8 +20,9 @@ export interface BookFilter {
 }
 
 /**
- * Sort fields, the last of them `id`, or relevance to the words of the filter. By relevance, books that have every word
- * as a whole word come first. Books with only the beginning of a word follow. Both are ordered by id.
+ * Sort fields, the last of them `id`, or relevance to the words of the filter. Relevance has four ranks: books with just
+ * the searched title, books with all words of the search in the title, other books with every word as a whole word, and
+ * books with only the beginning of one. Within a rank, books are in the order of their ids.
  */
 export type Order = readonly SortField[] | 'relevance'
 
@@ -27,7 +30,7 @@ export type Order = readonly SortField[] | 'relevance'
 export const SORT_NAMES = ['id', 'title', 'author', 'year'] as const
 export type SortName = (typeof SORT_NAMES)[number]
 
-/** The values that place a book in an order. */
+/** The sort keys that place a book in an order. */
 export type SortKeys = Pick<Book, SortName>
 
 export interface SortField {
@@ -35,25 +38,32 @@ export interface SortField {
   readonly descending: boolean
 }
 
+/** The order of ids, if these are all books in it; otherwise undefined. */
+export function idOrder({ filter, order }: BookQuery): SortField | undefined {
+  const first = order === 'relevance' ? undefined : order[0]
+  return first?.name === 'id' && Object.keys(filter).length === 0 ? first : undefined
+}
+
 /** The order of ids. */
 export const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
 /**
- * The place of a book in an order, even if the book is gone: the value of each sort field, with texts cut to sort keys.
- * By relevance, it is 0 for whole words or 1 for others, and the id.
+ * The place of a book in an order, even if the book is gone: the sort key of each sort field. By relevance, it is the
+ * rank, from 0, and the id.
  */
 export type Position = readonly (string | number)[]
 
-/** The length of a sort key, in code points. All engines can index this much. */
-export const SORT_KEY_LENGTH = 500
-
-/** @param whole whether the book has every search word as a whole word, for relevance. */
-export function positionOf(book: SortKeys, order: Order, whole: boolean): Position {
-  if (order === 'relevance') return [whole ? 0 : 1, book.id]
-  return order.map(({ name }) => sortKey(book[name]))
+/** @param rank for relevance. */
+export function positionOf(keys: SortKeys, order: Order, rank: number): Position {
+  if (order === 'relevance') return [rank, keys.id]
+  return order.map(({ name }) => keys[name])
 }
 
-export function sortKey(value: string | number): string | number {
-  if (typeof value === 'number' || value.length <= SORT_KEY_LENGTH) return value
-  return [...value.slice(0, 2 * SORT_KEY_LENGTH)].slice(0, SORT_KEY_LENGTH).join('')
+/** The texts by which books are sorted. */
+export function textsIn(order: Order): TextField[] {
+  return order === 'relevance' ? [] : TEXT_FIELDS.filter((text) => order.some(({ name }) => name === text))
+}
+
+export function filtersTexts({ title, author }: BookFilter): boolean {
+  return title !== undefined || author !== undefined
 }

@@ -75,10 +75,13 @@ export interface Store {
 export interface QueryOptions {
   /** Cancels the query, waiting or running, and its work. It rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** Who asks: when queries have to wait, the clients take turns. */
+  readonly client?: string | undefined
   /**
-   * Called before the query is answered from a search index that is too far behind the writes to wait for it. The
-   * answer finds books by the words that they had when they were indexed, and no new books. It returns books as they
-   * are now. It returns no deleted books, but may count them.
+   * Called before the query is answered from an index that is too far behind the writes to wait for it. The answer
+   * finds books by the words that they had when they were indexed, and no new books. It returns books as they are now.
+   * It returns no deleted books, but may count them. In an order of texts, books that are not indexed have no place
+   * yet: they come first, and may get their place in the middle of a walk.
    */
   readonly onIncomplete?: (() => void) | undefined
 }
@@ -87,7 +90,7 @@ export interface QueryOptions {
 export interface Statistics {
   /** Decades by their first years, in ascending order. */
   readonly decades: readonly { readonly decade: number; readonly books: number }[]
-  /** Authors, cut to their sort keys. The most books come first, then the sort keys decide. */
+  /** Authors, cut to what counts in an order. The most books come first, then the sort keys decide. */
   readonly authors: readonly { readonly author: string; readonly books: number }[]
 }
 

@@ -31,16 +31,12 @@ export async function writeNewFile(path: string, parts: AsyncIterable<string>): 
 
 async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<string>): Promise<void> {
   const failed = Promise.withResolvers<never>()
+  // The listener stays: an error that comes late, such as that nobody reads any more, must not end the process with a
+  // stack trace.
   failed.promise.catch(() => {})
-  const fail = (error: Error) => failed.reject(asOperatorError('the output', error))
-  stream.on('error', fail)
-  try {
-    for await (const text of parts) {
-      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failed.promise])
-    }
-  } finally {
-    // An error that comes late, such as that nobody reads any more, must not end the process with a stack trace.
-    if (stream !== process.stdout) stream.off('error', fail).on('error', () => {})
+  stream.on('error', (error) => failed.reject(asOperatorError('the output', error)))
+  for await (const text of parts) {
+    if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failed.promise])
   }
 }
 

@@ -1,6 +1,6 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 
-/** The columns of a CSV file in which fields are. An empty name says that the file has no such column. */
+/** Which columns of a CSV file hold the fields. An empty name means that the file has no such column. */
 export type ColumnMapping = { readonly [Name in keyof NewBook]?: string }
 
 /** A name in quotation marks, or one without commas that does not begin with a quotation mark. */

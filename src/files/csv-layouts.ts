@@ -110,13 +110,17 @@ const OTHER: KnownSource = {
  * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
  * @param columns of fields that are not where that program has them. If the program is not known, all fields are read
  * from these columns, or from those whose names tell.
- * @throws ImportRefused that names the columns found and those needed, or those that tell the same field.
+ * @throws ImportRefused that names the columns found and those needed, or those that tell the same field, or one whose name
+ * occurs several times.
  */
 export function detectLayout(header: readonly string[], columns: ColumnMapping): CsvLayout {
   const positions = new Map<string, number>()
+  const repeated = new Set<string>()
   for (const [index, name] of header.entries()) {
     const key = keyOf(unwrapped(name))
-    if (key !== '' && !positions.has(key)) positions.set(key, index)
+    if (key === '') continue
+    if (positions.has(key)) repeated.add(key)
+    else positions.set(key, index)
   }
   const has = (column: string) => positions.has(keyOf(column))
   for (const column of Object.values(columns)) {
@@ -136,6 +140,12 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
   const readNamed = (get: Get): Partial<Cells> =>
     Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](cellOf(get, column))]))
   const read = fields.length === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
+  // Reads no row yet: this shows which columns are read.
+  read((column) => {
+    if (!repeated.has(keyOf(column))) return ''
+    const several = `several columns are named ${quoted(column)} (case does not matter)`
+    throw new ImportRefused(`${several}; rename all but the right one`)
+  })
   return {
     name: source.name,
     mayLackYear: source.mayLackYear || named.year !== undefined,

@@ -75,9 +75,10 @@ class ArraySplitter {
   }
 
   #endGap(end: string, expected: string): void {
-    const gap = (this.#rest + end).replace(WHITE_SPACE, '')
+    const text = this.#rest + end
     this.#rest = ''
-    if (gap === expected) return
+    if (text.replace(WHITE_SPACE, '') === expected) return
+    const gap = text.trim()
     const found = `the file has ${gap === '' ? 'nothing' : quoted(gap)} where a JSON array of objects has "${expected}"`
     const lines =
       '; with one object in each line it is read if its name ends with .ndjson, or its type is application/x-ndjson'

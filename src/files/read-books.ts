@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import { collectGarbage } from './collect-garbage.ts'
+import { collectGarbage } from '../collect-garbage.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import type { CsvRow } from './csv-parser.ts'
@@ -26,7 +26,7 @@ const LONG_ROW = 64 * 1024
 
 export interface ReadOptions {
   readonly format: ReadFormat
-  /** The columns of a CSV file in which fields are. The others are where its first line tells. */
+  /** Which columns of a CSV file hold the fields. Those that are not listed are found by its first line. */
   readonly columns?: ColumnMapping | undefined
   /** The encoding, by the name that encodingNamed() gives it. By default the file itself tells. */
   readonly encoding?: string | undefined
@@ -84,7 +84,9 @@ async function* fromCsv(
   let width = 0
   const read = (row: CsvRow) => {
     if (skipFaulty && row.mayContainRows)
-      throw new ImportRefused(`line ${row.line}: the row ${MISPLACED}; it cannot be told where the row ends`)
+      throw new ImportRefused(
+        `line ${row.line}: the row ${MISPLACED}; the end of the row cannot be determined`,
+      )
     return bookOfRow(row, source as CsvLayout, width, report)
   }
   for await (const rows of csvRows(texts)) {

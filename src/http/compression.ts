@@ -1,26 +1,31 @@
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { constants, createGzip, gzip } from 'node:zlib'
+import { constants, createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { negotiateCoding } from './content-negotiation.ts'
 
 /** Shorter texts are not compressed: they fit into one packet as they are. */
 const WORTHWHILE = 1024
 
+/** The content codings of lists (RFC 9110 §8.4.1), the preferred one first. */
+const CODINGS = ['identity', 'zstd', 'gzip'] as const
+export type ListCoding = (typeof CODINGS)[number]
+
 /** Books become hardly smaller with more effort, which takes several times as long. */
-const OPTIONS = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 }
+const CHUNKS = { chunkSize: 64 * 1024 }
+const GZIP = { ...CHUNKS, level: constants.Z_BEST_SPEED }
+const ZSTD = { ...CHUNKS, params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /** How many streams are compressed at a time. More would take all processors from other requests. */
 const MOST_STREAMS = 2
 
-/** The memory that a stream takes for its compression, in bytes: that of zlib (zconf.h), and a chunk on either side. */
-export const COMPRESSION_SIZE = 384 * 1024
+/** The memory that a stream takes for its compression, in bytes: as much as zstd needs at most, which is more than gzip. */
+export const COMPRESSION_SIZE = 2 * 1024 * 1024
 
-const compressText = promisify(gzip)
+const gzipText = promisify(gzip)
+const zstdText = promisify(zstdCompress)
 
-/** Whether the client prefers answers in gzip. */
-export const prefersGzip = (request: FastifyRequest) =>
-  negotiateCoding(request, ['identity', 'gzip']) === 'gzip'
+export const chooseCoding = (request: FastifyRequest): ListCoding => negotiateCoding(request, CODINGS)
 
 /** The streams that are being compressed. */
 export class CompressedStreams {
@@ -40,12 +45,17 @@ export function isWorthCompressing(content: string | Readable): boolean {
 }
 
 /**
- * Compresses with gzip (RFC 1952), on other threads. A stream is compressed as it is read.
+ * Compresses with gzip (RFC 1952) or zstd (RFC 8878), on other threads. A stream is compressed as it is read.
  * @param cut ends the answer if the stream fails: its end would not show that something is missing.
  */
-export async function compress(content: string | Readable, cut: () => void): Promise<Buffer | Readable> {
-  if (!(content instanceof Readable)) return compressText(content, OPTIONS)
-  const compressed = createGzip(OPTIONS)
+export async function compress(
+  content: string | Readable,
+  coding: Exclude<ListCoding, 'identity'>,
+  cut: () => void,
+): Promise<Buffer | Readable> {
+  if (!(content instanceof Readable))
+    return coding === 'gzip' ? gzipText(content, GZIP) : zstdText(content, ZSTD)
+  const compressed = coding === 'gzip' ? createGzip(GZIP) : createZstdCompress(ZSTD)
   content.once('error', cut)
   // The client may go before it has everything.
   compressed.once('close', () => content.destroy())

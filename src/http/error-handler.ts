@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { isAbandoned } from './abandoned-queries.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
-import { closeAfterAnswer, dropRest } from './protocol/malformed-requests.ts'
+import { closeAfterAnswer, dropBody, dropRest } from './protocol/malformed-requests.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -43,6 +43,7 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
     } else keepConnection(request, reply)
+    dropBody(request.raw)
     return reply.code(answer.status).send(envelope(answer, null))
   })
 }

@@ -2,6 +2,12 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv6, type Server } from 'node:net'
 import { OperatorError } from '../errors.ts'
 
+/**
+ * How many connections may wait until the service accepts them, unless the system allows fewer. Node accepts one in each
+ * turn of the event loop. When as many wait, the system ignores new ones, and clients try again after seconds.
+ */
+const BACKLOG = 4096
+
 /** Where to listen. */
 export interface Address {
   /** Undefined for every address of this machine. */
@@ -25,7 +31,7 @@ export async function listen(server: Server, address: Address): Promise<string> 
   await new Promise<void>((resolve, reject) => {
     const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(error, address))
     server.once('error', refuse)
-    server.listen({ host, port, reusePort: isShared }, () => {
+    server.listen({ host, port, backlog: BACKLOG, reusePort: isShared }, () => {
       server.off('error', refuse)
       resolve()
     })

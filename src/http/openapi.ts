@@ -86,7 +86,7 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
     tags: [
       { name: 'Login', description: 'How to get a token.' },
       { name: 'Books', description: 'The books, one by one or many at once.' },
-      { name: 'Health', description: 'What supervisors ask. No token is needed.' },
+      { name: 'Health', description: 'For supervisors and load balancers. No token is needed.' },
     ],
     security: [{ token: [] }],
     paths,

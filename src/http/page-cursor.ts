@@ -1,11 +1,6 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import {
-  type BookQuery,
-  type Position,
-  SORT_KEY_LENGTH,
-  type SortField,
-  sortKey,
-} from '../catalogue/query.ts'
+import type { BookQuery, Position, SortField, SortName } from '../catalogue/query.ts'
+import { COMPARED_LENGTH, plainKey, SORT_KEY_VERSION, sortKey, textOfKey } from '../catalogue/sort-key.ts'
 import type { Store } from '../catalogue/store.ts'
 
 /** How many bytes of the HMAC are kept: too many to guess (RFC 2104 §5). */
@@ -14,14 +9,17 @@ const SIGNATURE_LENGTH = 16
 /** The longest text in a cursor, in bytes of JSON. Proxies refuse long headers: nginx those of an answer from 4 KiB. */
 const MAX_TEXT = 128
 
-/** The last code point in every order. */
-const HIGHEST = '\u{10FFFF}'
+/** Follows every end of a sort key. */
+const LAST = '\u{10FFFF}'.repeat(2 * COMPARED_LENGTH)
 
-/** Stands for a text that is too long for a cursor. */
-type CutText = readonly [beginning: string, digest: string]
+/** Stands for a sort key that is too long for a cursor. */
+type CutKey = readonly [beginning: string, digest: string]
 
-/** A position as it is in a cursor. */
-export type Place = readonly (Position[number] | CutText)[]
+/** A sort key that was not made of its text by the rules, because it is not stored yet. */
+type WholeKey = readonly [key: string]
+
+/** A position as it is in a cursor. A text stands for the sort key that is made of it. */
+export type Place = readonly (Position[number] | WholeKey | CutKey)[]
 
 /**
  * Writes and reads cursors: positions in an order, as opaque text for clients. Cursors are signed with the secret that
@@ -36,7 +34,9 @@ export class Cursors {
   }
 
   write(position: Position, query: BookQuery): string {
-    const content = Buffer.from(JSON.stringify(position.map(cut)))
+    const { order } = query
+    const place = position.map((key, i) => placeOf(key, order === 'relevance' ? 'id' : order[i]?.name))
+    const content = Buffer.from(JSON.stringify(place))
     return Buffer.concat([this.#sign(content, query), content]).toString('base64url')
   }
 
@@ -50,9 +50,10 @@ export class Cursors {
     return JSON.parse(content.toString()) as Place
   }
 
-  #sign(content: Buffer, { order, filter }: BookQuery): Buffer {
-    // In the order of relevance, a position depends on the words.
-    const meaning = order === 'relevance' ? [order, filter.words] : order
+  #sign(content: Buffer, { order, filter, searchedTitle }: BookQuery): Buffer {
+    // In the order of relevance, a position depends on what was searched.
+    const parts = order === 'relevance' ? [order, filter.words, searchedTitle] : order
+    const meaning = [SORT_KEY_VERSION, ...parts]
     const hmac = createHmac('sha256', this.#key)
       .update(`cursor ${JSON.stringify(meaning)}\n`)
       .update(content)
@@ -61,8 +62,8 @@ export class Cursors {
 }
 
 /**
- * Finds the position of a place. A text that was cut is read from its book. If the book has been changed or deleted,
- * the position is before all books whose text has the same beginning: some books are repeated, but none is left out.
+ * Finds the position of a place. A key that was cut is made of its book. If the book has been changed or deleted, the
+ * position is before all books whose key has the same beginning: some books are repeated, but none is left out.
  * @throws what Store.find throws.
  */
 export async function positionAt(
@@ -70,32 +71,36 @@ export async function positionAt(
   place: Place,
   { order }: BookQuery,
 ): Promise<Position> {
-  if (order === 'relevance' || !place.some(isCut)) return place as Position
-  const book = await store.find(place.at(-1) as number)
+  if (order === 'relevance') return place as Position
+  const book = place.some(isCut) ? await store.find(place.at(-1) as number) : undefined
   return place.map((value, i) => {
-    if (!isCut(value)) return value
     const { name, descending } = order[i] as SortField
+    if (typeof value !== 'object') return sortKey(name, value)
     const [beginning, digest] = value
-    const text = book && String(sortKey(book[name]))
-    if (text !== undefined && digestOf(text) === digest) return text
-    return descending ? sortKey(beginning + HIGHEST.repeat(SORT_KEY_LENGTH)) : beginning
+    if (digest === undefined) return beginning
+    const text = book && String(book[name])
+    const keys = text === undefined ? [] : [String(sortKey(name, text)), plainKey(text)]
+    return keys.find((key) => digestOf(key) === digest) ?? beginning + (descending ? LAST : '')
   })
 }
 
-function isCut(value: Place[number]): value is CutText {
-  return typeof value === 'object'
+function isCut(value: Place[number]): value is CutKey {
+  return typeof value === 'object' && value.length === 2
 }
 
-function cut(value: Position[number]): Place[number] {
-  if (typeof value === 'number' || jsonLength(value) <= MAX_TEXT) return value
+function placeOf(key: Position[number], name: SortName | undefined): Place[number] {
+  if (typeof key === 'number' || name === undefined) return key
+  const text = textOfKey(key)
+  const isMade = sortKey(name, text) === key
+  if (jsonLength(isMade ? text : key) <= MAX_TEXT) return isMade ? text : [key]
   let beginning = ''
   let length = 0
-  for (const character of value) {
+  for (const character of key) {
     length += jsonLength(character)
     if (length > MAX_TEXT) break
     beginning += character
   }
-  return [beginning, digestOf(value)]
+  return [beginning, digestOf(key)]
 }
 
 /** The length of a text in JSON, without its quotes, in bytes. */

@@ -73,7 +73,8 @@ export async function createServer(
     rewriteUrl: ({ url = '/' }) => literalPath(url),
     // A request that arrives on an open connection during shutdown is still served.
     return503OnClosing: false,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    // Unknown fields of bodies are removed: a deeply nested one cannot be sent to another thread.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false } },
     clientErrorHandler: refuseConnection,
   })
 

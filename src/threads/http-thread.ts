@@ -62,7 +62,7 @@ const service = await HttpService.create(
 )
 void main.ready.asEvent()
 
-/** Only one thread may write to an SQLite file. This one reads single books and lists itself. */
+/** Only one thread may write to an SQLite file. This one reads single books, lists and short pages itself. */
 async function openStore(): Promise<Store> {
   const { dbUrl } = config
   if (dbUrl.engine !== 'sqlite') return openConfiguredStore(config)
@@ -71,7 +71,8 @@ async function openStore(): Promise<Store> {
     create: (book) => remote.create(book),
     find: (id) => books.find(id),
     list: (pages) => books.list(pages),
-    page: (...query) => remote.page(...query),
+    page: async (query, after, bounds, options) =>
+      books.page(query, after, bounds) ?? remote.page(query, after, bounds, options),
     count: (...query) => remote.count(...query),
     statistics: (...query) => remote.statistics(...query),
     update: (...change) => remote.update(...change),

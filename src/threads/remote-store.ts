@@ -26,14 +26,17 @@ type CancellableCall<Args extends unknown[], Result> = (
   ...args: Args
 ) => Promise<Answer<Result>>
 
+/** Its first argument is who asks. */
+type Query<Args extends unknown[], Result> = CancellableCall<[client: string | undefined, ...Args], Result>
+
 /** What one thread does with its store for another one. Calls that can be cancelled have numbers. */
 export interface StoreCalls {
   create: Store['create']
   update: Store['update']
   delete: Store['delete']
-  page: CancellableCall<[BookQuery, Position | undefined, PageBounds], Page>
-  count: CancellableCall<[BookFilter], number>
-  statistics: CancellableCall<[BookFilter], Statistics>
+  page: Query<[BookQuery, Position | undefined, PageBounds], Page>
+  count: Query<[BookFilter], number>
+  statistics: Query<[BookFilter], Statistics>
   /** Asks for the groups one after the other. */
   import: CancellableCall<[ImportOptions], Imported>
   cancel(call: number): void
@@ -81,9 +84,10 @@ export function serveStore(store: Store, nextGroup: (call: number) => Promise<Gr
       create: (book) => store.create(book),
       update: (...change) => store.update(...change),
       delete: (...book) => store.delete(...book),
-      page: (call, ...query) => run(call, (options) => store.page(...query, options)),
-      count: (call, filter) => run(call, (options) => store.count(filter, options)),
-      statistics: (call, filter) => run(call, (options) => store.statistics(filter, options)),
+      page: (call, client, ...query) => run(call, (options) => store.page(...query, { ...options, client })),
+      count: (call, client, filter) => run(call, (options) => store.count(filter, { ...options, client })),
+      statistics: (call, client, filter) =>
+        run(call, (options) => store.statistics(filter, { ...options, client })),
       import: (call, options) =>
         run(call, ({ signal }) => store.import(groups(call), { ...options, signal })),
       cancel: (call) => running.get(call)?.controller.abort(),
@@ -125,15 +129,16 @@ export class RemoteStore implements Pick<Store, Exclude<keyof StoreCalls, 'cance
     bounds: PageBounds,
     options?: QueryOptions,
   ): Promise<Page> {
-    return this.#cancellable((call) => this.#remote.page(call, query, after, bounds), options)
+    const ask = (call: number) => this.#remote.page(call, options?.client, query, after, bounds)
+    return this.#cancellable(ask, options)
   }
 
   count(filter: BookFilter, options?: QueryOptions): Promise<number> {
-    return this.#cancellable((call) => this.#remote.count(call, filter), options)
+    return this.#cancellable((call) => this.#remote.count(call, options?.client, filter), options)
   }
 
   statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
-    return this.#cancellable((call) => this.#remote.statistics(call, filter), options)
+    return this.#cancellable((call) => this.#remote.statistics(call, options?.client, filter), options)
   }
 
   async import(

@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { BirpcReturn } from 'birpc'
@@ -11,6 +10,7 @@ import { ImportTurn } from '../files/import-turn.ts'
 import { requireFreePort } from '../http/listen.ts'
 import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { resources } from '../resources.ts'
 import { deferStore } from '../store/open.ts'
 import { AnswerCount } from '../store/sqlite/shared-read.ts'
 import { connect } from './channel.ts'
@@ -136,7 +136,7 @@ export class ThreadPool implements Service {
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async #start(): Promise<HttpThread> {
     this.#refuseIfStopping()
-    const worker = new Worker(new URL(`./http-thread${extname(import.meta.url)}`, import.meta.url), {
+    const worker = new Worker(resources.thread('threads/http-thread'), {
       workerData: { config: this.#config, answers: this.#answers.memory } satisfies HttpThreadData,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })

@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
 import { bePolite } from '../support/polite-client.ts'
+import { Refusals } from '../support/refusals.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { startedAsNpm } from '../support/started-as-npm.ts'
 import { type ServiceInUse, useService } from '../support/use-service.ts'
@@ -80,13 +81,17 @@ async function withstand<Result>(service: ServiceInUse, attack: () => Promise<Re
     most = Math.max(most, rise())
   }, 20)
   const end = new AbortController()
-  const client = bePolite(service.url, service.token, end.signal)
+  const refusals = new Refusals(service)
+  const options = { triesAgain: true, pid: service.pid }
+  const client = bePolite(service.url, service.token, end.signal, options)
   try {
     const result = await attack()
     end.abort()
     const report = await client
     assert.ok(most < RISE, `the memory rose by ${Math.round(most / MIB)} MiB`)
     assert.deepEqual(report.failures, [], String(report))
+    refusals.count = report.refusals
+    refusals.check()
     assert.ok(Math.max(report.p99('read'), report.p99('health')) < WAIT, String(report))
     const deadline = Date.now() + REST_TIME
     while (rise() > REST && Date.now() < deadline) await setTimeout(100)
@@ -212,7 +217,7 @@ describe('an import of books that are there already, each many times', () => {
       assert.equal((await send(service.url, token, CSV, [file])).status, 200)
 
       const end = new AbortController()
-      const client = bePolite(service.url, token, end.signal)
+      const client = bePolite(service.url, token, end.signal, { pid: service.process.pid })
       const body = `${HEADER}U,A,1\n${file.slice(HEADER.length)}`
       const response = await fetch(`${service.url}/books/import${skip}`, {
         method: 'POST',

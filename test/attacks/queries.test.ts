@@ -5,13 +5,19 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { createKeyIndex, KEY_INDEXES, UNINDEXED } from '../../src/store/sqlite/schema.ts'
 import { asAdministrator, openSession, serve, until } from '../faults/engine-servers.ts'
+import { percentile } from '../faults/measure.ts'
 import { logIn } from '../support/client.ts'
 import { nameIn } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { bePolite, KINDS, type Kind, type PoliteReport } from '../support/polite-client.ts'
+import { Refusals } from '../support/refusals.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 const BOOKS = 500_000
+
+/** Books on a server: a query for all of them takes longer than a request. */
+const SOME_BOOKS = 5000
 
 /** Books, and their index as the service would make it, only sooner. */
 const FILL = `
@@ -36,7 +42,7 @@ const [STAY, ALONE] = [20_000, 3000]
 
 /** How long a polite client may wait beside them in 99 of 100 cases, in milliseconds; and for how many rounds at least. */
 const MAX_WAIT = { read: 250, page: 250, write: 1000, query: 1000, health: 1000 }
-const ROUNDS = 30
+const ROUNDS = 10
 
 /** Every word of every book begins with some of them: all books are found, in the most expensive way. */
 const EXPENSIVE = [
@@ -44,6 +50,82 @@ const EXPENSIVE = [
   '/books/statistics?q=b+t+n+o',
   '/books?q=a&sort=-title&count=true',
 ]
+
+/** Queries that a crowd sends at the same time. @param word to search for. */
+const crowded = (word: string) => [
+  '/books?sort=-title&limit=100',
+  `/books?q=${word}&limit=20&count=true`,
+  `/books/statistics?q=${word}`,
+]
+
+const CROWD = 40
+
+/** For how long the service stands still, so that the system has got what clients send meanwhile; in milliseconds. */
+const STANDSTILL = 200
+
+/** Asks from an address. */
+type Ask = (address: string, path: string) => Promise<void>
+
+/** Opens as many connections as a crowd and one more client need, and asks on each, so that those to a database server are open too. */
+async function openConnections(url: string, authorization: string, path: string): Promise<Ask> {
+  const ask: Ask = async (address, path) => {
+    const headers = { authorization, 'x-forwarded-for': address }
+    const response = await fetch(url + path, { headers })
+    await response.arrayBuffer()
+    assert.equal(response.status, 200)
+  }
+  await Promise.all(Array.from({ length: CROWD + 1 }, (_, i) => ask(`198.51.100.${i}`, path)))
+  return ask
+}
+
+/** How many of a crowd are answered before one client more, although the service finds its request behind theirs. */
+async function answeredBefore(
+  pid: number,
+  askOfCrowd: (i: number) => Promise<void>,
+  askOfOther: () => Promise<void>,
+): Promise<number> {
+  let answered = 0
+  // Otherwise it might have answered the first before the last has sent anything.
+  process.kill(pid, 'SIGSTOP')
+  const asking = Array.from({ length: CROWD }, (_, i) => askOfCrowd(i).then(() => answered++))
+  const other = askOfOther()
+  await setTimeout(STANDSTILL)
+  process.kill(pid, 'SIGCONT')
+  await other
+  const before = answered
+  await Promise.all(asking)
+  return before
+}
+
+/** Checks that one client more comes between those of a crowd. */
+async function comesBetween(
+  { pid }: { readonly pid?: number | undefined },
+  ...asking: [askOfCrowd: (i: number) => Promise<void>, askOfOther: () => Promise<void>]
+): Promise<void> {
+  assert.ok(pid !== undefined)
+  const counts: number[] = []
+  // A busy machine may come late to the thread or the server that answers it.
+  while (counts.length < 3 && !counts.some((count) => count < CROWD * 0.75))
+    counts.push(await answeredBefore(pid, ...asking))
+  assert.ok(
+    counts.some((count) => count < CROWD * 0.75),
+    `${counts} of ${CROWD} were answered before`,
+  )
+}
+
+async function letsOthersBetween(
+  service: { readonly pid?: number | undefined },
+  url: string,
+  authorization: string,
+  path: string,
+): Promise<void> {
+  const ask = await openConnections(url, authorization, path)
+  await comesBetween(
+    service,
+    () => ask('192.0.2.1', path),
+    () => ask('192.0.2.2', path),
+  )
+}
 
 describe('expensive queries on SQLite', () => {
   const directory = temporaryDirectory()
@@ -59,7 +141,8 @@ describe('expensive queries on SQLite', () => {
     await (await startService(directory.path)).stop()
     using database = new DatabaseSync(join(directory.path, 'books.db'))
     database.exec(FILL)
-    service = await startService(directory.path)
+    // Requests may say which client they come from.
+    service = await startService(directory.path, { TRUST_PROXY: '127.0.0.1' })
     authorization = await logIn(service.url)
     // Starts the threads, which is not what is measured.
     assert.equal(await ask('/books?q=5000&limit=20'), 200)
@@ -80,20 +163,28 @@ describe('expensive queries on SQLite', () => {
 
   it('that nobody waits for any more keep nobody else waiting', async () => {
     const end = Date.now() + ATTACK
-    const polite = bePolite(service.url, authorization, AbortSignal.timeout(ATTACK))
+    const refusals = new Refusals(service.process)
+    const polite = bePolite(service.url, authorization, AbortSignal.timeout(ATTACK), {
+      triesAgain: true,
+      pid: service.process.pid,
+    })
     const attack = Array.from({ length: CLIENTS }, async (_, i) => {
       while (Date.now() < end) await hangUp(EXPENSIVE[i % EXPENSIVE.length] ?? '')
     })
     const sorted: number[] = []
     while (Date.now() < end) {
       const begun = performance.now()
-      assert.equal(await ask('/books?sort=-title&limit=20'), 200)
+      const status = await ask('/books?sort=-title&limit=20')
+      if (status === 503) refusals.count++
+      else assert.equal(status, 200)
       sorted.push(performance.now() - begun)
       await setTimeout(20)
     }
     await Promise.all(attack)
     const report = await polite
     assert.deepEqual(report.failures, [])
+    refusals.count += report.refusals
+    refusals.check()
     // Where they do keep others waiting, it is for longer than a polite client has patience: 10 seconds.
     const slowest = Math.max(...sorted)
     assert.ok(report.max('query') < 5000 && slowest < 5000, `${report}; sorted ${slowest} ms`)
@@ -104,22 +195,31 @@ describe('expensive queries on SQLite', () => {
   })
 
   /** What a polite client sees alone, and then beside clients that wait for every answer. */
-  async function besideMany(): Promise<{ alone: PoliteReport; beside: PoliteReport }> {
-    const alone = await bePolite(service.url, authorization, AbortSignal.timeout(ALONE))
+  async function besideMany(): Promise<{ alone: PoliteReport; beside: PoliteReport; wait: number }> {
+    const options = { triesAgain: true, pid: service.process.pid }
+    const refusals = new Refusals(service.process)
+    const alone = await bePolite(service.url, authorization, AbortSignal.timeout(ALONE), options)
     const end = AbortSignal.timeout(STAY)
+    const waits: number[] = []
     const attack = Array.from({ length: CLIENTS }, async (_, i) => {
-      let refused = 0
       for (let j = i; !end.aborted; j++) {
+        const begun = performance.now()
         // A list whose next page has to wait for too long is cut.
-        const status = await ask(EXPENSIVE[j % EXPENSIVE.length] ?? '', end).catch(() => undefined)
-        if (status === 503) refused++
+        await ask(EXPENSIVE[j % EXPENSIVE.length] ?? '', end).catch(() => {})
+        waits.push(performance.now() - begun)
       }
-      return refused
     })
-    const beside = await bePolite(service.url, authorization, end)
-    const refused = (await Promise.all(attack)).reduce((sum, each) => sum + each)
-    assert.ok(refused > 0, 'they do not ask for more than there is time for')
-    return { alone, beside }
+    const beside = await bePolite(service.url, authorization, end, options)
+    await Promise.all(attack)
+    refusals.count = alone.refusals + beside.refusals
+    refusals.check()
+    const wait = percentile(waits, 0.5)
+    const usual = percentile(alone.times.query, 0.5)
+    assert.ok(
+      wait > Math.min(10 * usual, 2000),
+      `they hardly wait for each other: ${wait} ms, a cheap query takes ${usual} ms`,
+    )
+    return { alone, beside, wait }
   }
 
   it('of many clients that stay keep a polite one waiting hardly longer', async (t) => {
@@ -127,30 +227,37 @@ describe('expensive queries on SQLite', () => {
     let late: readonly Kind[] = KINDS
     // What was late is measured once more, because other programs may have the processors or the disk for a while.
     while (late.length > 0 && reports.length < 2) {
-      const { alone, beside } = await besideMany()
-      reports.push(`alone: ${alone}; beside them: ${beside}`)
+      const { alone, beside, wait } = await besideMany()
+      reports.push(`alone: ${alone}; beside them: ${beside}; they wait ${Math.round(wait)} ms`)
       t.diagnostic(`${reports.at(-1)}`)
       assert.deepEqual(beside.failures, [], `${reports}`)
       assert.ok(beside.times.query.length >= ROUNDS, `${reports}`)
-      late = late.filter((kind) => beside.p99(kind) > MAX_WAIT[kind] + alone.p99(kind))
+      // On a slow machine all takes longer, but that of the others by far more.
+      late = late.filter((kind) => beside.p99(kind) > Math.max(MAX_WAIT[kind] + alone.p99(kind), wait / 2))
     }
     assert.deepEqual(late, [], `${reports}`)
   })
 
+  for (const path of crowded('5000')) {
+    it(`of a crowd at one address let those of others come between: ${path}`, () =>
+      letsOthersBetween(service.process, service.url, authorization, path))
+  }
+
   it('that wait for longer than 4 seconds are 503; pages are read meanwhile', async () => {
-    let isOver = false
-    const asking = Array.from({ length: 40 }, () => ask('/books/statistics?q=b+t+n+o'))
-    const statuses = Promise.all(asking).finally(() => {
-      isOver = true
-    })
+    const asking: Promise<unknown>[] = []
+    const statuses = new Set<number>()
     let slowest = 0
-    while (!isOver) {
+    // A fast machine has time for many, so there are ever more, up to more than any has time for.
+    for (let i = 0; !statuses.has(503) && i < 200; i++) {
+      const path = '/books/statistics?q=b+t+n+o'
+      for (let j = 0; j < 20; j++) asking.push(ask(path).then((status) => statuses.add(status)))
       const begun = performance.now()
       assert.equal(await ask('/books?sort=-title&limit=20'), 200)
       slowest = Math.max(slowest, performance.now() - begun)
-      await setTimeout(20)
+      await setTimeout(100)
     }
-    assert.deepEqual(new Set(await statuses), new Set([200, 503]))
+    await Promise.all(asking)
+    assert.deepEqual(statuses, new Set([200, 503]))
     assert.ok(slowest < 4000, `${slowest} ms`)
   })
 })
@@ -158,6 +265,41 @@ describe('expensive queries on SQLite', () => {
 for (const engine of ['postgres', 'mysql'] as const) {
   describe(`expensive queries on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
+
+    describe('of a crowd', () => {
+      const service = useService(
+        async (started) => {
+          await started.importBooks(
+            Array.from({ length: SOME_BOOKS }, (_, i) => ({ title: `Book ${i}`, author: 'A', year: i })),
+          )
+          const { url, token } = started
+          // The search waits until all are indexed.
+          const headers = { authorization: token }
+          let answer: Response
+          do answer = await fetch(`${url}/books?q=5000&limit=1`, { headers })
+          while ((await answer.arrayBuffer()) && answer.headers.has('x-search-index'))
+        },
+        async () => ({
+          DB_URL: await (await databases()).createDatabase(),
+          TRUST_PROXY: '127.0.0.1',
+          // However slow the machine is, the last of the crowd is answered, too.
+          STORE_TIMEOUT: '60',
+        }),
+      )
+      for (const path of crowded('book')) {
+        it(`at one address let those of others come between: ${path}`, () =>
+          letsOthersBetween(service, service.url, service.token, path))
+      }
+
+      it('at many addresses, if they are searches, let pages come between', async () => {
+        const ask = await openConnections(service.url, service.token, '/books?limit=20')
+        await comesBetween(
+          service,
+          (i) => ask(`198.51.100.${i}`, '/books/statistics?q=b'),
+          () => ask('192.0.2.2', '/books?limit=20'),
+        )
+      })
+    })
 
     it('are cancelled on the server when their client is gone', async (t) => {
       const on = await databases()

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import { bePolite, type PoliteReport } from '../support/polite-client.ts'
+import { Refusals } from '../support/refusals.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -41,7 +42,9 @@ async function createCostlyBooks(url: string, token: string, count: number): Pro
 }
 
 /** A query waits up to 4 seconds for the index; nobody else waits for more than a step of it. */
-function assertQuick(report: PoliteReport): void {
+function assertQuick(report: PoliteReport, refusals: Refusals): void {
+  refusals.count = report.refusals
+  refusals.check()
   for (const kind of ['read', 'health', 'write'] as const) assert.ok(report.max(kind) < 3000, String(report))
   assert.ok(report.max('query') < 8000, String(report))
 }
@@ -60,7 +63,9 @@ for (const engine of ENGINES)
         await fetch(`${service.url}/book`, { method: 'POST', headers, body: polite })
         const end = new AbortController()
         t.after(() => end.abort())
-        const client = bePolite(service.url, headers.authorization, end.signal)
+        const refusals = new Refusals(service.process)
+        const options = { triesAgain: true, pid: service.process.pid }
+        const client = bePolite(service.url, headers.authorization, end.signal, options)
         const ids = await createCostlyBooks(service.url, headers.authorization, COSTLY_BOOKS)
         const search = `${service.url}/books?limit=1000&q=${encodeURIComponent('キロメ')}`
         for (;;) {
@@ -76,7 +81,7 @@ for (const engine of ENGINES)
         end.abort()
         const report = await client
         assert.deepEqual(report.failures, [], String(report))
-        assertQuick(report)
+        assertQuick(report, refusals)
       } finally {
         await service.stop()
       }
@@ -140,7 +145,9 @@ describe('an import into a catalogue', { skip: engineMissing('sqlite') }, () => 
     await load(BOOKS.first, BOOKS.second)
     const end = new AbortController()
     t.after(() => end.abort())
-    const client = bePolite(service.url, service.token, end.signal)
+    const refusals = new Refusals(service)
+    const options = { triesAgain: true, pid: service.pid }
+    const client = bePolite(service.url, service.token, end.signal, options)
     const watch = (async () => {
       let least = 7
       for (; !end.signal.aborted; await setTimeout(20)) least = Math.min(least, Number(indexes.get()?.there))
@@ -155,7 +162,7 @@ describe('an import into a catalogue', { skip: engineMissing('sqlite') }, () => 
     end.abort()
     const report = await client
     assert.deepEqual(report.failures, [], String(report))
-    assertQuick(report)
+    assertQuick(report, refusals)
     assert.ok(counts.length > 1 && (counts[0] ?? 0) >= BOOKS.first, `counted ${counts[0]} at first`)
     assert.equal(counts.at(-1), BOOKS.first + BOOKS.second)
     assert.equal(await watch, 7, 'searches went without an index that was there before')

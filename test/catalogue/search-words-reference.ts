@@ -152,7 +152,10 @@ function article(word: string): number[] {
 /** Of so many marks in a row the others do not count. */
 const cutMarks = (text: string) => text.replace(/([\p{M}\uFF9E\uFF9F]{64})[\p{M}\uFF9E\uFF9F]+/gv, '$1')
 
-function fold(text: string): string {
+const fold = (text: string) => compose(foldedLetters(text))
+
+/** A text without case and accents, before Korean is divided into letters. */
+export function foldedLetters(text: string): string {
   const plain = cutMarks(text)
     .normalize('NFKD')
     .toLowerCase()
@@ -160,7 +163,7 @@ function fold(text: string): string {
     .toLowerCase()
     .normalize('NFKD')
     .replace(IGNORED, '')
-  return compose(cutMarks(Array.from(plain, (letter) => PLAIN.get(letter) ?? letter).join('')))
+  return cutMarks(Array.from(plain, (letter) => PLAIN.get(letter) ?? letter).join(''))
 }
 
 function compose(text: string): string {

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { parseEnv, promisify } from 'node:util'
+import type { Book } from '../../src/catalogue/book.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import { MAIN, runCommand, withoutStores } from '../support/command.ts'
@@ -70,7 +71,9 @@ describe('the command line', () => {
     for (const [path, ...options] of [['.env'], ['other.env', '--settings', 'other.env']] as const) {
       const { code, stdout, stderr } = await run('init', ...options)
       assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, new RegExp(`^${path} has a new SECRET_TOKEN and a new PASSWORD`))
+      const start = path === '.env' ? 'in this directory: npm start' : `with --settings ${path}`
+      const next = `Look through it, then start the service ${start}\n`
+      assert.equal(stdout, `${path} has a new SECRET_TOKEN and a new PASSWORD. ${next}`)
       const file = join(directory.path, path)
       assert.equal(statSync(file).mode & 0o777, 0o600)
       const content = readFileSync(file, 'utf8')
@@ -109,11 +112,24 @@ describe('commands beside the running service', () => {
   })
   const settings = { DB_URL: 'sqlite:books.db', SECRET_TOKEN: SECRET }
   const run = (...args: string[]) => runCommand(service.directory, settings, ...args)
+  /** Starts a command whose streams the test reads and writes. @returns how it ends too, with its two outputs. */
+  function begin(variables: Record<string, string>, ...args: string[]) {
+    const env = { PATH: process.env.PATH, ...settings, ...variables }
+    const options = { cwd: service.directory, env, timeout: 60_000, killSignal: 'SIGKILL' } as const
+    const child = spawn(process.execPath, [MAIN, ...args], options)
+    const errors = text(child.stderr).then(withoutStores)
+    return { child, ended: Promise.all([once(child, 'exit'), errors]) }
+  }
+  const booksBy = async (author: string) => {
+    const headers = { authorization: service.token }
+    const list = await (await fetch(`${service.url}/books?author=${author}`, { headers })).json()
+    return (list as { data: Book[] }).data
+  }
   const CSV = `id,title,author,year\r\n${[1, 2, 3, 4, 5].map((id) => `${id},=1+1,"a,b",${id - 3}\r\n`).join('')}`
 
   it('export writes all books to a file, and never replaces one', async () => {
     const { code, stderr } = await run('export', 'all.csv')
-    assert.deepEqual([code, withoutStores(stderr)], [0, '5 books are in all.csv\n'])
+    assert.deepEqual([code, withoutStores(stderr)], [0, 'wrote 5 books to all.csv\n'])
     assert.equal(readFileSync(join(service.directory, 'all.csv'), 'utf8'), CSV)
     const again = await run('export', 'all.csv')
     assert.deepEqual(
@@ -157,13 +173,20 @@ describe('commands beside the running service', () => {
     const store = await openStore(parseDbUrl(DB_URL))
     for (let i = 0; i < 30; i++) await store.create({ title: 'x'.repeat(100_000), author: 'A', year: 1 })
     await store.close()
-    const env = { PATH: process.env.PATH, DB_URL }
-    const exporting = spawn(process.execPath, [MAIN, 'export', '-'], { cwd: service.directory, env })
-    const ended = Promise.all([once(exporting, 'exit'), text(exporting.stderr).then(withoutStores)])
+    const { child: exporting, ended } = begin({ DB_URL }, 'export', '-')
     await once(exporting.stdout, 'readable')
     exporting.kill('SIGINT')
     exporting.stdout.resume()
     assert.deepEqual(await ended, [[1, null], 'Cannot export: interrupted; nothing is left behind\n'])
+  })
+
+  it('export says in one line that nobody reads any more, whether much or little is left', async () => {
+    for (const DB_URL of ['sqlite:books.db', 'sqlite:long.db']) {
+      const { child, ended } = begin({ DB_URL }, 'export', '-')
+      child.stdout.destroy()
+      const message = 'Cannot export: the output cannot be written: write EPIPE\n'
+      assert.deepEqual(await ended, [[1, null], message], DB_URL)
+    }
   })
 
   it('export says in one line what is wrong with the file', async () => {
@@ -208,9 +231,43 @@ describe('commands beside the running service', () => {
     const none = await run('import', 'none.csv')
     assert.equal(none.code, 1)
     assert.match(withoutStores(none.stderr), /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
-    const headers = { authorization: service.token }
-    const list = await (await fetch(`${service.url}/books?author=imported`, { headers })).json()
-    assert.equal((list as { data: unknown[] }).data.length, 2)
+    assert.equal((await booksBy('imported')).length, 2)
+  })
+
+  it('import reads standard input, as CSV unless it is told otherwise', async () => {
+    for (const [input, ...options] of [
+      ['title,author,year\nT,piped,1\n'],
+      ['[{"title":"T","author":"piped","year":1}]', '--format', 'json'],
+    ] as const) {
+      const { child, ended } = begin({}, 'import', '-', '--dry-run', ...options)
+      child.stdin.end(input)
+      assert.equal(await text(child.stdout), 'would add 1 book, skipped 0\n')
+      assert.deepEqual(await ended, [[0, null], ''])
+    }
+  })
+
+  for (const [when, input] of [
+    ['before anything is there to read', ''],
+    ['in the middle of the file', 'title,author,year\nT,interrupted,1\n'],
+  ] as const)
+    it(`import stores nothing when it is interrupted ${when}`, async () => {
+      const { child, ended } = begin({}, 'import', '-')
+      child.stdin.write(input)
+      // The store is being opened.
+      await once(child.stderr, 'readable')
+      child.kill('SIGINT')
+      assert.deepEqual(await ended, [[1, null], 'Cannot import: interrupted; nothing was stored\n'])
+    })
+
+  it('import prints a line for each of the first hundred faulty rows, and how many more there are', async () => {
+    const write = (rows: number) =>
+      writeFileSync(join(service.directory, 'faulty.csv'), `title,author,year\n${'T,A,x\n'.repeat(rows)}`)
+    write(100)
+    const hundred = withoutStores((await run('import', 'faulty.csv')).stderr).split('\n')
+    assert.deepEqual([hundred.length, hundred.at(-2)?.slice(0, 18)], [101, '  line 101: year: '])
+    write(102)
+    const more = withoutStores((await run('import', 'faulty.csv')).stderr)
+    assert.ok(more.endsWith('\n  and 2 more\n'), more)
   })
 
   it('import leaves out faulty rows if it is told to, and prints them', async () => {
@@ -228,10 +285,8 @@ describe('commands beside the running service', () => {
       [code, stdout, withoutStores(stderr)],
       [0, 'added 2 books, skipped 0; left out 2 faulty rows\n', faults],
     )
-    const headers = { authorization: service.token }
-    const list = await (await fetch(`${service.url}/books?author=some`, { headers })).json()
     assert.deepEqual(
-      (list as { data: { year: number }[] }).data.map(({ year }) => year),
+      (await booksBy('some')).map(({ year }) => year),
       [3, 4],
     )
   })
@@ -241,19 +296,14 @@ describe('commands beside the running service', () => {
     const file = join(service.directory, 'appended.csv')
     writeFileSync(file, `id,title,year,author\r\n1,T,1,${author}\r\n2,U,2,${author}\n3,V,3,${author}\r`)
     assert.equal((await run('import', 'appended.csv')).stdout, 'added 3 books, skipped 0\n')
-    const headers = { authorization: service.token }
-    const list = await (await fetch(`${service.url}/books?author=${author}`, { headers })).json()
-    assert.deepEqual(
-      (list as { data: { author: string }[] }).data.map((book) => book.author),
-      [author, author, author],
-    )
+    assert.equal((await booksBy(author)).length, 3)
   })
 
   it('import takes columns whose names tell their fields, and refuses two for one field', async () => {
     const write = (text: string) => writeFileSync(join(service.directory, 'lista.csv'), text)
     write('Título;Autores;Año de publicación\nT;A;1999\n')
     const told = await run('import', 'lista.csv', '--dry-run')
-    assert.deepEqual([told.stdout, withoutStores(told.stderr)], ['would add 1 books, skipped 0\n', ''])
+    assert.deepEqual([told.stdout, withoutStores(told.stderr)], ['would add 1 book, skipped 0\n', ''])
     write('title,year,publication date,autor\n')
     const { code, stderr } = await run('import', 'lista.csv', '--dry-run', '--columns', 'title=title')
     assert.deepEqual(
@@ -270,7 +320,7 @@ describe('commands beside the running service', () => {
     writeFileSync(join(service.directory, 'list.csv'), 'Titel,"Name, Vorname",Jahr\nT,A,1999\nU,A,\n')
     const dryRun = (columns: string) => run('import', 'list.csv', '--dry-run', '--columns', columns)
     const { stdout } = await dryRun('title=Titel,author="Name, Vorname",year=Jahr')
-    assert.equal(stdout, 'would add 2 books, skipped 0; 1 without a year get the year 0\n')
+    assert.equal(stdout, 'would add 2 books, skipped 0; year 0 for 1 book without a year\n')
     const missing = await dryRun('title=Title')
     assert.deepEqual(
       [missing.code, withoutStores(missing.stderr)],
@@ -294,7 +344,7 @@ describe('commands beside the running service', () => {
     const write = (text: string) => writeFileSync(join(service.directory, 'bytes.tsv'), text, 'latin1')
     write(`${header}T\tA\tGr\xfc\xdfe\t1\n`)
     const good = await run('import', 'bytes.tsv', '--dry-run')
-    assert.deepEqual([good.stdout, withoutStores(good.stderr)], ['would add 1 books, skipped 0\n', ''])
+    assert.deepEqual([good.stdout, withoutStores(good.stderr)], ['would add 1 book, skipped 0\n', ''])
     write(`${header}T\tGr\xfc\xdfe\t\t1\n`)
     const { code, stderr } = await run('import', 'bytes.tsv')
     assert.equal(code, 1)
@@ -312,10 +362,8 @@ describe('commands beside the running service', () => {
       'latin1',
     )
     const { stdout } = await run('import', 'latin.csv', '--encoding', 'Windows-1252')
-    assert.equal(stdout, 'added 1 books, skipped 0\n')
-    const headers = { authorization: service.token }
-    const list = await (await fetch(`${service.url}/books?author=encoded`, { headers })).json()
-    assert.equal((list as { data: { title: string }[] }).data[0]?.title, 'Grüße')
+    assert.equal(stdout, 'added 1 book, skipped 0\n')
+    assert.equal((await booksBy('encoded'))[0]?.title, 'Grüße')
     for (const name of ['windows-9999', '']) {
       const { code, stderr } = await run('import', 'latin.csv', '--encoding', name)
       assert.equal(code, 2)
@@ -328,7 +376,7 @@ describe('commands beside the running service', () => {
 
   it('import takes semicolons, and names what a file is that it cannot read', async () => {
     for (const [name, text, expected] of [
-      ['excel.csv', 'sep=;\r\ntitle;author;year\r\nT;A;1\r\n', 'would add 1 books, skipped 0\n'],
+      ['excel.csv', 'sep=;\r\ntitle;author;year\r\nT;A;1\r\n', 'would add 1 book, skipped 0\n'],
       [
         'excel.csv',
         'PK\x03\x04',
@@ -344,7 +392,7 @@ describe('commands beside the running service', () => {
         '[\n',
         /^Cannot import: array\.ndjson: 1 of 1 rows .*; line 1: is a JSON array; .*\n$/,
       ],
-      ['array.json', '[{"title":"T","author":"A","year":1}]', 'would add 1 books, skipped 0\n'],
+      ['array.json', '[{"title":"T","author":"A","year":1}]', 'would add 1 book, skipped 0\n'],
       [
         'array.json',
         '[{"title":1}]',

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { ownNpm, ROOT } from '../support/npm.ts'
 import { processTree } from '../support/process-tree.ts'
-import { ACCOUNT, SECRET, temporaryDirectory } from '../support/service.ts'
+import { ACCOUNT, SECRET, START_TIME, temporaryDirectory } from '../support/service.ts'
 import { beginRequest, connectUntilRefused } from '../support/slow-request.ts'
 
 const hasScript = spawnSync('script', ['--version']).status === 0 && existsSync('/bin/sh')
@@ -23,7 +23,7 @@ describe('npm start', () => {
     const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
     await request.begun
     // What npm has started, a shell or what has replaced it: npm itself does not pass signals on in every version.
-    const [, started = assert.fail()] = processTree(service.npm.pid ?? assert.fail())
+    const [, started = assert.fail()] = processTree(service.process.pid ?? assert.fail())
     process.kill(started, 'SIGTERM')
     await assert.rejects(connectUntilRefused(service.url))
     request.finish()
@@ -57,7 +57,7 @@ describe('npm start', () => {
       existsSync(typescript) ? stripVTControlCharacters(readFileSync(typescript, 'utf8')) : ''
     const url = () => /url: "(http:[^"]*)"/.exec(text())?.[1]
     try {
-      const deadline = Date.now() + 20_000
+      const deadline = Date.now() + START_TIME
       while (url() === undefined && Date.now() < deadline) await setTimeout(20)
       const listening = url() ?? assert.fail(text())
       const request = beginRequest(listening, JSON.stringify(ACCOUNT))

@@ -16,6 +16,20 @@ describe('a new file', () => {
   })
   afterEach(() => directory.remove())
 
+  it('has all its parts once it has its name', async () => {
+    // The short ones at the end wait for each other.
+    const parts = ['a'.repeat(1_000_000), ...Array(100).fill('é\n')]
+    async function* all() {
+      for (const part of parts) {
+        assert.doesNotMatch(readdirSync(directory.path).join(), /^new$/)
+        yield part
+      }
+    }
+    await writeNewFile(path, all())
+    assert.equal(readFileSync(path, 'utf8'), parts.join(''))
+    assert.deepEqual(readdirSync(directory.path), ['new'])
+  })
+
   for (const parts of [[], ['some']]) {
     it(`leaves nothing behind when it fails after ${parts.length} parts`, async () => {
       const failure = new Error('boom')

@@ -5,7 +5,7 @@ import { type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgboun
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
 import { printTable } from '../support/table.ts'
-import { type ChaosEvent, direct, isFull, surviveChaos, table } from './chaos.ts'
+import { type ChaosEvent, direct, isFull, type Row, surviveChaos, table } from './chaos.ts'
 
 /** How often each happens. */
 const TIMES = isFull ? 10 : 2
@@ -26,13 +26,13 @@ describe('PgBouncer under load', { skip: engineMissing('postgres') || pgbouncerM
     await server?.remove()
   })
 
-  const row = (name: string, run: ChaosEvent['run'], mayBeRefused?: number) =>
+  const row = (name: string, run: ChaosEvent['run'], more: Partial<Row> = {}) =>
     it(name, options, (t) =>
       surviveChaos(t, {
         databases: pooler,
         way: direct,
         events: Array.from({ length: TIMES }, () => ({ name, run })),
-        ...(mayBeRefused !== undefined && { mayBeRefused }),
+        ...more,
       }),
     )
 
@@ -42,7 +42,11 @@ describe('PgBouncer under load', { skip: engineMissing('postgres') || pgbouncerM
     await server.start()
     await pooler.command('RESUME')
   }
-  row('planned restart of PostgreSQL, between PAUSE and RESUME', planned, 0)
+  // However long the server takes to start.
+  row('planned restart of PostgreSQL, between PAUSE and RESUME', planned, {
+    mayBeRefused: 0,
+    storeTimeout: 20,
+  })
   // Writes on a connection that it cuts may have been done, so they are refused.
   row('restart of PgBouncer', () => pooler.restart())
 })

@@ -71,6 +71,17 @@ export class Caller {
     return (await this.ok<{ id: number }>('POST /book', { title, author: 'A', year: 1 })).id
   }
 
+  /**
+   * Waits until the index has followed the last write, which it begins 200 ms after. Reads come between, so that a
+   * service or a server that other programs hold up has its time all the same.
+   */
+  async untilIndexed(): Promise<void> {
+    for (let i = 0; i < 20; i++) {
+      await setTimeout(50)
+      await this.call('GET /book/1')
+    }
+  }
+
   /** Lists all books. A list that has begun is cut when it cannot go on. */
   async list(): Promise<'whole' | 'refused' | 'cut'> {
     let answer: RawAnswer

@@ -16,10 +16,13 @@ export async function crashCycle(directory: string, journal: Journal): Promise<v
   journal.compare(readStored(join(directory, 'books.db')))
 }
 
-/** @returns at a random moment, 50 to 500 ms after the first write was acknowledged. */
+/** Writes of a cycle before the random moment begins. */
+export const WRITES = 100
+
+/** @returns at a random moment, up to 450 ms after some writes were acknowledged, however long these take. */
 export async function loadForAMoment(service: Service, journal: Journal): Promise<Load> {
   const load = new Load(service.url, journal)
-  await load.begun()
-  await setTimeout(50 + 450 * Math.random())
+  await load.begun(WRITES)
+  await setTimeout(450 * Math.random())
   return load
 }

@@ -13,8 +13,8 @@ import { type Service, startService, temporaryDirectory } from '../support/servi
 
 export const SERVER_ENGINES: readonly ServerEngine[] = ['postgres', 'mysql']
 
-/** What is asked again and again has to come about within so many milliseconds. */
-const PATIENCE = 10_000
+/** What is asked again and again has to come about within so many milliseconds: many times what it takes. */
+const PATIENCE = 30_000
 
 /** Why there is no server of this engine to stop and to freeze, or false if there is. */
 export function serverMissing(engine: ServerEngine): string | false {

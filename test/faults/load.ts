@@ -14,8 +14,8 @@ const [FEW, MANY] = [5, 20]
 /** How long a client waits after a refusal, in milliseconds. */
 const PAUSE = 20
 
-/** How long the first write may take, in milliseconds. */
-const PATIENCE = 10_000
+/** How long the first writes may take, in milliseconds. */
+const PATIENCE = 30_000
 
 export interface LoadOptions {
   readonly clients?: number
@@ -47,7 +47,7 @@ export class Load {
   readonly #url: string
   readonly #journal: Journal
   readonly #options: Required<LoadOptions>
-  readonly #first = Promise.withResolvers<void>()
+  #acknowledged = 0
   #stopping = false
 
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
@@ -61,13 +61,16 @@ export class Load {
     this.ended = Promise.all(all).then(() => {})
   }
 
-  /** Waits until the first write is acknowledged. @throws if none is. */
-  async begun(): Promise<void> {
+  /** Waits until so many writes are acknowledged. @throws if they are not. */
+  async begun(writes = 1): Promise<void> {
+    const enough = async () => {
+      while (this.#acknowledged < writes) await setTimeout(1, undefined, { ref: false })
+    }
     const failed = async () => {
       await Promise.race([this.ended, setTimeout(PATIENCE, undefined, { ref: false })])
-      throw new Error('no write is acknowledged')
+      throw new Error('too few writes are acknowledged')
     }
-    await Promise.race([this.#first.promise, failed()])
+    await Promise.race([enough(), failed()])
   }
 
   /** Lets every client finish the request in flight. */
@@ -105,7 +108,7 @@ export class Load {
       outcome === 'acknowledged' ? (JSON.parse(answer?.body ?? '') as { data: Book | null }).data : null
     this.#journal.record(book, operation, outcome, operation.kind === 'create' ? data?.id : undefined)
     if (data !== null) this.#journal.observe(book, data)
-    if (outcome === 'acknowledged') this.#first.resolve()
+    if (outcome === 'acknowledged') this.#acknowledged++
     if (outcome === 'refused') this.lastRefused = Date.now()
     this.#options.onOutcome(outcome)
     const gone =

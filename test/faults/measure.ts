@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { type Agent, request } from 'node:http'
 
 export interface TimedAnswer {
@@ -53,6 +53,28 @@ export function residentMemory(pid: number): number {
 
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** The local ports from which a process is connected to this port by IPv4: until it closes what the other side has closed. */
+export function portsTo(port: number, pid: number): Set<string> {
+  const files = readdirSync(`/proc/${pid}/fd`).map((file) => linkOf(`/proc/${pid}/fd/${file}`))
+  const remote = new RegExp(`:${port.toString(16).padStart(4, '0').toUpperCase()}$`)
+  const lines = readFileSync('/proc/net/tcp', 'utf8').trimEnd().split('\n').slice(1)
+  const sockets = lines.map((line) => line.trim().split(/\s+/))
+  return new Set(
+    sockets.flatMap(([, local = '', to = '', ...rest]) =>
+      remote.test(to) && files.includes(`socket:[${rest[6]}]`) ? [local] : [],
+    ),
+  )
+}
+
+/** What is closed meanwhile leads nowhere. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
 }
 
 /** By how much a line through the values, in least squares, rises from the first to the last of them. */

@@ -13,9 +13,8 @@ onEachServer('a database server that stands still', (server) => {
     const url = await server().createDatabase()
     const [reading, writing] = [await serve(t, url), await serve(t, url)]
     const id = await new Caller(writing).create()
-    // Each has several idle connections then, one of which the index of words may use.
-    for (const service of [reading, writing])
-      await Promise.all(Array.from({ length: 10 }, () => new Caller(service).ok(`GET /book/${id}`)))
+    // The index leaves each a connection then that is open.
+    await Promise.all([reading, writing].map((service) => new Caller(service).untilIndexed()))
     server().freeze()
     try {
       await Promise.all([

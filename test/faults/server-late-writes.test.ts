@@ -27,6 +27,8 @@ onEachServer(
       const id = await caller.create()
       // Statements that are prepared are sent at once.
       await caller.ok(`PUT /book/${id}`, { year: 1 })
+      // While the index uses the connection, a write would open another one, which is not held.
+      await caller.untilIndexed()
       network.hold()
       return { url, network, caller, id }
     }

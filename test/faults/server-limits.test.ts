@@ -74,8 +74,8 @@ onEachServer(
       await assert.rejects(async () => {
         for (;;) others.use(await openSession(url))
       }, FULL)
-      // Each page takes a connection of its own.
-      const read20 = () => Promise.all(Array.from({ length: 20 }, () => caller.ok('GET /books?limit=1')))
+      // Each list takes a connection of its own.
+      const read20 = () => Promise.all(Array.from({ length: 20 }, () => caller.ok('GET /books')))
       for (let i = 0; i < 5; i++) await read20()
       assert.deepEqual(failuresIn(service), [])
       await others.disposeAsync()

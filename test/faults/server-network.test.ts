@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { stopwatch } from '../support/cpu-time.ts'
 import { ANSWER_TIME, Caller } from './caller.ts'
 import { onEachServer, readRows, serve } from './engine-servers.ts'
@@ -11,9 +10,6 @@ import { surviveOutage } from './outage.ts'
 const DURATION = 6000
 
 const CONNECTIONS = 5
-
-/** Within which the service comes to rest after a write, in milliseconds. */
-const QUIET_TIME = 1500
 
 /** Connections that get stuck each at another point. */
 const MANY = 70
@@ -55,8 +51,8 @@ onEachServer(
       const url = await server().createDatabase()
       const caller = new Caller(await serve(t, network.url(url), { DB_CONNECTIONS: '1' }))
       const loses = async (line: string, body?: object) => {
-        // Until the index has followed the writes: it would lose the answer to itself.
-        await setTimeout(QUIET_TIME)
+        // The index would lose the answer to itself.
+        await caller.untilIndexed()
         network.loseAnswer()
         await caller.unavailable(line, body)
       }

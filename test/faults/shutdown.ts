@@ -2,7 +2,8 @@ import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:h
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
-import { openFile } from '../store/sqlite/file.ts'
+import { parseDbUrl } from '../../src/store/db-url.ts'
+import { openStore } from '../../src/store/open.ts'
 import { logIn } from '../support/client.ts'
 import { ACCOUNT, type Service } from '../support/service.ts'
 import { whileRunning } from './running.ts'
@@ -35,7 +36,7 @@ export class ShutdownReport {
 
 /** Stores what is read and changed: book 1, and a list that is longer than what the system takes for a client that halts. */
 export async function prepare(directory: string): Promise<void> {
-  const store = await openFile(join(directory, 'books.db'))
+  const store = await openStore(parseDbUrl(`sqlite:${join(directory, 'books.db')}`))
   const author = 'A'.repeat(50_000)
   await Promise.all(Array.from({ length: 200 }, (_, year) => store.create({ title: 'T', author, year })))
   await store.close()

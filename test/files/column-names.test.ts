@@ -64,6 +64,7 @@ describe('the columns of other programs', () => {
   it('are not guessed from parts of names, and a column for each field is needed', async () => {
     for (const header of [
       'subtitle,author,year',
+      'mitre,author,year',
       'title,author sort,year',
       'title,authors',
       'title,autor,date read',
@@ -84,6 +85,24 @@ describe('the columns of other programs', () => {
     const columns = { year: 'Publication Year' }
     const { books } = await readFile(text, 'csv', undefined, { columns })
     assert.deepEqual(books, [{ title: 'T', author: 'A', year: 1999 }])
+  })
+
+  it('are refused if one that is read occurs twice, whichever program wrote the file', async () => {
+    for (const [header, name, columns] of [
+      ['title,title,author,year', 'title'],
+      ['title,Title,author,year', 'title'],
+      ['title,author,year,Year', 'year'],
+      ['book-catalogue id,title,author,year,author', 'author'],
+      ['Titel,Titel,Autor,Jahr', 'titel'],
+      ['Titel,Titel,Autor,Jahr', 'titel', { title: 'Titel' }],
+      ['title,authors,pubdate,pubdate', 'pubdate'],
+    ] as const) {
+      const { error } = await readFile(`${header}\n`, 'csv', undefined, { columns })
+      assert.equal(
+        error,
+        `several columns are named "${name}" (case does not matter); rename all but the right one`,
+      )
+    }
   })
 
   it('are those of our own file or of a known program, whatever else there is', async () => {

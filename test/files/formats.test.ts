@@ -140,7 +140,8 @@ describe('our own CSV', () => {
     'another character that Excel would take': 'sep=|\ntitle|author|year\nT|A|5',
     'everything in quotes': '"title","author","year"\r\n"T","A","5"\r\n',
     'quotes up to its end': 'title,author,year\nT,A,"5"',
-    'a column twice, of which the first counts': 'title,author,year,Title\nT,A,5,x\n',
+    'a column twice that is not used': 'title,author,shelf,year,Shelf\nT,A,x,5,y\n',
+    'another column for a field': 'title,Titel,author,year\nT,x,A,5\n',
   })) {
     it(`is read with ${what}`, async () => {
       const { books, error } = await readFile(text, 'csv')

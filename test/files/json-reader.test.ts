@@ -88,9 +88,9 @@ describe('books as a JSON array', () => {
     ['[{"title":"T', 'the JSON array is not closed; is the file complete?'],
     [`[${book},]`, 'line 1: the file has ",]" where a JSON array of objects has "]"'],
     [`[${book}\n${book}]`, 'line 2: the file has nothing where a JSON array of objects has ","'],
-    [`[${book}, null, ${book}]`, 'line 1: the file has ",null," where a JSON array of objects has ","'],
+    [`[${book}, null, ${book}]`, 'line 1: the file has ", null," where a JSON array of objects has ","'],
     [`[${book}][${book}]`, 'line 1: the file has "][" where a JSON array of objects has ","'],
-    [`[${book}] x`, 'line 1: the file has "]x" where a JSON array of objects has "]"'],
+    [`[${book}] x`, 'line 1: the file has "] x" where a JSON array of objects has "]"'],
     [
       `[${'1,'.repeat(1000)}1]`,
       /^line 1: the file has "\[1,1,.*…" where a JSON array of objects has "\[\]"$/,

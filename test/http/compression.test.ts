@@ -4,9 +4,12 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { CompressedStreams, compress } from '../../src/http/compression.ts'
 import { useService } from '../support/use-service.ts'
+
+const DECODERS = { gzip: gunzipSync, zstd: zstdDecompressSync }
+const CODINGS = ['gzip', 'zstd'] as const
 
 /** So many that the list of all is a stream. */
 const BOOKS = 5000
@@ -28,20 +31,33 @@ describe('decision: lists are compressed for clients that prefer it', () => {
   }
 
   for (const path of ['/books', '/books?sort=-year', '/books?limit=100&count=true'])
-    for (const accept of ['application/json', 'text/csv', 'application/x-ndjson'])
-      it(`${path} as ${accept} is the same in gzip, but shorter`, async () => {
+    for (const [accept, coding] of [
+      ['application/json', 'zstd'],
+      ['application/json', 'gzip'],
+      ['text/csv', 'zstd'],
+      ['application/x-ndjson', 'gzip'],
+    ] as const)
+      it(`${path} as ${accept} is the same in ${coding}, but shorter`, async () => {
         const plain = await get(path, { accept })
-        const compressed = await get(path, { accept, 'accept-encoding': 'gzip, deflate, br, zstd' })
+        const accepted = coding === 'zstd' ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
+        const compressed = await get(path, { accept, 'accept-encoding': accepted })
         assert.equal(plain.headers['content-encoding'], undefined)
-        assert.equal(compressed.headers['content-encoding'], 'gzip')
-        assert.ok(gunzipSync(compressed.body).equals(plain.body))
+        assert.equal(compressed.headers['content-encoding'], coding)
+        assert.ok(DECODERS[coding](compressed.body).equals(plain.body))
         assert.ok(2 * compressed.body.length < plain.body.length)
         for (const { headers } of [plain, compressed]) assert.equal(headers.vary, 'Accept, Accept-Encoding')
         for (const name of ['content-type', 'content-disposition', 'link', 'x-total-count'])
           assert.equal(compressed.headers[name], plain.headers[name])
       })
 
-  for (const coding of ['gzip;q=0', 'identity', 'br', '*;q=0', 'gzip;q=0.5, identity'])
+  for (const coding of [
+    'gzip;q=0',
+    'identity',
+    'br',
+    '*;q=0',
+    'gzip;q=0.5, identity',
+    'zstd;q=0.5, identity',
+  ])
     it(`not with Accept-Encoding: ${coding}`, async () => {
       const { headers, body } = await get('/books?limit=100', { 'accept-encoding': coding })
       assert.equal(headers['content-encoding'], undefined)
@@ -88,45 +104,48 @@ describe('a stream that is compressed', () => {
 
   const never = () => assert.fail('it was cut')
 
-  it('is cut when it fails, and does not end as if it were complete', async () => {
-    const { promise: cut, resolve } = Promise.withResolvers<void>()
-    const failing = Readable.from(
-      (async function* () {
-        yield Buffer.alloc(100_000)
-        throw new Error('the store fails')
-      })(),
-    )
-    const compressed = await compress(failing, resolve)
-    assert.ok(compressed instanceof Readable)
-    await cut
-    assert.equal(compressed.readableEnded, false)
-    assert.equal(compressed.resume().destroyed, false)
-    compressed.destroy()
-  })
-
-  it('is read no further when the client has gone', async () => {
-    const endless = new Readable({ read: () => endless.push(Buffer.alloc(1000)) })
-    const compressed = await compress(endless, never)
-    assert.ok(compressed instanceof Readable)
-    await once(compressed, 'readable')
-    compressed.destroy()
-    await once(endless, 'close')
-  })
-
-  it('is read no faster than the client takes it', async () => {
-    let read = 0
-    const random = new Readable({
-      read() {
-        read += 64 * 1024
-        this.push(Buffer.from(Array.from({ length: 64 * 1024 }, () => Math.random() * 256)))
-      },
+  for (const coding of CODINGS)
+    it(`in ${coding} is cut when it fails, and does not end as if it were complete`, async () => {
+      const { promise: cut, resolve } = Promise.withResolvers<void>()
+      const failing = Readable.from(
+        (async function* () {
+          yield Buffer.alloc(100_000)
+          throw new Error('the store fails')
+        })(),
+      )
+      const compressed = await compress(failing, coding, resolve)
+      assert.ok(compressed instanceof Readable)
+      await cut
+      assert.equal(compressed.readableEnded, false)
+      assert.equal(compressed.resume().destroyed, false)
+      compressed.destroy()
     })
-    const compressed = await compress(random, never)
-    assert.ok(compressed instanceof Readable)
-    await once(compressed, 'readable')
-    for (let before = -1; read !== before; await new Promise((resolve) => setTimeout(resolve, 50)))
-      before = read
-    assert.ok(read <= 10 * 64 * 1024, `${read} bytes were read`)
-    compressed.destroy()
-  })
+
+  for (const coding of CODINGS)
+    it(`in ${coding} is read no further when the client has gone`, async () => {
+      const endless = new Readable({ read: () => endless.push(Buffer.alloc(1000)) })
+      const compressed = await compress(endless, coding, never)
+      assert.ok(compressed instanceof Readable)
+      await once(compressed, 'readable')
+      compressed.destroy()
+      await once(endless, 'close')
+    })
+
+  for (const coding of CODINGS)
+    it(`in ${coding} is read no faster than the client takes it`, async () => {
+      let read = 0
+      const random = new Readable({
+        read() {
+          read += 64 * 1024
+          this.push(Buffer.from(Array.from({ length: 64 * 1024 }, () => Math.random() * 256)))
+        },
+      })
+      const compressed = await compress(random, coding, never)
+      assert.ok(compressed instanceof Readable)
+      await once(compressed, 'readable')
+      for (let before = -1; read !== before; await new Promise((resolve) => setTimeout(resolve, 50)))
+        before = read
+      assert.ok(read <= 10 * 64 * 1024, `${read} bytes were read`)
+      compressed.destroy()
+    })
 })

@@ -1,78 +1,22 @@
 import assert from 'node:assert/strict'
-import { type ClientRequest, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { json } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
 import { useService } from '../support/use-service.ts'
+import { beginImport, HEADER } from './begin-import.ts'
 
-/** A client that sends so much in this time sends enough; in milliseconds. It is longer than other requests may take. */
-const LONG = 34_000
-
-/** Rows of 6 bytes: 1 KiB for each second until the next are sent. */
+/** How many rows of 6 bytes. */
 const ENOUGH = 3000
-
-const HEADER = 'title,author,year\n'
 
 const MIB = 1024 * 1024
 
 describe('POST /books/import', { concurrency: true }, () => {
-  const slow = useService()
   const small = useService(undefined, { IMPORT_LIMIT: '1' })
-  const dripped = useService()
   const brief = useService()
   const left = useService()
-
-  function begin(
-    service: typeof slow,
-    headers: Record<string, string> = {},
-  ): { sending: ClientRequest; answer: Promise<unknown> } {
-    const answer = Promise.withResolvers<unknown>()
-    const options = {
-      method: 'POST',
-      headers: { authorization: service.token, 'content-type': 'text/csv', ...headers },
-    }
-    const sending = request(`${service.url}/books/import`, options, (response) => {
-      json(response).then(answer.resolve, answer.reject)
-    })
-    sending.on('error', answer.reject)
-    sending.write(HEADER)
-    return { sending, answer: answer.promise }
-  }
-
-  it('takes as long as its client takes, and keeps a second one waiting', async () => {
-    const { sending, answer } = begin(slow)
-    await setTimeout(500)
-    const second = begin(slow)
-    assert.deepEqual(await second.answer, { status: 503, message: 'Service unavailable', data: null })
-    second.sending.destroy()
-    for (let sent = 0; sent < 2; sent++) {
-      await setTimeout(LONG / 2)
-      sending.write('T,A,1\n'.repeat(ENOUGH))
-    }
-    sending.end()
-    const { data } = (await answer) as { data: { added: number } }
-    assert.equal(data.added, 2 * ENOUGH)
-  })
-
-  it('answers a client that sends next to nothing with 408, and closes its connection; then others can import', async () => {
-    using connection = await RawConnection.open(dripped.url)
-    const fields = [`Authorization: ${dripped.token}`, 'Content-Type: text/csv', 'Content-Length: 1000']
-    await connection.send(`${head('POST /books/import', ...fields)}title,author,year\n`)
-    const drip = setInterval(() => connection.send(','), 1000)
-    const answer = await connection.answer()
-    assertFailure(answer, 408, 'Request timeout')
-    assert.equal(answer.headers.get('connection'), 'close')
-    assert.equal(await connection.rest(), '')
-    clearInterval(drip)
-    const good = begin(dripped)
-    good.sending.end('T,A,1\n')
-    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
-    assert.doesNotMatch(dripped.output(), /"level":[456]0/)
-  })
 
   it('answers a dry run that it does not read to the end, and gives the next request only the usual time', async () => {
     using connection = await RawConnection.open(brief.url)
@@ -121,16 +65,16 @@ describe('POST /books/import', { concurrency: true }, () => {
 
   it('refuses a file over the limit, said before or found out, and then takes another', async () => {
     const tooLarge = { status: 413, message: 'Request body too large', data: null }
-    const said = begin(small, { 'content-length': String(MIB + 1) })
+    const said = beginImport(small, { 'content-length': String(MIB + 1) })
     assert.deepEqual(await said.answer, tooLarge)
     said.sending.destroy()
-    const found = begin(small)
+    const found = beginImport(small)
     found.sending.write('T,A,1\n'.repeat(MIB / 6))
     found.sending.end('T,A,1\n')
     assert.deepEqual(await found.answer, tooLarge)
     const largest = 'T,A,1\n'.repeat(ENOUGH).padEnd(MIB - HEADER.length, '\n')
     for (const headers of [{ 'content-length': String(MIB) }, {}]) {
-      const good = begin(small, { ...headers, 'content-type': 'Text/CSV' })
+      const good = beginImport(small, { ...headers, 'content-type': 'Text/CSV' })
       good.sending.end(largest)
       assert.equal(((await good.answer) as { data: { added: number } }).data.added, ENOUGH)
     }

@@ -11,6 +11,9 @@ import { listing } from '../../src/http/routes/list-stream.ts'
 /** Time enough to read thousands of pages, in milliseconds. */
 const A_WHILE = 100
 
+/** How long a page may take to read, in milliseconds. */
+const SLOW_PAGE = 2
+
 /** How many pages may be read ahead of a client that takes none. */
 const FEW = 6
 
@@ -63,6 +66,19 @@ describe('the text of GET /books', () => {
 })
 
 describe('the stream of GET /books', () => {
+  it('says how many bytes of pages it has, with the first two and then with each', async () => {
+    const framing = { head: '[', between: ',', tail: ']', render: (page: string) => page }
+    const held: number[] = []
+    async function* pages() {
+      for (const length of [1, 10, 100]) yield 'é'.repeat(length)
+    }
+    const body = await listing(pages(), framing, (bytes) => held.push(bytes))
+    assert.deepEqual(held, [3 + 21])
+    assert.ok(body instanceof Readable)
+    await text(body)
+    assert.deepEqual(held, [3 + 21, 21 + 201, 201 + 1])
+  })
+
   it('reads few pages ahead of a client that takes none', async () => {
     const { pages, asked } = source(100_000)
     const body = await stream(pages)
@@ -99,6 +115,32 @@ describe('the stream of GET /books', () => {
     assert.equal(asked.pages, 1001)
   })
 
+  it('lets others have their turn while hundreds of lists are read at once', async () => {
+    const lists = 200
+    let pagesInTurn = 0
+    let most = 0
+    const slowPages = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          const end = performance.now() + SLOW_PAGE
+          while (performance.now() < end);
+          most = Math.max(most, ++pagesInTurn)
+          return { done: false, value: '{}' }
+        },
+      }),
+    }
+    const turns = setInterval(() => {
+      pagesInTurn = 0
+    })
+    const bodies = await Promise.all(Array.from({ length: lists }, () => stream(slowPages)))
+    for (const body of bodies) body.resume()
+    await setTimeout(A_WHILE * SLOW_PAGE)
+    for (const body of bodies) body.destroy()
+    clearInterval(turns)
+    // The other pages of a turn are those of the lists that have just begun.
+    assert.ok(most < lists / 10, `${most} pages in one turn`)
+  })
+
   for (const taken of [0, 1, 3]) {
     it(`ends the list when it is destroyed after ${taken} pages`, async () => {
       const { pages, asked } = source(100_000)
@@ -106,9 +148,10 @@ describe('the stream of GET /books', () => {
       const chunks = body[Symbol.asyncIterator]()
       for (let i = 0; i < taken; i++) assert.equal((await chunks.next()).done, false)
       body.destroy()
+      const { pages: read } = asked
       await once(body, 'close')
       await setTimeout(0)
-      assert.equal(asked.returned, 1)
+      assert.deepEqual(asked, { pages: read, returned: 1 }, 'no page is read any more')
     })
   }
 })

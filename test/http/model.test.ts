@@ -6,7 +6,7 @@ import { entityTag } from '../../src/http/conditional-requests.ts'
 import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 20)
+const RUNS = Number(process.env.MODEL_RUNS ?? 10)
 
 /** For the runs and, after a failure, for making it smaller, in milliseconds: many times what the runs need. */
 const TIME = 60_000 + RUNS * 2000

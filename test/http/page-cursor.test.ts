@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Book } from '../../src/catalogue/book.ts'
-import { type BookQuery, type Position, type SortField, sortKey } from '../../src/catalogue/query.ts'
+import type { BookQuery, Position, SortField } from '../../src/catalogue/query.ts'
+import { plainKey, sortKey } from '../../src/catalogue/sort-key.ts'
 import { Cursors, positionAt } from '../../src/http/page-cursor.ts'
 
 const by = (...order: SortField[]): BookQuery => ({ filter: {}, order })
@@ -33,10 +35,15 @@ describe('a cursor', () => {
         fc.maxSafeInteger(),
         async (title, author, year, id) => {
           const query = by(TITLE, { ...TITLE, name: 'author' }, { ...TITLE, name: 'year' }, ID)
-          const position = [sortKey(title), sortKey(author), year, id]
-          const cursor = cursors.write(position, query)
-          assert.match(cursor, /^[\w-]{1,500}$/)
-          assert.deepEqual(await positionOf(cursor, query, { id, title, author, year }), position)
+          for (const position of [
+            [sortKey('title', title), sortKey('author', author), year, id],
+            [plainKey(title), plainKey(author), year, id],
+            ['', '', year, id],
+          ]) {
+            const cursor = cursors.write(position, query)
+            assert.match(cursor, /^[\w-]{1,500}$/)
+            assert.deepEqual(await positionOf(cursor, query, { id, title, author, year }), position)
+          }
         },
       ),
     )
@@ -46,7 +53,7 @@ describe('a cursor', () => {
     it(`leads to before all that begins like a long text whose book is gone, ${descending ? 'descending' : 'ascending'}`, async () => {
       const query = by({ ...TITLE, descending }, ID)
       const start = 'x'.repeat(128)
-      const cursor = cursors.write([`${start}m`, 7], query)
+      const cursor = cursors.write([sortKey('title', `${start}m`), 7], query)
       for (const book of [undefined, { id: 7, title: `${start}z`, author: '', year: 0 }]) {
         const [key] = (await positionOf(cursor, query, book)) as [string]
         assert.ok(descending ? key > `${start}\u{10FFFF}z` : key === start)
@@ -75,11 +82,21 @@ describe('a cursor', () => {
     assert.deepEqual(cursors.read(found, relevance('a', 'b')), [0, 1])
     assert.equal(cursors.read(found, relevance('a')), undefined)
     assert.equal(cursors.read(found, relevance('a,b')), undefined)
+    assert.equal(cursors.read(found, { ...relevance('a', 'b'), searchedTitle: 'b a' }), undefined)
   })
 
   it('holds for another filter', () => {
     const cursor = cursors.write([1], by(ID))
     assert.deepEqual(cursors.read(cursor, { filter: { year: 1 }, order: [ID] }), [1])
+  })
+
+  it('of an earlier order, which was by code point, is refused', () => {
+    const content = JSON.stringify(['t', 1])
+    const hmac = createHmac('sha256', 'a secret')
+      .update(`cursor ${JSON.stringify([TITLE, ID])}\n`)
+      .update(content)
+    const cursor = Buffer.concat([hmac.digest().subarray(0, 16), Buffer.from(content)]).toString('base64url')
+    assert.equal(cursors.read(cursor, by(TITLE, ID)), undefined)
   })
 
   it('is refused after any change of it', () => {
@@ -99,8 +116,9 @@ describe('a cursor', () => {
     for (const descending of [false, true]) {
       const query = by({ ...TITLE, descending }, ID)
       for (const position of [
-        ['t', 7],
-        ['x'.repeat(128), 7],
+        [sortKey('title', 't'), 7],
+        [sortKey('title', 'x'.repeat(128)), 7],
+        [plainKey('x'.repeat(100)), 7],
       ] as const)
         assert.deepEqual(await positionOf(cursors.write(position, query), query), position)
     }

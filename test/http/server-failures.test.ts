@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../../src/auth/auth.ts'
+import { StoreUnavailable } from '../../src/catalogue/store.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { BOOKS, damageMiddle, fill } from '../support/damage.ts'
@@ -54,7 +55,7 @@ const logged = (): LogLine[] =>
 
 /** The cause of the nth failure; the log may come later than the answer. */
 async function cause(n: number): Promise<LogLine['err']> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 30_000
   while (logged().length < n) {
     assert.ok(Date.now() < deadline, `failure ${n} is not in the log: ${service.output()}`)
     await setTimeout(10)
@@ -210,4 +211,27 @@ describe('when a token cannot be signed', () => {
     await app.close()
     await store.close()
   })
+})
+
+describe('while the list cannot be read', () => {
+  for (const path of ['/books', '/books?sort=title', '/books?limit=1'])
+    it(`GET and HEAD ${path} are 503 with Retry-After`, async () => {
+      using other = newFile()
+      const store = await openFile(other.path)
+      const page = () => Promise.reject(new StoreUnavailable('the store is away'))
+      const list = () => ({ [Symbol.asyncIterator]: () => ({ next: page }) })
+      const app = await createTestServer({ ...store, page, list })
+      const authorization = await new Auth(ACCOUNT, SECRET).issue()
+      const ask = async (method: 'GET' | 'HEAD') => {
+        const { statusCode, headers } = await app.inject({ method, url: path, headers: { authorization } })
+        return [statusCode, headers['retry-after']]
+      }
+      const answers = [await ask('GET'), await ask('HEAD')]
+      await app.close()
+      await store.close()
+      assert.deepEqual(answers, [
+        [503, '1'],
+        [503, '1'],
+      ])
+    })
 })

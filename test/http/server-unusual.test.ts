@@ -42,10 +42,36 @@ describe('unusual requests that are good', () => {
 
   it('an expectation of 100-continue is met', async () => {
     using connection = await RawConnection.open(service.url)
-    await connection.send(authorized('PUT /book/1', 'Expect: 100-continue', 'Content-Length: 2'))
-    assert.equal((await connection.answer()).status, 100)
-    await connection.send('{}')
-    assert.equal((await connection.answer()).status, 200)
+    const csv = 'title,author,year\n'
+    for (const [line, body, ...fields] of [
+      ['PUT /book/1', '{}'],
+      ['POST /books/import?dry_run=true', csv, 'Content-Type: text/csv'],
+    ] as const) {
+      const length = `Content-Length: ${body.length}`
+      await connection.send(authorized(line, 'Expect: 100-continue', length, ...fields))
+      assert.equal((await connection.answer()).status, 100)
+      await connection.send(body)
+      const answer = await connection.answer()
+      assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'keep-alive'])
+    }
+  })
+
+  it('decision: a client that expects 100-continue need not send a body that the headers refuse', async () => {
+    const large = `Content-Length: ${1e10}`
+    for (const [status, request] of [
+      [401, head('PUT /book/1', 'Expect: 100-continue', 'Content-Length: 2')],
+      [404, authorized('POST /nowhere', 'Expect: 100-continue', 'Content-Length: 2')],
+      [405, authorized('PUT /books', 'Expect: 100-continue', 'Content-Length: 2')],
+      [413, authorized('POST /book', 'Expect: 100-continue', large)],
+      [413, authorized('POST /books/import', 'Expect: 100-continue', large, 'Content-Type: text/csv')],
+      [415, authorized('POST /books/import', 'Expect: 100-continue', 'Content-Length: 2')],
+    ] as const) {
+      using connection = await RawConnection.open(service.url)
+      await connection.send(request)
+      const answer = await connection.answer()
+      // The next request would be taken for the body.
+      assert.deepEqual([answer.status, answer.headers.get('connection')], [status, 'close'])
+    }
   })
 })
 

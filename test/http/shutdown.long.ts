@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { prepare, ShutdownReport, shutdownCycle } from '../faults/shutdown.ts'
 import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
@@ -59,8 +59,14 @@ it('SIGTERM ends a process in which a thread does not end', async () => {
 })
 
 describe('SIGTERM, and a client that', () => {
-  it('has not taken its answers yet gets them all, the last with Connection: close', async () => {
-    const service = await startService(directory.path, { DB_URL: 'sqlite:taken.db' })
+  const start = async (t: TestContext, settings: Record<string, string> = {}) => {
+    const service = await startService(directory.path, settings)
+    t.after(() => service.stop('SIGKILL'))
+    return service
+  }
+
+  it('has not taken its answers yet gets them all, the last with Connection: close', async (t) => {
+    const service = await start(t, { DB_URL: 'sqlite:taken.db' })
     using connection = await RawConnection.open(service.url)
     await create(connection, 'x'.repeat(1_000_000))
     const requests = 20
@@ -78,8 +84,8 @@ describe('SIGTERM, and a client that', () => {
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 
-  it('is still sending a body that is refused gets the refusal', async () => {
-    const service = await startService(directory.path)
+  it('is still sending a body that is refused gets the refusal', async (t) => {
+    const service = await start(t)
     using connection = await RawConnection.open(service.url)
     const begin = head('POST /book', 'Content-Length: 1000000')
     await connection.send(begin.slice(0, 20))
@@ -96,8 +102,8 @@ describe('SIGTERM, and a client that', () => {
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 
-  it('never finishes its head, its body, or reading does not keep the process from ending with code 0', async () => {
-    const service = await startService(directory.path)
+  it('never finishes its head, its body, or reading does not keep the process from ending with code 0', async (t) => {
+    const service = await start(t)
     const connections = await Promise.all(
       [
         head('GET /books').slice(0, 10),

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { readWebFiles } from '../../src/http/web-page/assets.ts'
-import { CATALOGUE, DOCS } from '../../src/http/web-page/pages.ts'
 import { ownNpm, ROOT, run } from '../support/npm.ts'
 import { runSpec } from '../support/run-spec.ts'
 import { temporaryDirectory } from '../support/service.ts'
+import { assertPages } from './pages.ts'
 
 const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
@@ -59,22 +58,16 @@ describe('the package', () => {
         RegExp(`^${version}$`, 'm'),
       )
       assert.match(project.npm.run(['exec', '--', 'book-catalogue', 'check']), /^The settings are good/m)
+      const init = ['exec', '--', 'book-catalogue', 'init']
+      assert.match(project.npm.run(init), /start the service in this directory: book-catalogue$/m)
     })
 
     it('keeps the contract, with several threads, and has the pages with all their files', async () => {
       const command = ['exec', '--', 'book-catalogue', 'serve']
       await using service = await project.npm.start({ THREADS: '2' }, command)
-      for (const { path, prefix, source } of [CATALOGUE, DOCS]) {
-        assert.equal((await fetch(service.url + path)).status, 200)
-        const { version: digest, files } = await readWebFiles(source)
-        for (const [file, { coded }] of files) {
-          const response = await fetch(`${service.url}${prefix}/${digest}/${file}`)
-          assert.equal(response.status, 200, file)
-          assert.deepEqual(Buffer.from(await response.arrayBuffer()), coded.identity, file)
-        }
-      }
+      await assertPages(service.url)
       await runSpec(service.url, {}, [])
-      service.npm.kill('SIGTERM')
+      service.process.kill('SIGTERM')
       await service.ended
       assert.doesNotMatch(service.output(), /Warning/)
     })

@@ -84,7 +84,9 @@ for (const version of VERSIONS) {
       const metricsUrl = /"url":"(http:[^"]*)".*"msg":"metrics"/.exec(service.output())?.[1]
       const metrics = await (await fetch(metricsUrl ?? assert.fail(service.output()))).text()
       assert.ok(metrics.includes(`node="v${PINNED}"`), metrics)
-      const [itself = assert.fail(), started = assert.fail()] = processTree(service.npm.pid ?? assert.fail())
+      const [itself = assert.fail(), started = assert.fail()] = processTree(
+        service.process.pid ?? assert.fail(),
+      )
       // npm 9 passes no signals on.
       process.kill(version.npm.startsWith('9.') ? started : itself, 'SIGTERM')
       await service.ended

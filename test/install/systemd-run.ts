@@ -22,20 +22,27 @@ const skip =
 const HOME = '/opt/book-catalogue'
 
 /** The commands of the page. A directory of this machine takes the place of a clone. */
-function documentedCommands(): string {
+function documentedCommands(): { install: string; useExecutable: string } {
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
-  const [, commands = ''] = /## Run it under systemd\n\n```sh\n(.*?)```/s.exec(page) ?? []
+  const [, section = ''] = /## Run it under systemd\n(.*?)\n## /s.exec(page) ?? []
+  const [install = '', useExecutable = ''] = Array.from(
+    section.matchAll(/```sh\n(.*?)```/gs),
+    ([, text]) => text,
+  )
   const clone = /^git clone .* && npm ci --omit=dev$/m
-  assert.match(commands, clone)
-  return commands.replace(clone, `cd ${HOME}`)
+  assert.match(install, clone)
+  assert.match(useExecutable, /^sed /)
+  return { install: install.replace(clone, `cd ${HOME}`), useExecutable }
 }
+
+const { install, useExecutable } = documentedCommands()
 
 /** What is done on the machine. It leaves what the tests look at in `/result`. */
 const SCRIPT = `#!/bin/sh
 exec >/result/log 2>&1
 set -eux
 export PATH=${HOME}/node_modules/${nodePackage()}/bin:$PATH
-${documentedCommands()}
+${install}
 until curl --silent --fail localhost:8080/readyz; do sleep 0.1; done
 printf 'title,author,year\\nT,A,1\\n' | book-catalogue import -
 book-catalogue check >/result/check
@@ -45,6 +52,14 @@ systemctl show --property ActiveState book-catalogue-backup.timer >/result/timer
 grep 'open files' /proc/$(systemctl show --property MainPID --value book-catalogue.service)/limits >/result/limits
 systemctl stop book-catalogue.service
 systemctl show --property Result,ExecMainStatus book-catalogue.service >/result/stopped
+${useExecutable}
+until curl --silent --fail localhost:8080/readyz; do sleep 0.1; done
+printf 'title,author,year\\nT,A,1\\n' | book-catalogue import -
+book-catalogue check >/result/check-executable
+readlink /proc/$(systemctl show --property MainPID --value book-catalogue.service)/exe >/result/executable
+sleep 1
+systemctl start book-catalogue-backup.service
+ls /var/lib/book-catalogue/backups >/result/backups-executable
 `
 
 /** Runs the script, and switches the machine off however it ends. */
@@ -54,7 +69,7 @@ FailureAction=poweroff-force
 [Service]
 Type=oneshot
 ExecStart=/script
-TimeoutStartSec=3min
+TimeoutStartSec=10min
 `
 
 describe('the service on a machine with systemd', { skip }, () => {
@@ -64,6 +79,7 @@ describe('the service on a machine with systemd', { skip }, () => {
 
   before(() => {
     const packages = 'systemd-sysv,dbus,libatomic1,sudo,curl'
+    run(process.execPath, ['package/build-executable.ts'])
     run(MMDEBSTRAP.file, ['--variant=minbase', `--include=${packages}`, 'trixie', machine])
     for (const name of ['result', HOME]) mkdirSync(join(machine, name))
     writeFileSync(join(machine, 'script'), SCRIPT, { mode: 0o755 })
@@ -79,7 +95,7 @@ describe('the service on a machine with systemd', { skip }, () => {
   after(directory.remove)
 
   it('runs, with its commands on the same settings', () => {
-    assert.match(result('check'), /the store \(sqlite\) answers: 1 books\.\n$/, result('log'))
+    assert.match(result('check'), /the store \(sqlite\) answers: 1 book\.\n$/, result('log'))
   })
 
   it('is backed up every day', () => {
@@ -90,6 +106,12 @@ describe('the service on a machine with systemd', { skip }, () => {
   it('may still raise its limit of open files', () => {
     const [, soft, hard] = /(\d+) +(\d+) +files/.exec(result('limits')) ?? []
     assert.equal(soft, hard)
+  })
+
+  it('can be the executable, with its commands and backups', () => {
+    assert.equal(result('executable'), `${HOME}/build/book-catalogue\n`, result('log'))
+    assert.match(result('check-executable'), /the store \(sqlite\) answers: 2 books\.\n$/)
+    assert.equal(result('backups-executable').trim().split('\n').length, 2)
   })
 
   it('stops with exit code 0', () => assert.equal(result('stopped'), 'Result=success\nExecMainStatus=0\n'))

@@ -9,7 +9,14 @@ import { pathToFileURL } from 'node:url'
 import { openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { fill } from '../support/damage.ts'
-import { ACCOUNT, SECRET, type Service, startService, temporaryDirectory } from '../support/service.ts'
+import {
+  ACCOUNT,
+  SECRET,
+  type Service,
+  START_TIME,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts'
 
 interface Line {
   readonly level: number
@@ -79,14 +86,7 @@ describe('at LOG_LEVEL=debug', () => {
     const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:debug.db' })
     const given = [
       ['a', true],
-      ['A-z_0.:/+=@-', true],
-      ['x'.repeat(128), true],
-      ['x'.repeat(129), false],
-      ['', false],
-      ['two words', false],
       ['quote"', false],
-      ['{"a":1}', false],
-      ['\xe4', false],
       [undefined, false],
     ] as const
     const ids = new Set<string>()
@@ -184,7 +184,7 @@ describe('in a terminal', { skip: hasScript ? false : 'needs script of util-linu
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     const text = () => (existsSync(typescript) ? readFileSync(typescript, 'utf8') : '')
-    const deadline = Date.now() + 20_000
+    const deadline = Date.now() + START_TIME
     while (!text().includes('listening') && Date.now() < deadline) await setTimeout(20)
     // What Ctrl-C sends.
     terminal.stdin.write('\x03')

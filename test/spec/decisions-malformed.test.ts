@@ -7,6 +7,7 @@ const HOST = 'Host: localhost\r\n'
 
 const MALFORMED: Record<string, string | Uint8Array> = {
   'no HTTP': 'HELLO\r\n\r\n',
+  'an unknown method': `FOO /books HTTP/1.1\r\n${HOST}\r\n`,
   'no version': `GET /books\r\n${HOST}\r\n`,
   'version 2.0 in the form of 1.1': `GET /books HTTP/2.0\r\n${HOST}\r\n`,
   'an unknown version': `GET /books HTTP/9.9\r\n${HOST}\r\n`,

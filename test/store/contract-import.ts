@@ -189,6 +189,8 @@ export function importContract(open: () => Promise<TestStore>): void {
       yield [BOOK]
     }
     assert.deepEqual(await opened.store.import(slow()), { added: 2, skipped: 0 })
+    // The store is closed in real time.
+    t.mock.timers.reset()
   })
 
   it('stores nothing in a dry run', async () => {

@@ -1,7 +1,8 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
-import { wordsOfBook } from '../../src/catalogue/search-words.ts'
+import { searchedWords, wordsOfBook } from '../../src/catalogue/search-words.ts'
 import type { Statistics } from '../../src/catalogue/store.ts'
+import { referenceKey } from '../catalogue/sort-key-reference.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
 export function compareText(a: string, b: string): number {
@@ -17,18 +18,48 @@ export function hasWords(book: Pick<Book, 'title' | 'author'>, searched: readonl
   return searched.every((prefix) => words.some((word) => word.startsWith(prefix)))
 }
 
+/** The query of a search, in the order of relevance. */
+export function searchFor(text: string): BookQuery {
+  const [searchedTitle] = referenceKey('title', text)
+  return { filter: { words: searchedWords(text) }, order: 'relevance', searchedTitle }
+}
+
 /** Whether the book has each of these words as a whole word. */
 export function hasWholeWords(book: Pick<Book, 'title' | 'author'>, searched: readonly string[]): boolean {
   const words = new Set(wordsOfBook(book))
   return searched.every((word) => words.has(word))
 }
 
-function compareField({ name, descending }: SortField, a: Book, b: Book): number {
-  const [left, right] = [a[name], b[name]]
+/** The rank of a book that has all words of a search as whole words. */
+export function titleRank(title: string, searchedTitle: string): number {
+  const [words] = referenceKey('title', title)
+  if (searchedTitle === '' || !hasInTitle(words, searchedTitle)) return 2
+  return words === searchedTitle ? 0 : 1
+}
+
+/** A letter of a script without spaces between words, or of Korean. */
+const INSIDE =
+  /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Hang}]/v
+
+/** Whether a title has all words of a search; in scripts without spaces, and in Korean, also inside words. */
+function hasInTitle(title: string, searched: string): boolean {
+  return searched.split(' ').every((word) => {
+    return INSIDE.test(word) ? title.includes(word) : title.split(' ').includes(word)
+  })
+}
+
+/** Says which text is sorted first. */
+type CompareTexts = (name: 'title' | 'author', a: string, b: string) => number
+
+/** Compares by words, then by the texts themselves. */
+export function compareWords(name: 'title' | 'author', a: string, b: string): number {
+  const [left, right] = [referenceKey(name, a), referenceKey(name, b)]
+  return compareText(left[0], right[0]) || compareText(left[1], right[1])
+}
+
+function compareField({ name, descending }: SortField, a: Book, b: Book, compare: CompareTexts): number {
   const difference =
-    typeof left === 'string' && typeof right === 'string'
-      ? compareText(left, right)
-      : Number(left) - Number(right)
+    name === 'title' || name === 'author' ? compare(name, a[name], b[name]) : a[name] - b[name]
   return descending ? -difference : difference
 }
 
@@ -44,19 +75,25 @@ function passes(book: Book, { title, author, year, yearMin, yearMax, words }: Bo
 }
 
 /** The books of a query in their order, as every engine has to find them. Texts must not be longer than a sort key. */
-export function answerOf(books: readonly Book[], { filter, order }: BookQuery): Book[] {
+export function answerOf(
+  books: readonly Book[],
+  { filter, order, searchedTitle = '' }: BookQuery,
+  compare: CompareTexts = compareWords,
+): Book[] {
   const found = books.filter((book) => passes(book, filter))
   if (order !== 'relevance') {
     return found.toSorted(
-      (a, b) => order.map((field) => compareField(field, a, b)).find((difference) => difference !== 0) ?? 0,
+      (a, b) =>
+        order.map((field) => compareField(field, a, b, compare)).find((difference) => difference !== 0) ?? 0,
     )
   }
-  const isWhole = (book: Book) => hasWholeWords(book, filter.words ?? [])
-  return found.toSorted((a, b) => Number(isWhole(b)) - Number(isWhole(a)) || a.id - b.id)
+  const rank = (book: Book) =>
+    hasWholeWords(book, filter.words ?? []) ? titleRank(book.title, searchedTitle) : 3
+  return found.toSorted((a, b) => rank(a) - rank(b) || a.id - b.id)
 }
 
 /** What Store.statistics has to answer for these books. */
-export function statisticsOf(books: readonly Book[]): Statistics {
+export function statisticsOf(books: readonly Book[], compare: CompareTexts = compareWords): Statistics {
   const decades = Map.groupBy(books, ({ year }) => Math.floor(year / 10) * 10)
   const authors = Map.groupBy(books, ({ author }) => author)
   return {
@@ -65,7 +102,7 @@ export function statisticsOf(books: readonly Book[]): Statistics {
       .slice(0, 200)
       .toSorted((a, b) => a.decade - b.decade),
     authors: Array.from(authors, ([author, { length }]) => ({ author, books: length }))
-      .toSorted((a, b) => b.books - a.books || compareText(a.author, b.author))
+      .toSorted((a, b) => b.books - a.books || compare('author', a.author, b.author))
       .slice(0, 20),
   }
 }

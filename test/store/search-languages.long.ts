@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Book, NewBook } from '../../src/catalogue/book.ts'
-import type { BookQuery, Position } from '../../src/catalogue/query.ts'
-import { searchedWords } from '../../src/catalogue/search-words.ts'
+import type { Position } from '../../src/catalogue/query.ts'
 import type { Store } from '../../src/catalogue/store.ts'
 import { referenceSearch, referenceWords } from '../catalogue/search-words-reference.ts'
+import { referenceKey } from '../catalogue/sort-key-reference.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { openNewDatabase } from './new-database.ts'
 import { booksOf, listAll } from './pages.ts'
+import { searchFor, titleRank } from './query-model.ts'
 import { newFile, openFile } from './sqlite/file.ts'
 
 /** Words of titles in many languages and scripts. */
@@ -87,12 +88,14 @@ function found(books: readonly (Book & { words: ReadonlySet<string> })[], text: 
   const matching = books.filter(({ words }) =>
     searched.every((each) => words.has(each) || words.values().some((word) => word.startsWith(each))),
   )
-  const isWhole = ({ words }: (typeof books)[number]) => searched.every((each) => words.has(each))
-  return [...matching.filter(isWhole), ...matching.filter((book) => !isWhole(book))].map(({ id }) => id)
+  const [searchedTitle] = referenceKey('title', text)
+  const rank = ({ title, words }: (typeof books)[number]) =>
+    searched.every((each) => words.has(each)) ? titleRank(title, searchedTitle) : 3
+  return matching.toSorted((a, b) => rank(a) - rank(b) || a.id - b.id).map(({ id }) => id)
 }
 
 async function walk(store: Store, text: string, books: number): Promise<number[]> {
-  const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
+  const query = searchFor(text)
   const ids: number[] = []
   let after: Position | undefined
   do {

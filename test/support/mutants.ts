@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 
@@ -23,7 +23,7 @@ const OPERATORS: Record<string, [RegExp, string | ((found: string) => string)]> 
   fallback: [/ \?\? (?:[\w.#]+|'_*'|\[\])(?![\w(.[])/g, ''],
   number: [/(?<![\w.#])\d[\d_]*(?![\w.])/g, otherNumber],
   await: [/(?<!for )\bawait (?!using\b)/g, ''],
-  return: [/\breturn (?=[\w#(!])(?!new |await )/g, 'return void '],
+  return: [/\breturn (?=[\w#(!])(?!new |await |undefined$)/gm, 'return void '],
   'choose-first': [/ \? /g, ' || true ? '],
   'choose-second': [/ \? /g, ' && false ? '],
   leave: [/\b(?:break|continue)\b/g, ''],
@@ -52,6 +52,33 @@ export interface Mutant {
   readonly operator: string
   readonly line: string
   readonly mutated: string
+}
+
+/** A row of the table of tests in CONTRIBUTING.md. */
+interface TestRow {
+  /** A file, or what the paths of files begin with. */
+  readonly path: string
+  /** Files and folders of tests. */
+  readonly tests: readonly string[]
+  readonly engines: string
+}
+
+export function testRows(): TestRow[] {
+  const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(
+    /^\| (`(?:src|web)\/.*) \| (.*) \| (.*) \|$/gm,
+  )
+  const named = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
+  return Array.from(rows).flatMap(([, paths = '', tests = '', engines = '']) =>
+    named(paths).map((path) => ({ path, tests: named(tests), engines })),
+  )
+}
+
+/** All mistakes that can be put into the project. */
+export function allMutants(): Mutant[] {
+  return globSync(['src/**/*.ts', 'web/**/*.js'], { cwd: ROOT })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .flatMap(mutantsOf)
 }
 
 /** All mistakes that can be put into a file. @param file its path below the root, with slashes. */

@@ -4,14 +4,13 @@ import { realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { findCommand } from './find-command.ts'
-import { ACCOUNT, SECRET } from './service.ts'
+import { ACCOUNT, SECRET, START_TIME } from './service.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** How long a command may take, the service to start, and the service in all; in milliseconds. */
-const COMMAND_TIME = 300_000
-const START_TIME = 30_000
-const SERVICE_TIME = 600_000
+/** How long a command may take, and the service in all: many times what they take; in milliseconds. */
+const COMMAND_TIME = 900_000
+const SERVICE_TIME = 900_000
 
 /** The variables of this process, without what would make a test run that it starts take part in this one. */
 const { NODE_TEST_CONTEXT: _ofThisRun, ...environment } = process.env
@@ -52,17 +51,7 @@ export class Npm {
    * @param args another command of npm that starts the service.
    */
   start(variables: Record<string, string> = {}, args: readonly string[] = ['start']): Promise<Started> {
-    const { cwd, env } = this.#options({
-      PORT: '0',
-      HOST: '127.0.0.1',
-      USERNAME: ACCOUNT.username,
-      PASSWORD: ACCOUNT.password,
-      SECRET_TOKEN: SECRET,
-      ...variables,
-    })
-    // As the leader of a group, so that all processes can be killed whatever has become of it.
-    const options = { cwd, env, detached: true, stdio: 'pipe' } as const
-    return listening(spawn(this.node, [this.cli, ...args], options))
+    return startProgram(this.node, [this.cli, ...args], this.#options(variables))
   }
 
   #options(variables: Record<string, string>) {
@@ -83,40 +72,63 @@ export function ownNpm(directory = ROOT): Npm {
   return new Npm(realpathSync(found), process.execPath, directory)
 }
 
-/** What npm has started. Those of its processes that are left are killed with the scope, or after some minutes. */
+/** Starts a program that is or starts the service, with the account of the tests, and waits until it listens. */
+export function startProgram(
+  file: string,
+  args: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<Started> {
+  const settings = {
+    PORT: '0',
+    HOST: '127.0.0.1',
+    USERNAME: ACCOUNT.username,
+    PASSWORD: ACCOUNT.password,
+    SECRET_TOKEN: SECRET,
+  }
+  // As the leader of a group, so that all processes can be killed whatever has become of it.
+  return listening(spawn(file, args, { cwd, env: { ...settings, ...env }, detached: true, stdio: 'pipe' }))
+}
+
+/** A program that was started. Those of its processes that are left are killed with the scope, or after some minutes. */
 export interface Started extends AsyncDisposable {
   readonly url: string
-  readonly npm: ChildProcess
+  readonly process: ChildProcess
   /** All that was written so far. */
   output(): string
   /** When all processes have ended. */
   readonly ended: Promise<unknown>
 }
 
-async function listening(npm: ReturnType<typeof spawn>): Promise<Started> {
+async function listening(program: ReturnType<typeof spawn>): Promise<Started> {
   let output = ''
-  for (const stream of [npm.stdout, npm.stderr]) {
+  for (const stream of [program.stdout, program.stderr]) {
     stream?.setEncoding('utf8').on('data', (text) => {
       output += text
     })
   }
   // Not before the last process has closed its output.
-  const ended = once(npm, 'close')
+  const ended = once(program, 'close')
   const kill = () => {
-    if (npm.pid !== undefined) killGroup(npm.pid)
+    if (program.pid !== undefined) killGroup(program.pid)
     return ended
   }
   const late = globalThis.setTimeout(kill, SERVICE_TIME)
-  npm.once('close', () => clearTimeout(late))
+  program.once('close', () => clearTimeout(late))
   const deadline = Date.now() + START_TIME
   for (;;) {
     const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output)?.[1]
     if (url !== undefined) {
-      return { url, npm, output: () => output, ended, [Symbol.asyncDispose]: async () => void (await kill()) }
+      return {
+        url,
+        process: program,
+        output: () => output,
+        ended,
+        [Symbol.asyncDispose]: async () => void (await kill()),
+      }
     }
-    if (npm.exitCode !== null || Date.now() > deadline) {
+    if (program.exitCode !== null || Date.now() > deadline) {
       await kill()
-      throw new Error(`The service does not listen. npm said:\n${output}`)
+      throw new Error(`The service does not listen. The program said:\n${output}`)
     }
     await setTimeout(20)
   }

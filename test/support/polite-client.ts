@@ -53,7 +53,7 @@ export async function bePolite(
   url: string,
   token: string,
   signal: AbortSignal,
-  { triesAgain = false, pid }: { triesAgain?: boolean; pid?: number } = {},
+  { triesAgain = false, pid }: { triesAgain?: boolean; pid?: number | undefined } = {},
 ): Promise<PoliteReport> {
   const report = new PoliteReport()
   while (!signal.aborted) {

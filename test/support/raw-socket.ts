@@ -58,6 +58,11 @@ export class RawConnection implements Disposable {
     return new Promise((resolve) => this.#socket.write(bytes, () => resolve()))
   }
 
+  /** Closes its own side, and goes on reading. */
+  finish(): void {
+    this.#socket.end()
+  }
+
   /** Waits for the next whole answer. @throws if the connection ends before. */
   async answer(): Promise<RawAnswer> {
     this.#socket.resume()

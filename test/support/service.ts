@@ -7,11 +7,16 @@ import { join, resolve } from 'node:path'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
+const { PATH, NODE_COMPILE_CACHE } = process.env
+
+/** What the service and its commands need to find Node.js, and what it has compiled before. */
+export const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+
 /** Threads of the services that do not say how many they have: `THREADS=4 npm test`. */
 const { THREADS } = process.env
 
 /** How long a service may take to say that it listens, in milliseconds: far more than it needs on a busy machine. */
-export const START_TIME = 60_000
+export const START_TIME = 120_000
 
 export const ACCOUNT = { username: 'admin', password: 'the password of the tests' }
 export const SECRET = 'the secret of the tests, of more than 32 bytes'
@@ -55,7 +60,7 @@ export function spawnService(
   const [file = '', ...args] = [...wrapper, process.execPath, ...nodeOptions, MAIN]
   const child = spawn(file, args, {
     cwd,
-    env: { PATH: process.env.PATH, ...(THREADS && { THREADS }), ...settings },
+    env: { ...INHERITED, ...(THREADS && { THREADS }), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

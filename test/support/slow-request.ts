@@ -12,8 +12,9 @@ export function beginRequest(url: string, body: string) {
   const length = Buffer.byteLength(body)
   const begun = new Promise<void>((resolve) => {
     const head = `POST /token HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${length}\r\n\r\n`
-    // The server answers 100 Continue to nobody; a moment lets it read what was sent.
-    socket.write(head + body.slice(0, -1), () => resolve(setTimeout(100)))
+    // The server answers 100 Continue to nobody, but it reads in the order in which things come.
+    const isRead = () => fetch(`${url}/healthz`).then(() => setTimeout(100))
+    socket.write(head + body.slice(0, -1), () => resolve(isRead()))
   })
   const answer = new Promise<string>((resolve, reject) => {
     socket.once('end', () => resolve(text)).once('error', reject)
@@ -24,7 +25,8 @@ export function beginRequest(url: string, body: string) {
 /** Rejects as soon as no connection is accepted any more. */
 export async function connectUntilRefused(url: string): Promise<never> {
   for (;;) {
-    await fetch(`${url}/`)
+    // Hardly any work: a request that takes long would be waited for.
+    await fetch(`${url}/healthz`)
     await setTimeout(10)
   }
 }

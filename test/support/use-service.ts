@@ -5,6 +5,9 @@ import type { NewBook } from '../../src/catalogue/book.ts'
 import { logIn } from './client.ts'
 import { type Service, startService, temporaryDirectory } from './service.ts'
 
+/** How long a service may take to end, in milliseconds: many times what it takes. */
+const END_TIME = 60_000
+
 /**
  * To be called in a file or a `describe`: a service on a new database in a directory of its own, logged in, from
  * before the tests there until after them.
@@ -47,8 +50,17 @@ export class ServiceInUse {
   }
 
   async end(): Promise<void> {
+    // A test that failed may have left it standing still.
+    this.thaw()
+    let isLate = false
+    const late = setTimeout(() => {
+      isLate = true
+      this.#service?.process.kill('SIGKILL')
+    }, END_TIME)
     await this.#service?.stop()
+    clearTimeout(late)
     this.#directory.remove()
+    assert.ok(!isLate, `the service did not end within ${END_TIME} ms`)
   }
 
   get directory(): string {

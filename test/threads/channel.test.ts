@@ -47,7 +47,8 @@ describe('the errors of calls between threads', () => {
     assert.equal((got.cause as Error).message, 'the disk is full')
     const notOpened = await received(new StoreNotOpened('x', { cause }))
     assert.ok(notOpened instanceof StoreNotOpened)
-    assert.equal((notOpened.cause as Error).message, 'the disk is full')
+    assert.deepEqual([notOpened.message, (notOpened.cause as Error).message], ['x', 'the disk is full'])
+    assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
   })
 
   it('arrive if they cannot be cloned', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import type { BirpcReturn } from 'birpc'
+import { BY_ID } from '../../src/catalogue/query.ts'
 import type { ImportedBook, Store } from '../../src/catalogue/store.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect } from '../../src/threads/channel.ts'
@@ -18,6 +19,7 @@ describe('a store that a thread uses which dies', () => {
   const directory = temporaryDirectory()
   const { port1, port2 } = new MessageChannel()
   const ended: string[] = []
+  const clients: unknown[] = []
   let store: Store
   let served: ReturnType<typeof serveStore>
   let thread: BirpcReturn<Calls, StoreCalls>
@@ -28,8 +30,19 @@ describe('a store that a thread uses which dies', () => {
     const watched: Store = {
       ...store,
       import: (...books) => store.import(...books).finally(() => ended.push('import')),
+      page: (query, after, bounds, options) => {
+        clients.push(options?.client)
+        return store.page(query, after, bounds, options)
+      },
+      // No index of so few books is behind.
+      statistics: (filter, options) => {
+        clients.push(options?.client)
+        options?.onIncomplete?.()
+        return store.statistics(filter, options)
+      },
       // No query of so few books takes long enough.
-      count: async (_filter, { signal } = {}) => {
+      count: async (_filter, { signal, client } = {}) => {
+        clients.push(client)
         if (signal) await once(signal, 'abort')
         ended.push('count')
         throw new Error('cancelled')
@@ -46,8 +59,38 @@ describe('a store that a thread uses which dies', () => {
     directory.remove()
   })
 
+  it('is told that an answer is incomplete, and only then', async () => {
+    const told: string[] = []
+    const options = (what: string) => ({ onIncomplete: () => told.push(what) })
+    const { decades } = await remote.statistics({}, options('statistics'))
+    assert.deepEqual(decades, [])
+    await remote.page({ filter: {}, order: BY_ID }, undefined, { books: 1, text: 1 }, options('page'))
+    assert.deepEqual(told, ['statistics'])
+  })
+
+  it('is told the error of its own groups as it was', async () => {
+    const error = new RangeError('of the groups')
+    async function* failing(): AsyncGenerator<ImportedBook[]> {
+      yield []
+      throw error
+    }
+    await assert.rejects(remote.import(failing()), (thrown) => thrown === error)
+    assert.deepEqual(ended.splice(0), ['import'])
+  })
+
   it('asks for no group of an import that has ended', async () => {
     await assert.rejects(thread.nextGroup(1_000_000), { message: 'the import has ended' })
+  })
+
+  it('says whose query it is', async () => {
+    clients.length = 0
+    const options = { client: '192.0.2.1' }
+    await remote.page({ filter: {}, order: BY_ID }, undefined, { books: 1, text: 1 }, options)
+    await remote.statistics({}, options)
+    const signal = AbortSignal.timeout(0)
+    await assert.rejects(remote.count({}, { ...options, signal }))
+    assert.deepEqual(clients, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])
+    ended.length = 0
   })
 
   it('has ended all its calls, and stored nothing of them', async () => {

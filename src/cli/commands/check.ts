@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Config, configWarnings } from '../../config.ts'
 import { type Command, withSettings } from '../command.ts'
+import { counted } from '../counted.ts'
 import { withStore } from '../with-store.ts'
 
 /** Checks what the service would start with. */
@@ -25,5 +26,7 @@ async function check(config: Config): Promise<void> {
     await store.find(1)
     return store.count({})
   })
-  process.stdout.write(`The settings are good, and the store (${dbUrl.engine}) answers: ${books} books.\n`)
+  process.stdout.write(
+    `The settings are good, and the store (${dbUrl.engine}) answers: ${counted(books, 'book')}.\n`,
+  )
 }

@@ -6,6 +6,7 @@ import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
+import { counted } from '../counted.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
@@ -41,7 +42,9 @@ async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<v
       return verify(source, target, total, signal)
     }),
   )
-  process.stdout.write(`copied ${books.count} books; both stores have the checksum ${books.checksum}\n`)
+  process.stdout.write(
+    `copied ${counted(books.count, 'book')}; both stores have the checksum ${books.checksum}\n`,
+  )
 }
 
 async function copyBooks(source: Store, target: Store, total: number, signal: AbortSignal): Promise<void> {
@@ -88,7 +91,7 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
     const [original, copied] = [await contentOf(source), await contentOf(target)]
     if (original.checksum === copied.checksum) return copied
     throw new OperatorError(
-      `the stores differ: --from has ${original.count} books, --to has ${copied.count}. One of them was ` +
+      `the stores differ: --from has ${counted(original.count, 'book')}, --to has ${copied.count}. One of them was ` +
         'changed meanwhile: empty --to, stop the service, and copy again',
     )
   } finally {

@@ -4,6 +4,7 @@ import { type OperatorError, UsageError } from '../../errors.ts'
 import { FORMATS } from '../../files/formats.ts'
 import { type FileKind, wholeLists } from '../../files/write-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
+import { counted } from '../counted.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
 import { ProgressBar } from '../progress-bar.ts'
@@ -47,7 +48,7 @@ async function exportBooks(config: Config, path: string, kind: FileKind): Promis
     await writeNewFile(path, text).finally(() => progress.end())
     return written.books
   })
-  if (path !== '-') process.stderr.write(`${books} books are in ${path}\n`)
+  if (path !== '-') process.stderr.write(`wrote ${counted(books, 'book')} to ${path}\n`)
 }
 
 async function* textOf(

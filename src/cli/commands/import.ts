@@ -7,6 +7,7 @@ import { READ_FORMATS } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../files/read-books.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
+import { counted } from '../counted.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { withStore } from '../with-store.ts'
@@ -97,11 +98,12 @@ async function importFile(config: Config, { path, reading, ...options }: ImportA
     const { added, skipped } = await withStore('DB_URL', config, (store) =>
       store.import(books, { ...options, signal }),
     ).finally(() => progress.end())
-    const unknown = report.withoutYear === 0 ? '' : `; ${report.withoutYear} without a year get the year 0`
-    const leftOut = report.faulty === 0 ? '' : `; left out ${report.faulty} faulty rows`
+    const unknown =
+      report.withoutYear === 0 ? '' : `; year 0 for ${counted(report.withoutYear, 'book')} without a year`
+    const leftOut = report.faulty === 0 ? '' : `; left out ${counted(report.faulty, 'faulty row')}`
     if (report.faulty > 0) process.stderr.write(`${path}: ${report.summary}${otherFaults(report)}\n`)
     process.stdout.write(
-      `${options.dryRun ? 'would add' : 'added'} ${added} books, skipped ${skipped}${unknown}${leftOut}\n`,
+      `${options.dryRun ? 'would add' : 'added'} ${counted(added, 'book')}, skipped ${skipped}${unknown}${leftOut}\n`,
     )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
@@ -125,6 +127,8 @@ async function* bytesOf(
 ): AsyncGenerator<Uint8Array, void> {
   let read = 0
   try {
+    // The store may have been opened meanwhile, and no event tells of what was aborted before.
+    signal.throwIfAborted()
     const size = path === '-' ? undefined : statSync(path).size
     const stream = path === '-' ? process.stdin : createReadStream(path)
     signal.addEventListener('abort', () => stream.destroy(signal.reason as Error))

@@ -1,7 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { type Config, readConfig } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
+import { isExecutable } from '../../resources.ts'
 import { type Command, reportFaults, settingsPath } from '../command.ts'
+
+/** What starts the service: a clone has npm's script, a package the command, and an executable is itself one. */
+const START = isExecutable
+  ? process.argv0
+  : import.meta.filename.endsWith('.ts')
+    ? 'npm start'
+    : 'book-catalogue'
 
 /** Writes a file of settings. */
 export const command: Command = {
@@ -22,9 +30,9 @@ function init(path: string): void {
     const reason = code === 'EEXIST' ? 'exists already, and is not replaced' : `cannot be written: ${message}`
     throw new OperatorError(`${path} ${reason}`, { cause: error })
   }
-  const start = path === '.env' ? 'npm start' : `npm start -- serve --settings ${path}`
+  const start = path === '.env' ? `in this directory: ${START}` : `with --settings ${path}`
   process.stdout.write(
-    `${path} has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service: ${start}\n`,
+    `${path} has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service ${start}\n`,
   )
 }
 

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { errorCodes, type FastifyInstance } from 'fastify'
 import { Failure, failure } from '../envelope.ts'
 import { parseJson } from './json-body.ts'
-import { answerTo } from './malformed-requests.ts'
+import { answerTo, askForBody } from './malformed-requests.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_JSON_BODY } = errorCodes
 
@@ -39,6 +39,7 @@ export function parseBodies(app: FastifyInstance, threads: number): void {
     if (routeOptions.config.streamed) return done(null, stream)
     const limit = routeOptions.bodyLimit
     if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
+    askForBody(raw)
     readBody(stream, { limit, budget }, answerTo(raw), (error, body) => {
       if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())

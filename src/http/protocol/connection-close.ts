@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { closeAfterAnswer } from './malformed-requests.ts'
+import { closeAfterAnswer, waitsToSend } from './malformed-requests.ts'
 import { hasWaiting } from './pipelining.ts'
 
 /**
@@ -10,7 +10,7 @@ export function announceClose(app: FastifyInstance): void {
   app.addHook('onSend', ({ raw }, reply, _payload, done) => {
     const isStopping = !app.server.listening && !hasWaiting(raw)
     // Node drops what follows a request to upgrade in the same packet.
-    const isLast = isStopping || raw.headers.upgrade !== undefined
+    const isLast = isStopping || raw.headers.upgrade !== undefined || waitsToSend(raw)
     if (isLast) reply.header('connection', 'close')
     if (isLast || !(raw.complete || reply.raw.shouldKeepAlive)) closeAfterAnswer(raw.socket)
     done()

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * How many brackets, braces and commas a body may have outside its strings. A book needs three. Parsing a megabyte of
- * them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
+ * How many opening brackets, opening braces and commas a body may have outside its strings. A book needs three. Parsing
+ * a megabyte of them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
  */
 const MAX_SEPARATORS = 16 * 1024
 

@@ -8,10 +8,17 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { collectGarbage } from '../../collect-garbage.ts'
 import { envelope, type Failure, failure } from '../envelope.ts'
 
 /** How long a refused client may go on sending before it is cut, so that it can read the answer; milliseconds. */
 const LINGER = 2000
+
+/** Bytes of bodies that are dropped between two garbage collections. */
+const MUCH_DROPPED = 8 * 1024 * 1024
+
+/** Since the last one. */
+let dropped = 0
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
@@ -31,6 +38,20 @@ const newest = new WeakMap<Socket, IncomingMessage>()
 
 /** Requests whose bodies may take longer than the server's limit. */
 const unhurried = new WeakSet<IncomingMessage>()
+
+/** Requests whose clients wait for 100 Continue before they send the body, with their answers. */
+const expectant = new WeakMap<IncomingMessage, ServerResponse>()
+
+/** Asks a client that waits for it to send the body (RFC 9110 §10.1.1). */
+export function askForBody(request: IncomingMessage): void {
+  expectant.get(request)?.writeContinue()
+  expectant.delete(request)
+}
+
+/** Whether the client has not been asked yet. It need not send the body, and nothing can follow on the connection. */
+export function waitsToSend(request: IncomingMessage): boolean {
+  return expectant.has(request)
+}
 
 /** Lets the body of a request take longer than the server's limit, which is for small bodies. Its reader sets a limit. */
 export function awaitBody(request: IncomingMessage): void {
@@ -85,11 +106,25 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
 }
 
 /**
- * Lets a client go on sending a body although its request has been answered. Node reads and drops the body. A client
- * that does not finish in time is cut.
+ * Lets a client go on sending a body although its request has been answered, so that it can read the answer. The body is
+ * dropped. A client that does not finish in time is cut.
  */
 export function dropRest(request: IncomingMessage): void {
-  if (!request.complete) cutLater(request.socket, request)
+  if (request.complete || request.destroyed) return
+  cutLater(request.socket, request)
+  dropBody(request)
+}
+
+/** Drops what comes of a body that nobody reads. */
+export function dropBody(request: IncomingMessage): void {
+  if (request.complete || request.listenerCount('data') > 0) return
+  request.on('data', ({ length }: Uint8Array) => {
+    dropped += length
+    if (dropped < MUCH_DROPPED) return
+    // V8 alone lets some 60 MiB of chunks become garbage first.
+    collectGarbage({ type: 'minor' })
+    dropped = 0
+  })
 }
 
 /** Cutting at once, while bytes of the client are unread, would reset the connection, and the answer could be lost. */
@@ -105,6 +140,11 @@ export function refuseUnroutable(
 ) {
   // An expectation other than 100-continue may be ignored (RFC 9110 §10.1.1). Node would answer 417.
   server.on('checkExpectation', route)
+  // Node would ask for the body at once, although the headers may decide the answer, such as a 401.
+  server.on('checkContinue', (request, response) => {
+    expectant.set(request, response)
+    route(request, response)
+  })
   // This is no proxy (RFC 9110 §9.3.6). Node would close the connection without an answer. It has removed its own
   // listeners from the socket, and without one for errors a reset by the client would end the process.
   server.on('connect', (_request, socket: Socket) => {
@@ -115,7 +155,7 @@ export function refuseUnroutable(
 
 /** Wraps the listeners that serve the requests of a server. */
 export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
-  for (const event of ['request', 'checkExpectation']) {
+  for (const event of ['request', 'checkExpectation', 'checkContinue']) {
     for (const serve of server.listeners(event) as RequestListener[]) {
       server.off(event, serve).on(event, wrap(serve))
     }

@@ -18,11 +18,11 @@ const HEADERS = {
   },
   'X-Search-Index': {
     description:
-      'Sent only while many books are being indexed. Books that were written lately may be missing from the answer.',
+      'Sent only while many books are being indexed. Books that were written lately may be missing from the answer, or not in their place yet.',
     schema: { type: 'string', enum: ['incomplete'] },
   },
   'X-Stored': {
-    description: 'Sent for a POST, PUT or DELETE: whether the request may have stored something.',
+    description: 'Whether the request may have stored something.',
     schema: { type: 'string', enum: ['no', 'unknown'] },
   },
   'X-Total-Count': {

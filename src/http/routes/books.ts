@@ -49,6 +49,7 @@ export function readBook(store: Store, authenticated: onRequestHookHandler): End
       data: Book,
       headers: ['ETag'],
       revalidated: true,
+      readsOnly: true,
       failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
     onRequest: authenticated,

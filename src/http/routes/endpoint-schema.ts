@@ -48,6 +48,8 @@ interface Description {
   readonly headers?: readonly HeaderName[]
   /** Whether it answers 304 to a client that already has the book. */
   readonly revalidated?: boolean
+  /** Whether it stores nothing (RFC 9110 §9.2.1). */
+  readonly readsOnly?: boolean
   /** Its own failures. Those that every endpoint has are added. */
   readonly failures: readonly Failure[]
   /** For example, the reason that follows the message of the first failure. */
@@ -59,7 +61,17 @@ interface Description {
  * the same schemas, and describes what the endpoint checks itself: ids and preconditions (404, 412), query parameters.
  */
 export function describeEndpoint(endpoint: Description): FastifySchema {
-  const { id, tag = 'Books', summary, description, body, success, otherSuccess, data } = endpoint
+  const {
+    id,
+    tag = 'Books',
+    summary,
+    description,
+    body,
+    success,
+    otherSuccess,
+    data,
+    readsOnly = false,
+  } = endpoint
   const isPublic = tag !== 'Books'
   const successes = [success, ...(otherSuccess ? [otherSuccess] : [])] as const
   const answer = envelopeSchema(successes, reference(data), example(data) ?? null)
@@ -71,7 +83,8 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
     failure.requestTimeout,
     failure.headersTooLarge,
     failure.internalError,
-    failure.unavailable,
+    // Those for supervisors are served under overload too, and not all of them use the store.
+    ...(tag === 'Health' ? [] : [failure.unavailable]),
   ]
   return {
     ...(body && { body: reference(endpoint.accepted ?? body) }),
@@ -99,7 +112,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
           },
         },
         ...(endpoint.revalidated && { 304: { description: 'Not modified', headers: headers('ETag') } }),
-        ...failureResponses(failures, endpoint.reason),
+        ...failureResponses(failures, endpoint.reason, readsOnly),
       },
     },
   }

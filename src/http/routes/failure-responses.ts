@@ -11,10 +11,12 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
 /**
  * Describes failures of an endpoint, by their statuses. Endpoints that fail in the same way share the description.
  * @param reason for example, what follows the message of the first failure.
+ * @param readsOnly whether the endpoint stores nothing. Its 503 then has no X-Stored.
  */
 export function failureResponses(
   failures: readonly Failure[],
   reason: string | undefined,
+  readsOnly: boolean,
 ): Record<string, Component> {
   const responses: Record<string, Component> = {}
   for (const [status, some] of Map.groupBy(failures, (each) => each.status)) {
@@ -22,9 +24,11 @@ export function failureResponses(
       const message = each === failures[0] && reason ? `${each.message}: ${reason}` : each.message
       return [nameOf(each), { value: envelope({ status, message }, null) }]
     })
-    responses[status] = new Component('responses', some.map(nameOf).join('-or-'), {
+    const fields = (HEADERS[status] ?? []).filter((name) => name !== 'X-Stored' || !readsOnly)
+    const suffix = fields.includes('X-Stored') ? '-with-X-Stored' : ''
+    responses[status] = new Component('responses', `${some.map(nameOf).join('-or-')}${suffix}`, {
       description: messagesOf(some),
-      headers: headers(...(HEADERS[status] ?? [])),
+      headers: headers(...fields),
       content: {
         'application/json': {
           schema: new Component('schemas', 'Failure', FailureEnvelope),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
-import { envelope, failure, NoData, type StatusLine, success } from '../envelope.ts'
+import { envelope, type Failure, failure, NoData, type StatusLine, success } from '../envelope.ts'
 import { describeEndpoint } from './endpoint-schema.ts'
 
 /**
@@ -16,12 +16,25 @@ export function registerHealth(app: FastifyInstance, { store }: { readonly store
     })
     return asking
   }
-  const route = (id: string, summary: string, success: StatusLine) => ({
-    schema: describeEndpoint({ id, summary, tag: 'Health', success, data: NoData, failures: [] }),
+  const route = (id: string, summary: string, success: StatusLine, ...failures: Failure[]) => ({
+    schema: describeEndpoint({
+      id,
+      summary,
+      tag: 'Health',
+      success,
+      data: NoData,
+      readsOnly: true,
+      failures,
+    }),
     config: { alwaysServed: true },
   })
-  const alive = route('isAlive', 'Ask whether the process is alive', success.alive)
-  const ready = route('isReady', 'Ask whether the service can serve requests', success.ready)
+  const alive = route('isAlive', 'Check that the process is alive', success.alive)
+  const ready = route(
+    'isReady',
+    'Check that the service can serve requests',
+    success.ready,
+    failure.unavailable,
+  )
 
   app.get('/healthz', alive, async () => envelope(success.alive, null))
 

@@ -3,7 +3,6 @@ import { MIMEType } from 'node:util'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
-import { collectGarbage } from '../../files/collect-garbage.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
@@ -18,7 +17,7 @@ import type { ImportTurns } from '../../files/import-turn.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
 import { atLeast } from '../protocol/least-rate.ts'
-import { awaitBody, dropRest } from '../protocol/malformed-requests.ts'
+import { askForBody, awaitBody, dropRest } from '../protocol/malformed-requests.ts'
 import { orInvalid, readQueryParameters } from '../query-string.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
@@ -30,7 +29,7 @@ const ImportParameters = partialSchema<{
 }>({
   dry_run: {
     type: 'boolean',
-    description: 'Only checks the file. The answer is 200 and reports all faults.',
+    description: 'Checks the file without storing anything. The answer is 200 and reports the faults.',
   },
   skip_existing: {
     type: 'boolean',
@@ -38,15 +37,15 @@ const ImportParameters = partialSchema<{
   },
   skip_faulty: {
     type: 'boolean',
-    description: 'Leaves out rows that cannot be stored. The answer reports them.',
+    description: 'Skips rows that cannot be stored. The answer reports them.',
   },
   columns: {
     type: 'string',
     pattern: COLUMNS_PATTERN,
     description:
-      `The columns of a CSV file in which fields are, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
-      'A name with a comma is in quotation marks. `year=` says that the file has no years. The other fields are where ' +
-      'the first line tells.',
+      `Which columns of a CSV file hold the fields, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
+      'Put a name that contains a comma in quotation marks. `year=` means that the file has no years. Fields that are ' +
+      'not listed are found by the first line of the file.',
   },
 })
 
@@ -99,9 +98,6 @@ export const ImportResult = objectSchema<ImportResult>(
 /** How fast a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
 const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
-/** Bytes that are dropped between two garbage collections. */
-const MUCH_DROPPED = 8 * 1024 * 1024
-
 const NONE: Imported = { added: 0, skipped: 0 }
 
 /**
@@ -149,6 +145,7 @@ export function importBooks(
         reply.raw.once('close', leave)
         try {
           awaitBody(raw)
+          askForBody(raw)
           const data = await importFile(store, bytesOf(raw, limit), {
             ...options,
             signal: gone.signal,
@@ -161,7 +158,7 @@ export function importBooks(
       } catch (error) {
         throw error instanceof ImportRefused ? refusal(error) : error
       } finally {
-        dropFile(raw)
+        dropRest(raw)
       }
     },
   }
@@ -213,19 +210,6 @@ async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator
   } catch (error) {
     throw error instanceof Failure ? error : failure.badRequest
   }
-}
-
-/** Drops what a client still sends, so that it can read the answer. */
-function dropFile(request: IncomingMessage): void {
-  dropRest(request)
-  let size = 0
-  request.on('data', (chunk: Uint8Array) => {
-    size += chunk.length
-    if (size < MUCH_DROPPED) return
-    // V8 alone lets some 60 MiB of chunks become garbage first.
-    collectGarbage()
-    size = 0
-  })
 }
 
 /** @returns undefined if the media type, or its charset, is not supported. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { clientOf } from '../../auth/login-throttle.ts'
 import { Book } from '../../catalogue/book.ts'
 import type { Schema } from '../../catalogue/json-schema.ts'
 import { allPages } from '../../catalogue/paginate.ts'
@@ -10,9 +11,10 @@ import { isAbandoned } from '../abandoned-queries.ts'
 import {
   COMPRESSION_SIZE,
   CompressedStreams,
+  chooseCoding,
   compress,
   isWorthCompressing,
-  prefersGzip,
+  type ListCoding,
 } from '../compression.ts'
 import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
@@ -57,6 +59,7 @@ export function listBooks(
       success: success.booksRetrieved,
       data: Books,
       headers: ['Link', 'X-Total-Count', 'X-Search-Index'],
+      readsOnly: true,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
@@ -67,14 +70,21 @@ export function listBooks(
       if (asked?.spreadsheet && format !== 'csv') throw failure.invalidQueryParameter
       // Fastify makes the signal when it is asked for. The list of all books needs none.
       const options: QueryOptions = asked
-        ? { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
+        ? {
+            signal: request.signal,
+            client: clientOf(request.ip),
+            onIncomplete: () => announceIncomplete(reply),
+          }
         : {}
       if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
       // The answer to HEAD says nothing of the coding of a whole list: it depends on its length.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
-      const inGzip = prefersGzip(request) && (asked?.limit !== undefined || mayBegin())
-      const list = await readList(request, reply, asked, format, options, inGzip)
-      const answer = inGzip && isWorthCompressing(list) ? await compressed(reply, list) : list
+      const preferred = chooseCoding(request)
+      const coding =
+        preferred !== 'identity' && (asked?.limit !== undefined || mayBegin()) ? preferred : 'identity'
+      const list = await readList(request, reply, asked, format, options, coding)
+      const answer =
+        coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
       // Only now, because a failure is answered in the envelope.
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
@@ -89,7 +99,7 @@ export function listBooks(
     asked: ListRequest | undefined,
     format: Format | undefined,
     options: QueryOptions,
-    inGzip: boolean,
+    coding: ListCoding,
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     const after = asked?.after && (await positionAt(store, asked.after, asked.query))
@@ -101,13 +111,16 @@ export function listBooks(
       }
       return listText(page.json, framing)
     }
-    // The answer to a HEAD request has no books, and without them its length is not known.
-    if (request.method === 'HEAD') return Readable.from([])
     // An estimate, because no page has been read yet. The size is known with the first pages.
-    const more = inGzip ? COMPRESSION_SIZE : 0
+    const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
     const whole = asked || format === undefined ? undefined : wholeLists[format]
     const pages = asked ? allPages(store, asked.query, after, options) : store.list(whole?.pages)
+    if (request.method === 'HEAD') {
+      // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
+      for await (const _page of pages) break
+      return Readable.from([])
+    }
     const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes + more))
     if (list instanceof Readable) {
       list.once('error', (error) => {
@@ -118,11 +131,15 @@ export function listBooks(
     return list
   }
 
-  async function compressed(reply: FastifyReply, list: string | Readable): Promise<Buffer | Readable> {
+  async function compressed(
+    reply: FastifyReply,
+    list: string | Readable,
+    coding: Exclude<ListCoding, 'identity'>,
+  ): Promise<Buffer | Readable> {
     if (typeof list === 'string' && !unsent.hold(reply, list.length)) throw failure.unavailable
-    const answer = await compress(list, () => reply.raw.destroy())
+    const answer = await compress(list, coding, () => reply.raw.destroy())
     if (answer instanceof Buffer) unsent.hold(reply, answer.length)
-    reply.header('content-encoding', 'gzip')
+    reply.header('content-encoding', coding)
     return answer
   }
 }

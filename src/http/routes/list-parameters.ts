@@ -9,6 +9,7 @@ import {
   type SortName,
 } from '../../catalogue/query.ts'
 import { searchedWords } from '../../catalogue/search-words.ts'
+import { wordsOfKey } from '../../catalogue/sort-key.ts'
 import { failure } from '../envelope.ts'
 import type { Cursors, Place } from '../page-cursor.ts'
 import { orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
@@ -56,7 +57,8 @@ export const FilterParameters = partialSchema<FilterValues>({
     type: 'string',
     description:
       'Search words, such as `garcia marquez`. Each must be the beginning of a word in the title or the author. Case, ' +
-      'accents and punctuation are ignored. Without any word, it finds nothing.',
+      'accents and punctuation are ignored. A text without words finds nothing. Unless `sort` is given, books with ' +
+      'exactly this title come first, then those with all words in the title.',
   },
   title: { type: 'string', description: 'The exact title.' },
   author: { type: 'string', description: 'The exact author.' },
@@ -92,12 +94,12 @@ export const ListParameters = partialSchema<ListValues>({
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
       'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
-      'of them are sorted by id. Texts are compared by code point.',
+      'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles. These only decide between texts that are otherwise equal.',
   },
   spreadsheet: {
     type: 'boolean',
     description:
-      'Makes the CSV file one for spreadsheets: with a byte order mark, and an apostrophe before each formula. ' +
+      'Adapts the CSV file to spreadsheets: it begins with a byte order mark, and each formula with an apostrophe. ' +
       'The request has to accept `text/csv`.',
   },
   ...FilterParameters.properties,
@@ -113,7 +115,12 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
   const parameters = readQueryParameters(request, ListParameters)
   const { limit, after, count = false, sort, spreadsheet = false, ...values } = parameters
   const filter = filterOf(values)
-  const query = { filter, order: sort === undefined ? defaultOrder(filter) : parseSort(sort) }
+  const order = sort === undefined ? defaultOrder(filter) : parseSort(sort)
+  const query: BookQuery = {
+    filter,
+    order,
+    ...(order === 'relevance' && { searchedTitle: wordsOfKey('title', values.q ?? '') }),
+  }
   return {
     query,
     after: after === undefined ? undefined : orInvalid(cursors.read(after, query)),

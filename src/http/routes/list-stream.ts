@@ -3,6 +3,7 @@ import type { BookQuery, Position } from '../../catalogue/query.ts'
 import type { Page, QueryOptions, Store } from '../../catalogue/store.ts'
 import type { Framing } from '../../files/write-books.ts'
 import { envelope, success } from '../envelope.ts'
+import { readInTurn } from '../page-turns.ts'
 
 /** The largest page that a client gets, in bytes of text. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
@@ -42,9 +43,13 @@ export async function listing(
   hold: (bytes: number) => void = () => {},
 ): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
-  const first = await iterator.next()
+  const next = () =>
+    new Promise<IteratorResult<string>>((resolve, reject) => {
+      readInTurn(() => iterator.next().then(resolve, reject))
+    })
+  const first = await next()
   if (first.done) return listText('', framing)
-  const second = await iterator.next()
+  const second = await next()
   if (second.done) return listText(first.value, framing)
   const { head, between, tail, render } = framing
   // These are bytes, because Node would reserve three times the length of a string until the client has taken it.
@@ -72,7 +77,7 @@ export async function listing(
       }
       // Without the wait, a client that takes every page at once would keep all others waiting. The promise is made after
       // it: an older one would be in V8's old generation by then, and keep its page until a full collection.
-      setImmediate(() => {
+      readInTurn(() => {
         if (!this.destroyed) readNext().catch((error: Error) => this.destroy(error))
       })
     },

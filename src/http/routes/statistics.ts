@@ -1,4 +1,5 @@
 import type { onRequestHookHandler } from 'fastify'
+import { clientOf } from '../../auth/login-throttle.ts'
 import { objectSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Statistics, Store } from '../../catalogue/store.ts'
 import { envelope, failure, success } from '../envelope.ts'
@@ -23,7 +24,7 @@ export const BookStatistics = objectSchema<Statistics>(
       type: 'array',
       items: objectSchema<Statistics['authors'][number]>({ author: { type: 'string' }, books: count }),
       description:
-        'The 20 authors with the most books. Authors are distinguished by their first 500 characters.',
+        'The 20 authors with the most books. Authors are distinguished by their first 250 characters.',
     },
   },
   {
@@ -44,12 +45,17 @@ export function countBooks(store: Store, authenticated: onRequestHookHandler): E
       success: success.statisticsRetrieved,
       data: BookStatistics,
       headers: ['X-Search-Index'],
+      readsOnly: true,
       failures: [failure.invalidQueryParameter],
     }),
     onRequest: authenticated,
     handler: async (request, reply) => {
       const filter = readFilterRequest(request)
-      const options = { signal: request.signal, onIncomplete: () => announceIncomplete(reply) }
+      const options = {
+        signal: request.signal,
+        client: clientOf(request.ip),
+        onIncomplete: () => announceIncomplete(reply),
+      }
       const { decades, authors } = await store.statistics(filter, options)
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },

@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { extname, join, resolve } from 'node:path'
+import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-
-const WEB = resolve(import.meta.dirname, '../../../web')
-const require = createRequire(import.meta.url)
+import { resources } from '../../resources.ts'
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -15,6 +10,9 @@ const TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
+
+/** A documentation comment on lines of its own. */
+const DOC_COMMENT = /^[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm
 
 /** A larger file would take seconds to compress as well as possible; in bytes. */
 const LARGE = 512 * 1024
@@ -62,21 +60,19 @@ export async function readWebFiles(source: Source): Promise<WebFiles> {
 
 /** Reads the files in an order that does not depend on the file system. */
 async function readContents({ folder, shared = [], libraries }: Source): Promise<Map<string, Buffer>> {
-  const directory = join(WEB, folder)
-  const names = (await readdir(directory)).filter((name) => extname(name) in TYPES).toSorted()
-  const paths = [
-    ...names.map((name) => [name, join(directory, name)] as const),
-    ...shared.map((name) => [name, join(WEB, name)] as const),
-    ...libraries.map((name) => [name, pathInPackage(name)] as const),
+  const names = resources.webNames(folder).filter((name) => extname(name) in TYPES)
+  const read = [
+    ...names.toSorted().map(async (name) => [name, await readOwn(join(folder, name))] as const),
+    ...shared.map(async (name) => [name, await readOwn(name)] as const),
+    ...libraries.map(async (name) => [name, await resources.packageFile(name)] as const),
   ]
-  const read = paths.map(async ([name, path]) => [name, await readFile(path)] as const)
   return new Map(await Promise.all(read))
 }
 
-/** npm may install a package of the service in any `node_modules` above it. */
-function pathInPackage(name: string): string {
-  const paths = require.resolve.paths(name)?.map((directory) => join(directory, name)) ?? []
-  return paths.find((path) => existsSync(path)) ?? name
+/** Reads a file of our own. Documentation is a quarter of what a script weighs, and no browser needs it. */
+async function readOwn(name: string): Promise<Buffer> {
+  const content = await resources.webFile(name)
+  return extname(name) === '.js' ? Buffer.from(content.toString().replace(DOC_COMMENT, '')) : content
 }
 
 /** @param name says by its end what the file is. */

@@ -14,10 +14,13 @@ const POLICY = [
 
 /** Modules that the catalogue loads only when it needs them. */
 const LATER = new Set([
+  'authors.js',
+  'changes.js',
   'charts.js',
   'columns.js',
   'csv.js',
   'deletions.js',
+  'duplicates.js',
   'edit.js',
   'editor.js',
   'export.js',
@@ -27,6 +30,7 @@ const LATER = new Set([
   'plot.js',
   'save-file.js',
   'selected.js',
+  'selecting.js',
   'transfer.js',
   'upload.js',
   'uplot/dist/uPlot.esm.js',

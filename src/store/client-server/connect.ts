@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { Driver } from './driver.ts'
-import { ConnectionPool } from './pool.ts'
+import { ConnectionPool, type Runner } from './pool.ts'
 
 /** How long to wait at start for a server that is not ready, in milliseconds. */
 const WAITING_TIME = 30_000
@@ -27,10 +27,10 @@ interface DatabaseServer<Connection, Prepared> {
   /** For messages. */
   readonly name: string
   readonly driver: Driver<Connection>
-  /** Whether the database has no table at all. */
-  isEmpty(connection: Connection): Promise<boolean>
+  /** Whether the database has the table of books, or no table at all. */
+  isOwn(connection: Connection): Promise<boolean>
   /** Prepares the database for books. May be repeated. */
-  prepare(pool: ConnectionPool<Connection>): Promise<Prepared>
+  prepare(runner: Runner<Connection>): Promise<Prepared>
 }
 
 /**
@@ -46,10 +46,11 @@ export async function connect<Connection, Prepared>(
   const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
   try {
     const prepared = await prepareWhenReady(server, pool, report)
-    pool.opened(async () => {
+    pool.opened(async (runner) => {
       // If there are other tables, an administrator has perhaps renamed this one, and means to put one in its place.
-      if (await pool.run(server.isEmpty)) await server.prepare(pool)
-      else throw new Error('the table books is missing, and there are others')
+      // If the table is there, another instance has just made it, and may not have made the rest yet.
+      if (await runner.run(server.isOwn)) await server.prepare(runner)
+      else throw new StoreNotOpened('the table books is missing, and there are others')
     })
     return [pool, prepared]
   } catch (error) {

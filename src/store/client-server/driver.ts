@@ -24,7 +24,7 @@ export interface ErrorClassifier {
   isRefused(error: unknown): boolean
   /** The write reached the server after its deadline, and the server did nothing. */
   isExpired(error: unknown): boolean
-  /** A table or a column is not there, perhaps because the database was replaced by a new one. */
+  /** A table, or a part of one, is not there, perhaps because the database was replaced by a new one. */
   isMissingTable(error: unknown): boolean
   /** The server does not know the statement: it is too old, or another product. */
   isUnknownSyntax(error: unknown): boolean

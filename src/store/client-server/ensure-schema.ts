@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
-import type { ConnectionPool } from './pool.ts'
+import type { Runner } from './pool.ts'
 
 /** A column as the server describes it. */
 export interface Column {
@@ -82,7 +82,7 @@ export async function ensureTable<Connection>(
  * @throws StoreUnavailable if the server is not ready.
  */
 export async function ensureObjects<Connection>(
-  pool: ConnectionPool<Connection>,
+  runner: Runner<Connection>,
   editor: SchemaEditor<Connection>,
   groups: readonly SchemaGroup[],
   report: (message: string) => void,
@@ -92,7 +92,7 @@ export async function ensureObjects<Connection>(
   for (const { without, objects } of groups) {
     try {
       const time = { time: OBJECTS_TIME, isRepeatable: false }
-      await pool.run((connection) => addMissing(connection, editor, objects, report), time)
+      await runner.run((connection) => addMissing(connection, editor, objects, report), time)
       results.push(true)
     } catch (error) {
       const cause = error instanceof StoreUnavailable ? error.cause : error
@@ -102,7 +102,7 @@ export async function ensureObjects<Connection>(
     }
   }
   if (faults.length === 0) return results
-  const existing = await pool.run(editor.objects)
+  const existing = await runner.run(editor.objects)
   const missing = groups.flatMap(({ objects }) => objects).filter(({ name }) => !existing.includes(name))
   const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`).join(' ')
   report(`${faults.join('; ')}. An administrator can run this, and start the service again: ${statements}`)

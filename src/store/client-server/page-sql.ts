@@ -1,4 +1,11 @@
-import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
+import {
+  type Book,
+  FIELD_NAMES,
+  isTextField,
+  type NewBook,
+  TEXT_FIELDS,
+  type TextField,
+} from '../../catalogue/book.ts'
 import { STREAM_PAGE } from '../../catalogue/paginate.ts'
 import { BY_ID, type SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
@@ -20,7 +27,7 @@ export const BOOK = bookColumns()
 export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 
 /** The size of a title and an author, in bytes of UTF-8. */
-export const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
+const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
 
 /** The books with a condition, in an order. */
 interface Selection {
@@ -29,7 +36,8 @@ interface Selection {
 }
 
 /**
- * The statement that reads the first books of a selection, in the SQL that all servers share. It reads the sizes
+ * The statement that reads the first books of a selection, and the sort keys of some texts, in the SQL that all servers
+ * share. It reads the sizes
  * first, so that the server never holds a whole page of long texts in memory. It limits the books before it adds up
  * their sizes, because MariaDB would otherwise add up those of all books to the end of the table.
  */
@@ -37,12 +45,13 @@ export function selectPage(
   { where, fields }: Selection,
   dialect: Pick<Dialect, 'key'>,
   { books, text }: PageBounds,
+  texts: readonly TextField[] = [],
 ): string {
-  const names = new Set(fields.map(({ name }) => name))
+  const names = new Set([...fields.map(({ name }) => name), ...texts])
   const keys = Array.from(names, (name) => `${dialect.key(name)} AS sort_${name}`).join(', ')
   const orderIn = (table: string) => orderBy(fields, { key: (name) => `${table}.sort_${name}` })
   return `
-    SELECT ${BOOK}
+    SELECT ${[BOOK, ...texts.map((name) => `sizes.sort_${name}`)]}
     FROM books JOIN (
       SELECT candidates.*, SUM(size)
         OVER (ORDER BY ${orderIn('candidates')} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS text_before

@@ -1,5 +1,13 @@
-import type { Book } from '../../catalogue/book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from '../../catalogue/query.ts'
+import { type Book, bookOf, type TextField } from '../../catalogue/book.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  filtersTexts,
+  type Position,
+  type SortField,
+  type SortKeys,
+  textsIn,
+} from '../../catalogue/query.ts'
 import {
   type Page,
   type PageBounds,
@@ -11,25 +19,43 @@ import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { selectStatistics } from '../query/statistics.ts'
+import type { Kind } from './connection-share.ts'
 import { selectPage } from './page-sql.ts'
 import type { RunOptions } from './pool.ts'
-import type { SearchIndexer } from './search-indexer.ts'
+import type { BookKeys, SearchIndexer } from './search-indexer.ts'
 
 /** The part of its time that a search may wait until the last writes are indexed. */
 const INDEX_TIME = 1 / 2
 
+/**
+ * How late a query may see where a book belongs whose sort keys another program did not write, in milliseconds. To look
+ * for such books before each query would make a page twice as expensive.
+ */
+export const KEYS_AGE = 1000
+
 /** Runs a statement on a connection. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
 
+/**
+ * The sort keys of a query: those that are stored with the books; the same although some may be missing, so that only
+ * the order may use them; or what SQL can make of the texts, by code point, without an index.
+ */
+export type KeySource = 'stored' | 'incomplete' | 'computed'
+
 /** How an engine answers queries. */
 export interface QueryEngine {
-  /** How the conditions of a query are written. @param words the searched words. */
-  dialect(words: readonly string[] | undefined, query: Query): Promise<Dialect> | Dialect
+  /**
+   * How the conditions of a query are written. If the database has no sort keys, they are computed.
+   * @param words the searched words.
+   */
+  dialect(words: readonly string[] | undefined, keys: KeySource, query: Query): Promise<Dialect> | Dialect
   /** Keeps the index of words; undefined if the database has none. */
   readonly indexer: SearchIndexer | undefined
+  /** Keeps the sort keys; undefined if the database has none. */
+  readonly keyIndexer: SearchIndexer<BookKeys> | undefined
   /** How long a query may take, in milliseconds. */
   readonly timeout: number
-  /** Does the work on a connection. */
+  /** Does the work, which only reads, on a connection. */
   run<Result>(work: (query: Query) => Promise<Result>, options: RunOptions): Promise<Result>
 }
 
@@ -47,48 +73,88 @@ export class ServerQueries {
     bounds: PageBounds,
     options: QueryOptions = {},
   ): Promise<Page> {
-    return this.#run((source) => readPage(source, query, after, bounds), query.filter, options)
+    const texts = textsIn(query.order)
+    const work = (source: ServerSource) => readPage(source.withKeys(texts), query, after, bounds)
+    return this.#run(
+      work,
+      query.filter.words === undefined ? 'page' : 'search',
+      query.filter,
+      options,
+      (texts.length > 0 || filtersTexts(query.filter)) && 'incomplete',
+    )
   }
 
   count(filter: BookFilter, options: QueryOptions = {}): Promise<number> {
-    return this.#run((source) => source.count(filter), filter, options)
+    const without = filtersTexts(filter) && 'computed'
+    return this.#run((source) => source.count(filter), 'search', filter, options, without)
   }
 
   statistics(filter: BookFilter, options: QueryOptions = {}): Promise<Statistics> {
-    return this.#run((source) => source.statistics(filter), filter, options)
+    return this.#run((source) => source.statistics(filter), 'search', filter, options, 'computed')
   }
 
+  /** @param without the keys to use if some sort keys are missing; false if the query needs none. */
   async #run<Result>(
     work: (source: ServerSource) => Promise<Result>,
+    kind: Kind,
     { words }: BookFilter,
-    { signal, onIncomplete }: QueryOptions,
+    { signal, client, onIncomplete }: QueryOptions,
+    without: KeySource | false,
   ): Promise<Result> {
-    const { dialect, indexer, timeout } = this.#engine
+    const { dialect, indexer, keyIndexer, timeout } = this.#engine
     const end = Date.now() + timeout
-    if (words !== undefined) {
-      if (indexer === undefined) throw new StoreUnavailable('the database has no index for searches')
-      if (!(await indexer.bringUpToDate(timeout * INDEX_TIME, signal))) onIncomplete?.()
-    }
-    return this.#engine.run(async (query) => work(new ServerSource(await dialect(words, query), query)), {
-      time: end - Date.now(),
-      signal,
-    })
+    if (words !== undefined && indexer === undefined)
+      throw new StoreUnavailable('the database has no index for searches')
+    const [hasWords, hasKeys] = await Promise.all([
+      words === undefined || indexer?.bringUpToDate(timeout * INDEX_TIME, signal),
+      without === false || (keyIndexer?.bringUpToDate(timeout * INDEX_TIME, signal, KEYS_AGE) ?? true),
+    ])
+    const keys = hasKeys || without === false ? 'stored' : without
+    if (!hasWords || keys === 'incomplete') onIncomplete?.()
+    return this.#engine.run(
+      async (query) => work(new ServerSource(await dialect(words, keys, query), query)),
+      { kind, time: end - Date.now(), signal, client },
+    )
   }
 }
+
+/** A book, and the keys by which it was sorted. */
+interface Row extends Book {
+  /** MySQL returns sort keys of texts as bytes. */
+  readonly sort_title?: string | Buffer
+  readonly sort_author?: string | Buffer
+}
+
+const keysOf = ({ id, sort_title, sort_author, year }: Row): SortKeys => ({
+  id,
+  title: String(sort_title),
+  author: String(sort_author),
+  year,
+})
 
 /** Reads books on one connection. */
 class ServerSource implements BookSource {
   readonly dialect: Dialect
   readonly #query: Query
+  readonly #texts: readonly TextField[]
 
-  constructor(dialect: Dialect, query: Query) {
+  /** @param texts whose sort keys are read with each book. */
+  constructor(dialect: Dialect, query: Query, texts: readonly TextField[] = []) {
     this.dialect = dialect
     this.#query = query
+    this.#texts = texts
+  }
+
+  withKeys(texts: readonly TextField[]): ServerSource {
+    return new ServerSource(this.dialect, this.#query, texts)
   }
 
   async read(range: KeyRange, books: number, text: number): Promise<Found[]> {
-    const rows = await this.#query(selectPage(range, this.dialect, { books, text }), range.values)
-    return (rows as Book[]).map((book) => ({ book, key: book }))
+    const rows = await this.#query(
+      selectPage(range, this.dialect, { books, text }, this.#texts),
+      range.values,
+    )
+    return (rows as Row[]).map((row) => ({ book: bookOf(row), key: keysOf(row) }))
   }
 
   async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {

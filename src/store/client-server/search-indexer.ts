@@ -1,6 +1,7 @@
 import { type NewBook, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { isTrueWithin } from '../timeout.ts'
+import { keysOf } from './sort-keys.ts'
 
 /** The maximum number of books that are looked up at once. */
 export const STALE_BOOKS = 200
@@ -23,15 +24,15 @@ const MAX_WRITES = 500
 /** The time between reports to the operator during a long pass, in milliseconds. */
 const REPORT_INTERVAL = 15_000
 
-/** A book whose words in the index are missing or out of date, because some program wrote the book. */
+/** A book whose entry in an index is missing or out of date, because some program wrote the book. */
 export interface StaleBook {
   readonly id: number
-  /** At least the part of the text that is searched. */
+  /** At least the part of the text that is indexed. */
   readonly title: string
   readonly author: string
-  /** Identifies its texts. */
+  /** Identifies its texts, for the index of words. */
   readonly fingerprint: string
-  /** Whether the server refuses to store words; the instances that write elsewhere store them. MySQL has 0 or 1. */
+  /** Whether the server refuses to store entries; the instances that write elsewhere store them. MySQL has 0 or 1. */
   readonly isReadOnly: boolean | number
 }
 
@@ -48,25 +49,59 @@ export function hasShortTexts(book: NewBook): boolean {
   return textLength(book) <= SHORT_TEXT
 }
 
-/** The words of all books in the database. */
-export interface SearchIndex {
+/** The sort keys of a book, in the order of TEXT_FIELDS. */
+export interface BookKeys {
+  readonly id: number
+  readonly keys: readonly (string | null)[]
+}
+
+/** What is indexed of all books in the database. */
+export interface SearchIndex<Entry = BookWords> {
   /** The first stale books with an id above `after`, in the order of ids, at most STALE_BOOKS. */
   stale(after: number): Promise<readonly StaleBook[]>
   /**
-   * Stores the words of books, except of those whose texts have changed since.
-   * @returns the number of books whose words were stored.
+   * Stores the entries of books, except of those whose texts have changed since.
+   * @returns the number of books whose entries were stored.
    */
-  store(books: readonly BookWords[]): Promise<number>
+  store(books: readonly Entry[]): Promise<number>
+}
+
+/** What an index holds of each book. */
+interface Content<Entry> {
+  /** For reports. */
+  readonly name: string
+  /** What follows while books are missing, for reports. */
+  readonly without: string
+  entryOf(book: StaleBook): Entry
+  /** The number of words in an entry, or 0. */
+  lengthOf(entry: Entry): number
+}
+
+export const WORDS_OF_BOOKS: Content<BookWords> = {
+  name: 'words',
+  without: 'searches do not find the others yet',
+  entryOf: ({ id, fingerprint, ...texts }) => ({ id, fingerprint, words: wordsOfBook(texts) }),
+  lengthOf: ({ words }) => words.length,
+}
+
+export const KEYS_OF_BOOKS: Content<BookKeys> = {
+  name: 'sort keys',
+  without: 'in lists sorted by title or author, the others come first',
+  entryOf: ({ id, title, author }) => ({ id, keys: keysOf({ title, author }) }),
+  lengthOf: () => 0,
 }
 
 /**
- * Keeps the index of words up to date. The service itself splits texts into words, so that all engines find the same
- * books. A fingerprint of the indexed texts is stored with each book, so that the database knows which books are
- * stale, whichever program wrote them. The index follows the writes in steps of many books, and is brought up to date
- * before a search. To index within the transaction of every write would take MySQL four round trips instead of one.
+ * Keeps an index up to date: of words, or of sort keys. The service itself makes them, so that all engines find the
+ * same books in the same order. The database knows which books are stale, whichever program wrote them: a fingerprint of
+ * the indexed texts is stored with each book, and a sort key has its text in it. The index follows the writes in steps of
+ * many books, and is brought up to date before a query that needs it. To index words within the transaction of every
+ * write would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books
+ * that other programs wrote are stale.
  */
-export class SearchIndexer {
-  readonly #index: SearchIndex
+export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
+  readonly #index: SearchIndex<Entry>
+  readonly #content: Content<Entry>
   readonly #report: (message: string) => void
   #running: Promise<unknown> = Promise.resolve()
   /** The pass that begins when the running one ends. */
@@ -76,16 +111,19 @@ export class SearchIndexer {
   #isClosed = false
   /** When the running pass began. */
   #beganAt: number | undefined
+  /** When the last pass began after which everything was indexed. */
+  #completeAt = Number.NEGATIVE_INFINITY
 
   /** @param report tells the operator something, in one line. */
-  constructor(index: SearchIndex, report: (message: string) => void) {
+  constructor(index: SearchIndex<Entry>, content: Content<Entry>, report: (message: string) => void) {
     this.#index = index
+    this.#content = content
     this.#report = report
     // A first pass without a write: the books may be older than the index.
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
 
-  /** To be called after each write that did not store the words itself. */
+  /** To be called after each write that did not store the entry itself. */
   noteWrite(): void {
     this.#timer.refresh()
     if (++this.#writes >= MAX_WRITES) this.#begin()
@@ -96,10 +134,12 @@ export class SearchIndexer {
    * the running pass has already taken that long.
    * @param time in milliseconds.
    * @param signal ends the wait.
+   * @param maxAge writes of the last milliseconds do not matter, if everything before was indexed.
    * @returns whether everything is indexed.
    * @throws the reason of the signal; else what the index throws.
    */
-  async bringUpToDate(time: number, signal?: AbortSignal): Promise<boolean> {
+  async bringUpToDate(time: number, signal?: AbortSignal, maxAge = 0): Promise<boolean> {
+    if (Date.now() - this.#completeAt < maxAge) return true
     if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
       return isTrueWithin(this.#pass(), time, signal)
     this.#begin()
@@ -123,10 +163,16 @@ export class SearchIndexer {
   #pass(): Promise<boolean> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
-      this.#beganAt = Date.now()
-      const pass = this.#indexAll().finally(() => {
-        this.#beganAt = undefined
-      })
+      const beganAt = Date.now()
+      this.#beganAt = beganAt
+      const pass = this.#indexAll()
+        .then((isComplete) => {
+          this.#completeAt = isComplete ? beganAt : Number.NEGATIVE_INFINITY
+          return isComplete
+        })
+        .finally(() => {
+          this.#beganAt = undefined
+        })
       this.#running = pass.catch(() => {})
       return pass
     })
@@ -148,7 +194,7 @@ export class SearchIndexer {
         continue
       }
       if (stale.some(({ isReadOnly }) => isReadOnly)) return false
-      const step = wordsOfSome(stale)
+      const step = this.#entriesOfSome(stale)
       const stored = await this.#index.store(step)
       books += stored
       // A book that has changed since is perhaps still stale, so these books are looked up again.
@@ -157,25 +203,26 @@ export class SearchIndexer {
       stale = isChanged ? [] : stale.slice(step.length)
       if (isChanged) isLast = false
       if (Date.now() < reported + REPORT_INTERVAL) continue
-      this.#report(`indexing the words of books, ${books} so far; searches do not find the others yet`)
+      const { name, without } = this.#content
+      this.#report(`indexing the ${name} of books, ${books} so far; ${without}`)
       reported = Date.now()
       reports++
     }
-    if (reports > 0) this.#report(`indexed the words of ${books} books`)
+    if (reports > 0) this.#report(`indexed the ${this.#content.name} of ${books} books`)
     return true
   }
-}
 
-/** The words of the first books, of at least one. */
-function wordsOfSome(books: readonly StaleBook[]): BookWords[] {
-  const end = performance.now() + STEP_TIME
-  const step: BookWords[] = []
-  let count = 0
-  for (const book of books) {
-    const words = wordsOfBook(book)
-    step.push({ id: book.id, fingerprint: book.fingerprint, words })
-    count += words.length
-    if (count >= STEP_WORDS || performance.now() >= end) break
+  /** The entries of the first books, of at least one. */
+  #entriesOfSome(books: readonly StaleBook[]): Entry[] {
+    const end = performance.now() + STEP_TIME
+    const step: Entry[] = []
+    let words = 0
+    for (const book of books) {
+      const entry = this.#content.entryOf(book)
+      step.push(entry)
+      words += this.#content.lengthOf(entry)
+      if (words >= STEP_WORDS || performance.now() >= end) break
+    }
+    return step
   }
-  return step
 }

@@ -20,7 +20,13 @@ import { type ImportTransaction, importIntoServer } from './import.ts'
 import { type ListStatements, type ShortBookRow, UNCUT } from './page-sql.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
-import { type SearchIndex, SearchIndexer } from './search-indexer.ts'
+import {
+  type BookKeys,
+  KEYS_OF_BOOKS,
+  type SearchIndex,
+  SearchIndexer,
+  WORDS_OF_BOOKS,
+} from './search-indexer.ts'
 
 /** Publish how many requests each batch has. */
 const groupCommits = channel('book-catalogue.group-commit')
@@ -35,10 +41,24 @@ const READ_BATCHES = 2
 /** Batches of each kind of writes. While one commits, all others become the next. */
 const WRITE_BATCHES = 1
 
+/** After an import of so many books, the server learns anew how many there are. */
+const LARGE_IMPORT = 1000
+
+/** How long this may take, in milliseconds. */
+const ANALYZE_TIME = 600_000
+
+/** How long an import that skips existing books waits for the sort keys of all books, in milliseconds. */
+const KEYS_TIME = 600_000
+
+/** How long closing waits for it, in milliseconds. */
+const CLOSE_TIME = 4000
+
 /** What differs between the engines: what they do on a connection for each operation of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Makes the index of words; undefined if the database has none. */
   readonly searchIndex: ((run: RunOn<Connection>) => SearchIndex) | undefined
+  /** Makes the index of sort keys; undefined if the database has none. */
+  readonly keyIndex: ((run: RunOn<Connection>) => SearchIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
@@ -53,6 +73,8 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   /** Runs a statement of a query. */
   query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
   importOn(connection: Connection): ImportTransaction
+  /** Makes the statistics by which the server plans queries, if it does not do so in time by itself. */
+  analyze?(connection: Connection): Promise<unknown>
 }
 
 /** A store on a server. */
@@ -60,11 +82,13 @@ export class ServerStore<Connection> implements Store {
   readonly #pool: ConnectionPool<Connection>
   readonly #engine: ServerEngine<Connection>
   readonly #indexer: SearchIndexer | undefined
+  readonly #keyIndexer: SearchIndexer<BookKeys> | undefined
   readonly #queries: ServerQueries
   readonly #creates: Batcher<NewBook, Book>
   readonly #reads: Batcher<number, Book | undefined>
   readonly #updates: Batcher<Update, Book | undefined>
   readonly #deletions: Batcher<Deletion, boolean>
+  readonly #analyzing = new AbortController()
 
   /** @param report tells the operator something, in one line. */
   constructor(
@@ -75,16 +99,16 @@ export class ServerStore<Connection> implements Store {
     this.#pool = pool
     this.#engine = engine
     const index = engine.searchIndex?.((work) => pool.run(work))
-    this.#indexer = index && new SearchIndexer(index, report)
+    this.#indexer = index && new SearchIndexer(index, WORDS_OF_BOOKS, report)
+    const keyIndex = engine.keyIndex?.((work) => pool.run(work))
+    this.#keyIndexer = keyIndex && new SearchIndexer(keyIndex, KEYS_OF_BOOKS, report)
     this.#queries = new ServerQueries({
-      dialect: (words, query) => engine.dialect(words, query),
+      dialect: (words, keys, query) => engine.dialect(words, keys, query),
       indexer: this.#indexer,
+      keyIndexer: this.#keyIndexer,
       timeout: pool.timeout,
       run: (work, options) =>
-        pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), {
-          ...options,
-          kind: 'read',
-        }),
+        pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
     const batches = new Batches(engine.batches, (error) => pool.isUnknownSyntax(error))
     this.#reads = new Batcher(
@@ -168,9 +192,11 @@ export class ServerStore<Connection> implements Store {
     groups: AsyncIterable<readonly ImportedBook[]>,
     options: ImportOptions = {},
   ): Promise<Imported> {
+    if (options.skipExisting) await this.#completeKeys(options.signal)
     const transactionOn = (connection: Connection) => this.#engine.importOn(connection)
     const imported = await importIntoServer(this.#pool, transactionOn, groups, options)
     this.#indexer?.noteWrite()
+    if (imported.added >= LARGE_IMPORT && !options.dryRun) this.#analyze()
     return imported
   }
 
@@ -192,8 +218,26 @@ export class ServerStore<Connection> implements Store {
   }
 
   async close(): Promise<void> {
+    const timer = setTimeout(() => this.#analyzing.abort(), CLOSE_TIME)
     // At the same time, because a step of the index may wait for a server that is away.
-    await Promise.all([this.#indexer?.close(), this.#pool.close()])
+    await Promise.all([this.#indexer?.close(), this.#keyIndexer?.close(), this.#pool.close()])
+    clearTimeout(timer)
+    // It may still wait for a connection.
+    this.#analyzing.abort()
+  }
+
+  /** Existing books are found by their sort keys, so none may be missing, as after an upgrade. */
+  async #completeKeys(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#keyIndexer === undefined || (await this.#keyIndexer.bringUpToDate(KEYS_TIME, signal))) return
+    throw new StoreUnavailable('the sort keys of many books are still missing', { nothingWritten: true })
+  }
+
+  /** Nobody waits for it. Without it, queries are slower, so an error is ignored: the account may not be the owner. */
+  #analyze(): void {
+    const { analyze } = this.#engine
+    if (analyze === undefined) return
+    const options = { time: ANALYZE_TIME, isRepeatable: false, signal: this.#analyzing.signal }
+    this.#pool.run(analyze, options).catch(() => {})
   }
 
   async #listPage(

@@ -6,16 +6,24 @@ import {
   FIELD_NAMES,
   fieldValues,
   type NewBook,
+  TEXT_FIELDS,
 } from '../../catalogue/book.ts'
-import { type BatchStatements, byId, changedValues, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
+import {
+  type BatchStatements,
+  byId,
+  type Change,
+  changedValues,
+  IS_SHORT,
+  SHORT_BOOK,
+} from '../client-server/batches.ts'
 import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { rolledBack } from './errors.ts'
 import type { DiskFullGuard } from './full-disk.ts'
 import type { Schema } from './schema.ts'
 import { WORDS } from './search-index.ts'
 
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
-const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ? RETURNING id`
 const LOCK = `SELECT ${BOOK} FROM books WHERE id IN (?) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
 const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
 
@@ -31,13 +39,21 @@ const DELETE_WITH_WORDS = `DELETE books, ${WORDS} FROM ${EACH} LEFT JOIN ${WORDS
  * Statements are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
  * would keep a statement for each number of books.
  */
-export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchStatements<Connection> {
+export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStatements<Connection> {
+  const { hasKeys, hasWords } = schema
+  const INSERT = `INSERT INTO books (${columnsOf(schema)}) VALUES ? RETURNING id`
   return {
     find: (connection, ids) => select<ShortBookRow>(connection, SELECT, ids),
 
     async create(connection, books) {
       // Only RETURNING tells which id each book has: there may be gaps between them. MySQL does not know it.
-      const rows = await guard.watch(select<Pick<Book, 'id'>>(connection, INSERT, books.map(fieldValues)))
+      const rows = await guard.watch(
+        select<Pick<Book, 'id'>>(
+          connection,
+          INSERT,
+          books.map((book) => valuesOf(schema, book)),
+        ),
+      )
       return books.map((book, i) => rows[i] && bookOf({ ...book, id: rows[i].id }))
     },
 
@@ -51,10 +67,13 @@ export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchS
     async write(connection, all) {
       const ids = all.map(({ from }) => from.id)
       const cases = `CASE id ${'WHEN ? THEN ? '.repeat(all.length)}END`
-      const set = FIELD_NAMES.map((name) => `${name} = COALESCE(${cases}, ${name})`)
-      const values = FIELD_NAMES.flatMap((name) =>
-        changedValues(name, all).flatMap((value, i) => [ids[i], value]),
-      )
+      const columns = columnsOf(schema)
+      const lists = [
+        ...FIELD_NAMES.map((name) => changedValues(name, all)),
+        ...(hasKeys ? changedKeys(all) : []),
+      ]
+      const set = columns.map((name) => `${name} = COALESCE(${cases}, ${name})`)
+      const values = lists.flatMap((list) => list.flatMap((value, i) => [ids[i], value]))
       await guard.watch(connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids]))
       const stored = await select<Book>(connection, READ, ids)
       const books = byId(stored)
@@ -69,6 +88,20 @@ export function mysqlBatches({ hasWords }: Schema, guard: DiskFullGuard): BatchS
 
     commit: (connection) => connection.commit(),
   }
+}
+
+/** The columns of a new book. */
+export const columnsOf = ({ hasKeys }: Schema) =>
+  hasKeys ? [...FIELD_NAMES, ...TEXT_FIELDS.map((name) => KEY_COLUMNS[name])] : FIELD_NAMES
+
+/** The values of these columns. */
+export const valuesOf = ({ hasKeys }: Schema, book: NewBook) =>
+  hasKeys ? [...fieldValues(book), ...keysOf(book)] : fieldValues(book)
+
+/** The new sort keys of each text; null where it stays as it is. */
+function changedKeys(all: readonly Change[]): (string | null)[][] {
+  const keys = all.map(({ changes }) => keysOf(changes))
+  return TEXT_FIELDS.map((_, i) => keys.map((each) => each[i] ?? null))
 }
 
 async function select<Row>(connection: Connection, sql: string, list: readonly unknown[]): Promise<Row[]> {

@@ -1,21 +1,27 @@
-import { SORT_KEY_LENGTH } from '../../catalogue/query.ts'
-import type { Query } from '../client-server/queries.ts'
+import { TEXT_FIELDS, type TextField } from '../../catalogue/book.ts'
+import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
+import type { KeySource, Query } from '../client-server/queries.ts'
+import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { WORDS } from './search-index.ts'
 
-/** The sort keys, as they are computed. */
-export const KEYS = {
-  id: 'id',
-  title: `CAST(LEFT(COALESCE(title, ''), ${SORT_KEY_LENGTH}) AS BINARY)`,
-  author: `CAST(LEFT(COALESCE(author, ''), ${SORT_KEY_LENGTH}) AS BINARY)`,
-  year: 'COALESCE(year, 0)',
-}
+/** The separator of a sort key. */
+const SEPARATOR = '0x01'
 
-/** How the sort keys are written in statements. */
-export type Keys = typeof KEYS
+/** The sort key without words. */
+export const plainKeyOf = (name: TextField) =>
+  `CONCAT(${SEPARATOR}, CAST(LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS BINARY))`
 
-/** The columns that store them, which have indexes. */
-export const KEY_COLUMNS: Keys = { id: 'id', title: 'title_key', author: 'author_key', year: 'year_key' }
+/** 1 for a book that lacks a sort key: a key has the text that it was made of, after the separator. NULL for others. */
+export const LACKS_KEYS = `IF(${TEXT_FIELDS.map((name) => {
+  const key = KEY_COLUMNS[name]
+  return `SUBSTRING(${key}, LOCATE(${SEPARATOR}, ${key})) = ${plainKeyOf(name)}`
+}).join(' AND ')}, NULL, 1)`
+
+export const YEAR_KEY = 'COALESCE(year, 0)'
+
+const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: 'year_key' }
+const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }
 
 /** At most so many books with a word are checked one by one. If there are more, a page in some order is found quickly. */
 const FEW_BOOKS = 2000
@@ -26,14 +32,23 @@ export interface RareWords {
   readonly prefix: string | undefined
 }
 
+export const NO_WORDS: RareWords = { exact: undefined, prefix: undefined }
+
 /**
  * All texts are compared as bytes, which in UTF-8 have the order of code points. A column may have any collation, and
  * even utf8mb4_bin ignores spaces at the end.
+ * @param hasKeys whether the database stores sort keys.
  */
-export function dialectOf(keys: Keys, rare: RareWords): Dialect {
+export function dialectOf(hasKeys: boolean, keys: KeySource, rare: RareWords): Dialect {
+  const texts = keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS
+  const names = hasKeys ? { ...texts, year: STORED_KEYS.year } : COMPUTED_KEYS
   return {
     placeholder: () => '?',
-    key: (name) => keys[name],
+    key: (name) => names[name],
+    keyOf(name, text) {
+      if (!hasKeys || keys === 'computed') return plainKey(text)
+      return keys === 'stored' ? String(sortKey(name, text)) : undefined
+    },
     equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
     hasWords(words, exact, bind) {
       const rarest = exact ? rare.exact : rare.prefix
@@ -44,6 +59,8 @@ export function dialectOf(keys: Keys, rare: RareWords): Dialect {
           : hasWord(word, exact, bind)
       return words.map(has).join(' AND ')
     },
+    hasInTitle: (text, bind) =>
+      `LOCATE(${bind(text)}, CONCAT(' ', SUBSTRING_INDEX(${names.title}, ${SEPARATOR}, 1), ' ')) > 0`,
     lacksWords: (words, bind) => `NOT (${words.map((word) => hasWord(word, true, bind)).join(' AND ')})`,
   }
 }
@@ -74,8 +91,9 @@ export async function findRareWords(words: readonly string[], query: Query): Pro
 
 type Bind = (value: string) => string
 
+/** Without the hint, MariaDB might look up all books with the word for each book. */
 const hasWord = (word: string, exact: boolean, bind: Bind) =>
-  `(SELECT 1 FROM ${WORDS} WHERE book = books.id AND ${matches(word, exact, bind)} LIMIT 1) IS NOT NULL`
+  `(SELECT 1 FROM ${WORDS} FORCE INDEX (PRIMARY) WHERE book = books.id AND ${matches(word, exact, bind)} LIMIT 1) IS NOT NULL`
 
 const matches = (word: string, exact: boolean, bind: Bind) =>
   exact ? `word = ${bind(word)}` : `word >= ${bind(word)} AND word < CONCAT(${bind(word)}, 0xFF)`

@@ -1,34 +1,37 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { type Book, bookOf, FIELD_NAMES, fieldValues, isTextField } from '../../catalogue/book.ts'
+import {
+  type Book,
+  bookOf,
+  FIELD_NAMES,
+  type FieldValue,
+  fieldValues,
+  isTextField,
+} from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
-import type { ConnectionPool } from '../client-server/pool.ts'
+import type { Runner } from '../client-server/pool.ts'
+import { keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { ensureChanged, mysqlBatches } from './batches.ts'
-import { dialectOf, findRareWords } from './dialect.ts'
+import { columnsOf, ensureChanged, mysqlBatches, valuesOf } from './batches.ts'
+import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, isEmpty, type Schema } from './schema.ts'
+import { ensureSchema, isOwn, type Schema } from './schema.ts'
 import { mysqlSearchIndex, WORDS } from './search-index.ts'
+import { mysqlKeyIndex } from './sort-keys.ts'
 import type { MysqlTarget } from './url.ts'
 
 /** mysql2 sends every number as a double. */
 const INTEGER = 'CAST(? AS SIGNED)'
 
-const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELD_NAMES.map(() => '?')})`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = ${INTEGER}`
-const UPDATE = `
-  UPDATE books SET ${FIELD_NAMES.map((name) => `${name} = COALESCE(?, ${name})`)}
-  WHERE id = ${INTEGER}`
 const DELETE = `DELETE FROM books WHERE id = ${INTEGER}`
 const DELETE_WITH_WORDS = `
   DELETE books, ${WORDS} FROM books LEFT JOIN ${WORDS} ON book = books.id WHERE books.id = ${INTEGER}`
-
-const NO_WORDS = { exact: undefined, prefix: undefined }
 
 /** Compares texts byte by byte. All collations that every server has ignore at least spaces at the end. */
 const IS_EXPECTED = FIELD_NAMES.map((name) =>
@@ -36,7 +39,6 @@ const IS_EXPECTED = FIELD_NAMES.map((name) =>
     ? `CAST(${columnOrEmpty(name)} AS BINARY) = CAST(? AS BINARY)`
     : `${columnOrEmpty(name)} = ${INTEGER}`,
 ).join(' AND ')
-const UPDATE_EXPECTED = `${UPDATE} AND ${IS_EXPECTED}`
 
 /**
  * Connects to a MySQL or MariaDB server, or a compatible one. Waits if the server is not ready yet.
@@ -49,9 +51,9 @@ export async function openMysql(
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
-  const prepare = (pool: ConnectionPool<Connection>) => ensureSchema(pool, options.report)
+  const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report)
   const [pool, schema] = await connect(
-    { name, driver: new MysqlDriver(target, latest, options.timeout), isEmpty, prepare },
+    { name, driver: new MysqlDriver(target, latest, options.timeout), isOwn, prepare },
     options,
   )
   // After the schema is complete, because some of its changes rewrite a table.
@@ -64,14 +66,21 @@ export async function openMysql(
  * again before it commits.
  */
 function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connection> {
-  const { keys, hasWords, ownTables } = schema
+  const { hasKeys, hasWords, ownTables } = schema
+  const columns = columnsOf(schema)
+  const INSERT = `INSERT INTO books (${columns}) VALUES (${columns.map(() => '?')})`
+  const UPDATE = `
+    UPDATE books SET ${columns.map((name) => `${name} = COALESCE(?, ${name})`)}
+    WHERE id = ${INTEGER}`
   const guard = new DiskFullGuard(ownTables)
   return {
     batches: mysqlBatches(schema, guard),
     searchIndex: hasWords ? mysqlSearchIndex : undefined,
+    keyIndex: hasKeys ? mysqlKeyIndex : undefined,
     createsWords: () => false,
-    dialect: async (words, query) => dialectOf(keys, words ? await findRareWords(words, query) : NO_WORDS),
-    importOn: (connection) => mysqlImport(connection, keys),
+    dialect: async (words, keys, query) =>
+      dialectOf(hasKeys, keys, words ? await findRareWords(words, query) : NO_WORDS),
+    importOn: (connection) => mysqlImport(connection, schema),
     find: read,
     list: selectListPage(INTEGER),
     query,
@@ -79,19 +88,21 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
     ready: async (connection) => !(await isReadOnly(connection, ANY_BOOK)) || isForReads,
 
     async create(connection, book) {
-      const { insertId } = await guard.write(connection, INSERT, fieldValues(book))
+      const { insertId } = await guard.write(connection, INSERT, valuesOf(schema, book))
       return bookOf({ ...book, id: insertId })
     },
 
     async update(connection, { id, changes, expected }) {
       await guard.ensureRoom(connection)
-      const statement = expected === undefined ? UPDATE : UPDATE_EXPECTED
+      const statement = expected === undefined ? UPDATE : `${UPDATE} AND ${IS_EXPECTED}`
       // Prepared before the transaction: if Galera aborts a transaction while it prepares a statement, MariaDB (10.11)
       // reports nothing and runs the rest outside of it. A statement that is already prepared is not sent again.
       await connection.prepare(statement)
       await connection.prepare(SELECT)
       await connection.beginTransaction()
-      const values = [...FIELD_NAMES.map((name) => changes[name] ?? null), id]
+      const values: (FieldValue | null)[] = FIELD_NAMES.map((name) => changes[name] ?? null)
+      if (hasKeys) values.push(...keysOf(changes))
+      values.push(id)
       if (expected !== undefined) values.push(...fieldValues(expected))
       const { affectedRows } = await guard.write(connection, statement, values)
       // The row stays locked until the end, so this reads the result of this update. If no row was found, nothing is

@@ -42,8 +42,8 @@ const LOST = [1053, 1927, 4031]
 /** Too many connections; a host that is blocked or unknown; a server that stops, starts, or waits for other nodes. */
 const NOT_READY = [1040, 1047, 1053, UNKNOWN, 1129, 1130, 1203]
 
-/** A database, a table or a column does not exist. */
-const MISSING_TABLE = [1049, 1054, 1146]
+/** A database, a table, a column or an index does not exist. */
+const MISSING_TABLE = [1049, 1054, 1146, 1176]
 
 /** Syntax error; not supported yet. */
 const UNKNOWN_SYNTAX = [1064, 1235]

@@ -1,6 +1,7 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
+import { IS_READ_ONLY } from './driver.ts'
 import { WORDS } from './search-index.ts'
 
 /** The unit in which InnoDB extends its files, except small ones; in bytes. */
@@ -8,7 +9,7 @@ const EXTENT = 1024 * 1024
 
 const IS_SMALL = `
   SELECT 1 FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name = ? AND data_length < ${EXTENT}`
+  WHERE table_schema = DATABASE() AND table_name = ? AND data_length < ${EXTENT} AND NOT ${IS_READ_ONLY}`
 
 /** Rows that need an extent and use up no id. */
 const LARGE_ROWS: Readonly<Record<string, string>> = {

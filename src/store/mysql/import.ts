@@ -1,26 +1,19 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import {
-  COLUMNS,
-  FIELD_NAMES,
-  type FieldValue,
-  fieldValues,
-  isTextField,
-  type NewBook,
-} from '../../catalogue/book.ts'
-import { sortKey } from '../../catalogue/query.ts'
+import { FIELD_NAMES, type FieldValue, isTextField, type NewBook } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
-import type { Keys } from './dialect.ts'
+import { columnsOf, valuesOf } from './batches.ts'
+import { dialectOf, NO_WORDS } from './dialect.ts'
+import type { Schema } from './schema.ts'
 
-const INSERT = `INSERT INTO books (${FIELD_NAMES}) VALUES ?`
-const INSERT_WITH_IDS = `INSERT INTO books (${COLUMNS}) VALUES ?`
-
-/** @param keys by which books are found. */
-export function mysqlImport(connection: Connection, keys: Keys): ImportTransaction {
+export function mysqlImport(connection: Connection, schema: Schema): ImportTransaction {
+  const columns = columnsOf(schema)
+  const INSERT = `INSERT INTO books (${columns}) VALUES ?`
+  const INSERT_WITH_IDS = `INSERT INTO books (id, ${columns}) VALUES ?`
   // mysql2 writes lists of rows into the text of the statement, in the SQL mode that SESSION sets.
   let stored = 0
-  const insert = async (sql: string, rows: readonly FieldValue[][]) => {
+  const insert = async (sql: string, rows: readonly (FieldValue | null)[][]) => {
     if (rows.length === 0) return
     const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
     stored += affectedRows
@@ -33,14 +26,17 @@ export function mysqlImport(connection: Connection, keys: Keys): ImportTransacti
     begin: () => connection.beginTransaction(),
     highestId: () => number('SELECT MAX(id) AS value FROM books'),
     insert: async (books, known) => {
-      const existing = known === undefined ? undefined : await findEqual(connection, books, known, keys)
+      const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
       const added = books.filter((book) => !existing?.has(identity(book)))
-      await insert(INSERT, added.map(fieldValues))
+      await insert(
+        INSERT,
+        added.map((book) => valuesOf(schema, book)),
+      )
     },
     insertWithIds: (books) =>
       insert(
         INSERT_WITH_IDS,
-        books.map((book) => [book.id ?? 0, ...fieldValues(book)]),
+        books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)]),
       ),
     stored: async () => stored,
     count: () => number('SELECT COUNT(*) AS value FROM books'),
@@ -63,13 +59,14 @@ async function findEqual(
   connection: Connection,
   books: readonly ImportedBook[],
   known: number,
-  keys: Keys,
+  { hasKeys }: Schema,
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const titles = unique(({ title }) => title).map((title) => Buffer.from(String(sortKey(title))))
+  const { key, keyOf } = dialectOf(hasKeys, 'stored', NO_WORDS)
+  const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
   const [rows] = await connection.query<(FoundBook & RowDataPacket)[]>(
-    `SELECT DISTINCT ${BYTES} FROM books WHERE ${keys.title} IN (?) AND id <= ?
+    `SELECT DISTINCT ${BYTES} FROM books WHERE ${key('title')} IN (?) AND id <= ?
      AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
     [titles, known, unique(({ year }) => year), unique(({ author }) => author)],
   )

@@ -6,10 +6,12 @@ import {
   ensureTable,
   type SchemaEditor,
   type SchemaGroup,
+  type SchemaObject,
 } from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
-import type { ConnectionPool } from '../client-server/pool.ts'
-import { KEY_COLUMNS, KEYS, type Keys } from './dialect.ts'
+import type { Runner } from '../client-server/pool.ts'
+import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
 import { isNotReady } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
@@ -48,37 +50,36 @@ const ACCEPTED = {
 /** Storage engines that may lose acknowledged writes. */
 const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
 
+const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
+
+const keyIndex = (name: string, columns: string): SchemaObject => ({
+  name,
+  sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
+})
+
 /**
- * Columns with the sort keys, and indexes for sorting and filters. There is no index of title and author: together they
- * may be longer than an entry of an index can be. The columns are stored: with an index of a virtual column, MariaDB
- * (10.11) loses rows if it has to sort what it found while other clients change the rows.
+ * Columns with the sort keys, which the server adds to a large table at once; which books lack them; and indexes for
+ * sorting and filters. There is no index of title and author: together they may be longer than an entry of an index can
+ * be. The column of years is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what
+ * it found while other clients change the rows.
  */
 const KEY_GROUP: SchemaGroup = {
-  without: 'sorting and filtering are slow',
+  without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
-    {
-      name: 'title_key',
-      // In one statement, because the server rewrites the table.
-      sql: `ALTER TABLE books
-        ADD COLUMN title_key VARBINARY(2000) AS (${KEYS.title}) STORED,
-        ADD COLUMN author_key VARBINARY(2000) AS (${KEYS.author}) STORED,
-        ADD COLUMN year_key BIGINT AS (${KEYS.year}) STORED`,
-    },
-    { name: 'books_by_title', sql: 'ALTER TABLE books ADD INDEX books_by_title (title_key, id)' },
-    { name: 'books_by_author', sql: 'ALTER TABLE books ADD INDEX books_by_author (author_key, id)' },
-    { name: 'books_by_year', sql: 'ALTER TABLE books ADD INDEX books_by_year (year_key, id)' },
-    {
-      name: 'books_by_author_year',
-      sql: 'ALTER TABLE books ADD INDEX books_by_author_year (author_key, year_key, id)',
-    },
-    {
-      name: 'books_by_year_title',
-      sql: 'ALTER TABLE books ADD INDEX books_by_year_title (year_key, title_key, id)',
-    },
-    {
-      name: 'books_by_year_author',
-      sql: 'ALTER TABLE books ADD INDEX books_by_year_author (year_key, author_key, id)',
-    },
+    // First, because the server rewrites the table.
+    { name: 'year_key', sql: `ALTER TABLE books ADD COLUMN year_key BIGINT AS (${YEAR_KEY}) STORED` },
+    ...[TITLE_KEY, AUTHOR_KEY].map((name) => ({
+      name,
+      sql: `ALTER TABLE books ADD COLUMN ${name} VARBINARY(2000) NOT NULL DEFAULT ''`,
+    })),
+    { name: KEYS_DUE, sql: `ALTER TABLE books ADD COLUMN ${KEYS_DUE} TINYINT AS (${LACKS_KEYS}) VIRTUAL` },
+    keyIndex(`books_by_${KEYS_DUE}`, KEYS_DUE),
+    keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
+    keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
+    keyIndex('books_by_year', 'year_key'),
+    keyIndex(`books_by_${AUTHOR_KEY}_year`, `${AUTHOR_KEY}, year_key`),
+    keyIndex(`books_by_year_${TITLE_KEY}`, `year_key, ${TITLE_KEY}`),
+    keyIndex(`books_by_year_${AUTHOR_KEY}`, `year_key, ${AUTHOR_KEY}`),
   ],
 }
 
@@ -146,8 +147,8 @@ const editor: SchemaEditor<Connection> = {
 
 /** What the database has beside the columns of the books. */
 export interface Schema {
-  /** How statements have to write the sort keys. */
-  readonly keys: Keys
+  /** Whether sort keys are stored. */
+  readonly hasKeys: boolean
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
   /** The tables that the service made itself. */
@@ -159,14 +160,15 @@ export interface Schema {
  * @throws StoreNotOpened when the table does not suit; else what mysql2 throws.
  */
 export async function ensureSchema(
-  pool: ConnectionPool<Connection>,
+  runner: Runner<Connection>,
   report: (message: string) => void,
 ): Promise<Schema> {
-  await pool.run((connection) => ensureTable(connection, editor, SCHEMA, ACCEPTED))
-  await pool.run(checkDurability)
-  const [hasKeys, hasWords = false] = await ensureObjects(pool, editor, [KEY_GROUP, WORD_GROUP], report)
-  const ownTables = await pool.run((connection) => names(connection, OWN_TABLES))
-  return { keys: hasKeys ? KEY_COLUMNS : KEYS, hasWords, ownTables }
+  await runner.run((connection) => ensureTable(connection, editor, SCHEMA, ACCEPTED))
+  await runner.run(checkDurability)
+  const groups = [KEY_GROUP, WORD_GROUP]
+  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
+  const ownTables = await runner.run((connection) => names(connection, OWN_TABLES))
+  return { hasKeys, hasWords, ownTables }
 }
 
 async function checkDurability(connection: Connection): Promise<void> {
@@ -179,12 +181,13 @@ async function checkDurability(connection: Connection): Promise<void> {
   }
 }
 
-/** Whether the database has no table at all. */
-export async function isEmpty(connection: Connection): Promise<boolean> {
-  const [rows] = await connection.query<RowDataPacket[]>(
-    'SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() LIMIT 1',
+/** Whether the database has the table of books, or no table at all. */
+export async function isOwn(connection: Connection): Promise<boolean> {
+  const tables = await names(
+    connection,
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
   )
-  return rows.length === 0
+  return tables.length === 0 || tables.includes('books')
 }
 
 async function names(connection: Connection, sql: string): Promise<string[]> {

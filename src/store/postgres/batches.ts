@@ -8,9 +8,11 @@ import {
   SHORT_BOOK,
 } from '../client-server/batches.ts'
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { commit } from './commit.ts'
+import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
-import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
+import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
@@ -33,71 +35,77 @@ const insert = (columns: readonly string[], values: readonly string[], source: s
     INSERT INTO books (${columns}) SELECT ${values} FROM ${source} WHERE ${writtenInTime(NEXT)} ORDER BY place RETURNING ${BOOK}
   )
   SELECT * FROM created WHERE 1 / ((SELECT count(*) FROM created) = cardinality($1))::int = 1`
-const INSERT = insert(
-  FIELD_NAMES,
-  FIELD_NAMES,
-  `unnest(${VALUES}) WITH ORDINALITY AS new (${FIELD_NAMES}, place)`,
-)
-const INSERT_WITH_WORDS = insert(
-  [...FIELD_NAMES, WORDS, WORDS_OF],
-  [...FIELD_NAMES, ...wordValues('new')],
-  `unnest(${VALUES}, $${NEXT + 1}::text[]) WITH ORDINALITY AS new (${FIELD_NAMES}, words, place)`,
-)
-
 /** Both tables have the names of the fields. */
 const STORED = bookColumns('books.')
 const changed = (name: keyof NewBook) => `coalesce(new.${name}, books.${name})`
 const SET = FIELD_NAMES.map((name) => `${name} = ${changed(name)}`)
+const SET_KEYS = TEXT_FIELDS.map(
+  (name) => `${KEY_COLUMNS[name]} = coalesce(new.${keyName(name)}, ${KEY_COLUMNS[name]})`,
+)
 const CHANGED_WORDS_OF = fingerprint(
   `coalesce(${changed('title')}, '')`,
   `coalesce(${changed('author')}, '')`,
 )
-const UPDATE = `
-  UPDATE books SET ${SET} FROM unnest(${VALUES}, $${NEXT}::bigint[]) AS new (${FIELD_NAMES}, book) WHERE id = book
-  RETURNING ${STORED}`
-const UPDATE_WITH_WORDS = `
-  UPDATE books SET ${SET}, ${WORDS} = coalesce(new.words::tsvector, ${WORDS}),
-    ${WORDS_OF} = CASE WHEN words IS NULL THEN ${WORDS_OF} ELSE ${CHANGED_WORDS_OF} END
-  FROM unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[]) AS new (${FIELD_NAMES}, book, words)
-  WHERE id = book RETURNING ${STORED}`
+const SET_WORDS = [
+  `${WORDS} = coalesce(new.words::tsvector, ${WORDS})`,
+  `${WORDS_OF} = CASE WHEN words IS NULL THEN ${WORDS_OF} ELSE ${CHANGED_WORDS_OF} END`,
+]
+
+function statementsOf({ hasKeys, hasWords }: Schema, extras: Extras) {
+  const names = [...FIELD_NAMES, ...extras.names]
+  const set = [...SET, ...(hasKeys ? SET_KEYS : []), ...(hasWords ? SET_WORDS : [])]
+  return {
+    insert: insert(
+      [...FIELD_NAMES, ...extras.columns],
+      [...FIELD_NAMES, ...extras.values('new')],
+      `unnest(${[...VALUES, ...extras.lists(NEXT + 1)]}) WITH ORDINALITY AS new (${names}, place)`,
+    ),
+    update: `
+      UPDATE books SET ${set}
+      FROM unnest(${[...VALUES, ...extras.lists(NEXT + 1)]}, $${NEXT}::bigint[]) AS new (${names}, book)
+      WHERE id = book RETURNING ${STORED}`,
+  }
+}
 
 /** Works through a pooler that gives every transaction another connection. */
-export const postgresBatches = ({ hasWords }: Schema): BatchStatements<pg.Client> => ({
-  async find(client, ids) {
-    return (await client.query<ShortBookRow>(SELECT, [ids])).rows
-  },
+export function postgresBatches(schema: Schema): BatchStatements<pg.Client> {
+  const extras = new Extras(schema)
+  const statements = statementsOf(schema, extras)
+  return {
+    async find(client, ids) {
+      return (await client.query<ShortBookRow>(SELECT, [ids])).rows
+    },
 
-  async create(client, books, end) {
-    const values = [...listsOf(books), serverTime(client, end)]
-    const { rows } = hasWords
-      ? await client.query<Book>(INSERT_WITH_WORDS, [...values, books.map(wordsOf)])
-      : await client.query<Book>(INSERT, values)
-    return books.map((_, i) => rows[i])
-  },
+    async create(client, books, end) {
+      const stored = extras.of(books, () => books.map(wordsOf))
+      const values = [...listsOf(books), serverTime(client, end), ...stored]
+      const { rows } = await client.query<Book>(statements.insert, values)
+      return books.map((_, i) => rows[i])
+    },
 
-  begin: (client) => client.query(BEGIN),
+    begin: (client) => client.query(BEGIN),
 
-  async lock(client, ids) {
-    return (await client.query<Book>(LOCK, [ids])).rows
-  },
+    async lock(client, ids) {
+      return (await client.query<Book>(LOCK, [ids])).rows
+    },
 
-  async write(client, changes) {
-    const values = [
-      ...FIELD_NAMES.map((name) => changedValues(name, changes)),
-      changes.map(({ to }) => to.id),
-    ]
-    const { rows } = hasWords
-      ? await client.query<Book>(UPDATE_WITH_WORDS, [...values, changes.map(changedWords)])
-      : await client.query<Book>(UPDATE, values)
-    return rows
-  },
+    async write(client, all) {
+      const stored = extras.of(
+        all.map(({ changes }) => changes),
+        () => all.map(changedWords),
+      )
+      const fields = FIELD_NAMES.map((name) => changedValues(name, all))
+      const values = [...fields, all.map(({ to }) => to.id), ...stored]
+      return (await client.query<Book>(statements.update, values)).rows
+    },
 
-  async remove(client, ids) {
-    return (await client.query<Pick<Book, 'id'>>(DELETE, [ids])).rows.map(({ id }) => id)
-  },
+    async remove(client, ids) {
+      return (await client.query<Pick<Book, 'id'>>(DELETE, [ids])).rows.map(({ id }) => id)
+    },
 
-  commit,
-})
+    commit,
+  }
+}
 
 /** What the placeholders of VALUES stand for. */
 export const listsOf = (books: readonly NewBook[]) =>

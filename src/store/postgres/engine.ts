@@ -1,19 +1,28 @@
 import type pg from 'pg'
-import { type Book, FIELD_NAMES, type FieldValue, fieldValues, isTextField } from '../../catalogue/book.ts'
-import { wordsOfBook } from '../../catalogue/search-words.ts'
+import {
+  type Book,
+  FIELD_NAMES,
+  type FieldValue,
+  fieldValues,
+  isTextField,
+  TEXT_FIELDS,
+} from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, selectListPage } from '../client-server/page-sql.ts'
-import type { ConnectionPool } from '../client-server/pool.ts'
+import type { Runner } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
+import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import { postgresBatches } from './batches.ts'
-import { dialect, exactly } from './dialect.ts'
+import { dialectOf, exactly } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
+import { Extras } from './extras.ts'
 import { postgresImport } from './import.ts'
-import { ensureSchema, isEmpty, type Schema } from './schema.ts'
-import { fingerprint, postgresSearchIndex, vectorOf, WORDS, WORDS_OF } from './search-index.ts'
+import { ensureSchema, isOwn, LIMITS, type Schema } from './schema.ts'
+import { postgresSearchIndex, wordsOf } from './search-index.ts'
+import { postgresKeyIndex } from './sort-keys.ts'
 import type { PostgresTarget } from './url.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
@@ -21,23 +30,33 @@ import { serverTime, writtenInTime } from './write-deadline.ts'
 const FIELDS = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text' : 'bigint'}`)
 const NEXT = FIELDS.length + 1
 
-const INSERT = `
-  INSERT INTO books (${FIELD_NAMES}) SELECT ${FIELDS} WHERE ${writtenInTime(NEXT)} RETURNING ${BOOK}`
-const INSERT_WITH_WORDS = `
-  INSERT INTO books (${FIELD_NAMES}, ${WORDS}, ${WORDS_OF})
-  SELECT ${FIELDS}, $${NEXT + 1}::tsvector, ${fingerprint('$1::text', '$2::text')} WHERE ${writtenInTime(NEXT)}
-  RETURNING ${BOOK}`
+const insert = (extras: Extras) => `
+  INSERT INTO books (${[...FIELD_NAMES, ...extras.columns]})
+  SELECT ${[...FIELD_NAMES, ...extras.values('new')]}
+  FROM (SELECT ${[
+    ...FIELD_NAMES.map((name, i) => `${FIELDS[i]} AS ${name}`),
+    ...extras.names.map((name, i) => `$${NEXT + 1 + i}::text AS ${name}`),
+  ]}) AS new
+  WHERE ${writtenInTime(NEXT)} RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
-const SET = `
-  UPDATE books SET ${FIELD_NAMES.map((name, i) => `${name} = coalesce($${i + 1}, ${name})`)}
-  WHERE id = $${NEXT}::bigint AND ${writtenInTime(NEXT + 1)}`
-const UPDATE = `${SET} RETURNING ${BOOK}`
+const SET_FIELDS = FIELD_NAMES.map((name, i) => `${name} = coalesce($${i + 1}, ${name})`)
+const WHERE = `WHERE id = $${NEXT}::bigint AND ${writtenInTime(NEXT + 1)}`
+const KEYS = NEXT + 2
+const SET_KEYS = TEXT_FIELDS.map(
+  (name, i) => `${KEY_COLUMNS[name]} = coalesce($${KEYS + i}::text, ${KEY_COLUMNS[name]})`,
+)
 const DELETE = `DELETE FROM books WHERE id = $1::bigint AND ${writtenInTime(2)}`
 
 /** @param first the number of the first placeholder. */
 const IS_EXPECTED = (first: number) =>
   FIELD_NAMES.map((name, i) => `${exactly(name)} = $${first + i}`).join(' AND ')
-const UPDATE_EXPECTED = `${SET} AND ${IS_EXPECTED(NEXT + 2)} RETURNING ${BOOK}`
+
+/** @param isExpecting whether the values have the expected book at the end. */
+function update({ hasKeys }: Schema, isExpecting: boolean): string {
+  const set = hasKeys ? [...SET_FIELDS, ...SET_KEYS] : SET_FIELDS
+  const expected = isExpecting ? ` AND ${IS_EXPECTED(hasKeys ? KEYS + SET_KEYS.length : KEYS)}` : ''
+  return `UPDATE books SET ${set} ${WHERE}${expected} RETURNING ${BOOK}`
+}
 const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(3)}`
 
 /**
@@ -51,9 +70,9 @@ export async function openPostgres(
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the PostgreSQL server at ${nameOf(target)}`
-  const prepare = (pool: ConnectionPool<pg.Client>) => ensureSchema(pool, options.report)
+  const prepare = (runner: Runner<pg.Client>) => ensureSchema(runner, options.report)
   const [pool, schema] = await connect(
-    { name, driver: new PostgresDriver(target, latest), isEmpty, prepare },
+    { name, driver: new PostgresDriver(target, latest), isOwn, prepare },
     options,
   )
   return new ServerStore(pool, postgresEngine(schema, isForReads(target)), options.report)
@@ -63,57 +82,65 @@ export async function openPostgres(
  * Each operation on one book is one statement in a transaction of its own, without a name and without any state of a
  * session. So it works through a pooler that gives every transaction another connection.
  */
-const postgresEngine = (schema: Schema, isForReads: boolean): ServerEngine<pg.Client> => ({
-  batches: postgresBatches(schema),
-  searchIndex: schema.hasWords ? postgresSearchIndex : undefined,
-  createsWords: (book) => schema.hasWords && hasShortTexts(book),
-  dialect: () => dialect,
-  importOn: (client) => postgresImport(client, schema),
-  list: selectListPage('$1::bigint'),
+function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Client> {
+  const { hasKeys, hasWords } = schema
+  const extras = new Extras(schema)
+  const INSERT = insert(extras)
+  const UPDATE = update(schema, false)
+  const UPDATE_EXPECTED = update(schema, true)
+  return {
+    batches: postgresBatches(schema),
+    searchIndex: hasWords ? postgresSearchIndex : undefined,
+    keyIndex: hasKeys ? postgresKeyIndex : undefined,
+    createsWords: (book) => hasWords && hasShortTexts(book),
+    dialect: (_words, keys) => dialectOf(hasKeys ? keys : 'computed'),
+    importOn: (client) => postgresImport(client, schema),
+    // If the server's own ANALYZE ran during the import, it saw no books, and does not run again for a minute or more.
+    analyze: (client) => client.query(`${LIMITS}; ANALYZE books`),
+    list: selectListPage('$1::bigint'),
 
-  ready: async (client) => !(await isReadOnly(client, ANY_BOOK)) || isForReads,
+    ready: async (client) => !(await isReadOnly(client, ANY_BOOK)) || isForReads,
 
-  async create(client, book, end) {
-    const values = [...fieldValues(book), serverTime(client, end)]
-    const { rows } =
-      schema.hasWords && hasShortTexts(book)
-        ? await run(client, INSERT_WITH_WORDS, [...values, vectorOf(wordsOfBook(book))])
-        : await run(client, INSERT, values)
-    if (rows[0] === undefined) throw new Error('INSERT returned no row')
-    return rows[0]
-  },
+    async create(client, book, end) {
+      const stored = extras.of([book], () => [wordsOf(book)]).map(([value = null]) => value)
+      const { rows } = await run(client, INSERT, [...fieldValues(book), serverTime(client, end), ...stored])
+      if (rows[0] === undefined) throw new Error('INSERT returned no row')
+      return rows[0]
+    },
 
-  async find(client, id) {
-    return (await run(client, SELECT, [id])).rows[0]
-  },
+    async find(client, id) {
+      return (await run(client, SELECT, [id])).rows[0]
+    },
 
-  async update(client, { id, changes, expected }, end) {
-    const values = [...FIELD_NAMES.map((name) => changes[name]), id, serverTime(client, end)]
-    const { rows } =
-      expected === undefined
-        ? await run(client, UPDATE, values)
-        : await run(client, UPDATE_EXPECTED, [...values, ...fieldValues(expected)])
-    return rows[0]
-  },
+    async update(client, { id, changes, expected }, end) {
+      const fields = FIELD_NAMES.map((name) => changes[name])
+      const values = [...fields, id, serverTime(client, end), ...(hasKeys ? keysOf(changes) : [])]
+      const { rows } =
+        expected === undefined
+          ? await run(client, UPDATE, values)
+          : await run(client, UPDATE_EXPECTED, [...values, ...fieldValues(expected)])
+      return rows[0]
+    },
 
-  async delete(client, { id, expected }, end) {
-    const values = [id, serverTime(client, end)]
-    const { rowCount } =
-      expected === undefined
-        ? await run(client, DELETE, values)
-        : await run(client, DELETE_EXPECTED, [...values, ...fieldValues(expected)])
-    return rowCount === 1
-  },
+    async delete(client, { id, expected }, end) {
+      const values = [id, serverTime(client, end)]
+      const { rowCount } =
+        expected === undefined
+          ? await run(client, DELETE, values)
+          : await run(client, DELETE_EXPECTED, [...values, ...fieldValues(expected)])
+      return rowCount === 1
+    },
 
-  async query(client, sql, values) {
-    return (await run(client, sql, values)).rows
-  },
-})
+    async query(client, sql, values) {
+      return (await run(client, sql, values)).rows
+    },
+  }
+}
 
 function run(
   client: pg.Client,
   sql: string,
-  values: readonly (FieldValue | undefined)[],
+  values: readonly (FieldValue | null | undefined)[],
 ): Promise<pg.QueryResult<Book>> {
   return client.query<Book>(sql, values.slice())
 }

@@ -6,49 +6,56 @@ import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { listsOf, VALUES } from './batches.ts'
 import { commit } from './commit.ts'
-import { exactly, TITLE_KEY } from './dialect.ts'
+import { dialectOf, exactly } from './dialect.ts'
+import { Extras } from './extras.ts'
 import type { Schema } from './schema.ts'
-import { WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
+import { wordsOf } from './search-index.ts'
 
 const NEXT = VALUES.length + 1
 
-/** The books as a table, in their order. A placeholder for each field would take twice the time. */
-const BOOKS = `
-  unnest(${VALUES}, $${NEXT}::bigint[], $${NEXT + 1}::text[])
-  WITH ORDINALITY AS imported (${FIELD_NAMES}, id, words, place)`
-
-/** @param columns of the books. @param condition selects those to insert. */
-const insertInto = (columns: readonly string[], hasWords: boolean, condition = 'TRUE') => `
-  INSERT INTO books (${hasWords ? [...columns, WORDS, WORDS_OF] : columns})
-  SELECT ${hasWords ? [...columns, ...wordValues('imported')] : columns} FROM ${BOOKS}
-  WHERE ${condition} ORDER BY place`
-const IMPORTED_TITLE_KEY = TITLE_KEY.replace('title', 'imported.title')
 const IS_EQUAL = `
-  ${FIELD_NAMES.map((name) => `${exactly(name, 'books.')} = imported.${name}`).join(' AND ')} AND books.id + 0 <= $${NEXT + 2}::bigint`
+  ${FIELD_NAMES.map((name) => `${exactly(name, 'books.')} = imported.${name}`).join(' AND ')}
+  AND books.id + 0 <= $${NEXT + 1}::bigint`
 
 /**
  * As a join, planned with statistics from when the table was empty, it would read all books for each imported one.
  * OFFSET 0 makes the server look the books up one by one. The order makes it use an index that begins with the title,
- * or the year and title; the addition to the id above keeps it from using that of ids.
+ * or the year and title; the addition to the id above keeps it from using that of ids. Without sort keys it reads all.
  */
+const KEY = dialectOf('stored').key('title')
 const IS_NEW = `NOT EXISTS (
-  SELECT FROM books WHERE ${IS_EQUAL} AND (${TITLE_KEY}) BETWEEN (${IMPORTED_TITLE_KEY}) AND (${IMPORTED_TITLE_KEY})
-  ORDER BY ${TITLE_KEY}, books.id OFFSET 0)`
+  SELECT FROM books WHERE ${IS_EQUAL} AND ${KEY} BETWEEN imported.title_key AND imported.title_key
+  ORDER BY ${KEY}, books.id OFFSET 0)`
+const IS_NEW_WITHOUT_KEYS = `NOT EXISTS (SELECT FROM books WHERE ${IS_EQUAL})`
+
+/** @param columns of the books. @param condition selects those to insert. */
+const insertInto = (
+  columns: readonly string[],
+  extras: Extras,
+  condition = `$${NEXT + 1}::bigint IS NULL`,
+) => `
+  INSERT INTO books (${[...columns, ...extras.columns]})
+  SELECT ${[...columns, ...extras.values('imported')]}
+  FROM unnest(${[...VALUES, `$${NEXT}::bigint[]`, ...extras.lists(NEXT + 2)]})
+  WITH ORDINALITY AS imported (${[...FIELD_NAMES, 'id', ...extras.names]}, place)
+  WHERE ${condition} ORDER BY place`
 
 /** Never sets the sequence back. */
 const CONTINUE_IDS = `
   SELECT setval(pg_get_serial_sequence('books', 'id'), greatest(
     (SELECT max(id) FROM books), nextval(pg_get_serial_sequence('books', 'id'))))`
 
-export function postgresImport(client: pg.Client, { hasWords }: Schema): ImportTransaction {
-  const all = insertInto(FIELD_NAMES, hasWords)
-  const onlyNew = insertInto(FIELD_NAMES, hasWords, IS_NEW)
-  const withIds = insertInto(COLUMNS, hasWords)
+export function postgresImport(client: pg.Client, schema: Schema): ImportTransaction {
+  const extras = new Extras(schema)
+  const all = insertInto(FIELD_NAMES, extras)
+  const onlyNew = insertInto(FIELD_NAMES, extras, schema.hasKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
+  const withIds = insertInto(COLUMNS, extras)
   let stored = 0
   let storing = Promise.resolve()
-  const insert = async (sql: string, books: readonly ImportedBook[], ...numbers: number[]) => {
-    const words = hasWords ? await wordsOfAll(books) : []
-    const values = [...listsOf(books), books.map(({ id }) => id), words, ...numbers]
+  const insert = async (sql: string, books: readonly ImportedBook[], known: number | null = null) => {
+    const words = schema.hasWords ? await wordsOfAll(books) : []
+    const lists = [...listsOf(books), books.map(({ id }) => id)]
+    const values = [...lists, known, ...extras.of(books, () => words)]
     await storing
     storing = client.query(sql, values).then(({ rowCount }) => {
       // Otherwise pg would keep the texts, and they would become old.

@@ -6,9 +6,11 @@ import {
   ensureTable,
   type SchemaEditor,
   type SchemaGroup,
+  type SchemaObject,
 } from '../client-server/ensure-schema.ts'
-import type { ConnectionPool } from '../client-server/pool.ts'
-import { AUTHOR_KEY, TITLE_KEY, YEAR_KEY } from './dialect.ts'
+import type { Runner } from '../client-server/pool.ts'
+import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
 import { isNotReady } from './errors.ts'
 import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
@@ -38,28 +40,39 @@ const ACCEPTED = {
   year: ['bigint'],
 }
 
+const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
+
+const keyColumn = (name: string): SchemaObject => ({
+  name,
+  sql: `ALTER TABLE books ADD COLUMN ${name} text COLLATE "C" NOT NULL DEFAULT ''`,
+})
+
+/** @param columns after which the id decides. */
+const keyIndex = (name: string, columns: string): SchemaObject => ({
+  name,
+  sql: `CREATE INDEX ${name} ON books (${columns}, id)`,
+})
+
 /**
- * Indexes for sorting and filters, with the same expressions as in the statements. There is none of title and author:
- * together they may be longer than an entry of an index can be.
+ * The sort keys of texts, whose default makes adding them quick; an index of the books that lack them, which is empty
+ * most of the time; and indexes for sorting and filters, with the same expressions as in the statements. There is none
+ * of title and author: together they may be longer than an entry of an index can be.
  */
 const KEYS: SchemaGroup = {
-  without: 'sorting and filtering are slow',
+  without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
-    { name: 'books_by_title', sql: `CREATE INDEX books_by_title ON books ((${TITLE_KEY}), id)` },
-    { name: 'books_by_author', sql: `CREATE INDEX books_by_author ON books ((${AUTHOR_KEY}), id)` },
-    { name: 'books_by_year', sql: `CREATE INDEX books_by_year ON books ((${YEAR_KEY}), id)` },
+    keyColumn(TITLE_KEY),
+    keyColumn(AUTHOR_KEY),
     {
-      name: 'books_by_author_year',
-      sql: `CREATE INDEX books_by_author_year ON books ((${AUTHOR_KEY}), (${YEAR_KEY}), id)`,
+      name: KEYS_DUE,
+      sql: `CREATE INDEX ${KEYS_DUE} ON books ((${KEYS_DUE_ID})) WHERE ${KEYS_DUE_ID} IS NOT NULL`,
     },
-    {
-      name: 'books_by_year_title',
-      sql: `CREATE INDEX books_by_year_title ON books ((${YEAR_KEY}), (${TITLE_KEY}), id)`,
-    },
-    {
-      name: 'books_by_year_author',
-      sql: `CREATE INDEX books_by_year_author ON books ((${YEAR_KEY}), (${AUTHOR_KEY}), id)`,
-    },
+    keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
+    keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
+    keyIndex('books_by_year', `(${YEAR_KEY})`),
+    keyIndex(`books_by_${AUTHOR_KEY}_year`, `${AUTHOR_KEY}, (${YEAR_KEY})`),
+    keyIndex(`books_by_year_${TITLE_KEY}`, `(${YEAR_KEY}), ${TITLE_KEY}`),
+    keyIndex(`books_by_year_${AUTHOR_KEY}`, `(${YEAR_KEY}), ${AUTHOR_KEY}`),
   ],
 }
 
@@ -88,7 +101,7 @@ const OBJECTS = `
   WHERE indrelid = to_regclass('books') AND indisvalid`
 
 /** In one transaction with the change. A long wait for a lock would keep all other requests waiting behind it. */
-const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
+export const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
 
 /** SQLSTATE codes for: another instance has made it at the same moment; no lock in time; deadlock. */
 const LOST_RACE = ['23505', '42P07', '42701', '42710', '55P03', '40P01', '40001', 'XX000']
@@ -103,6 +116,8 @@ const editor: SchemaEditor<pg.Client> = {
 
 /** What the database has for queries. */
 export interface Schema {
+  /** Whether sort keys are stored. */
+  readonly hasKeys: boolean
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
 }
@@ -112,22 +127,23 @@ export interface Schema {
  * @throws StoreNotOpened when the table or the database does not suit; else what pg throws.
  */
 export async function ensureSchema(
-  pool: ConnectionPool<pg.Client>,
+  runner: Runner<pg.Client>,
   report: (message: string) => void,
 ): Promise<Schema> {
-  await pool.run(checkEncoding)
-  await pool.run((client) => ensureTable(client, editor, SCHEMA, ACCEPTED))
-  await pool.run(checkDurability)
-  const [, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORD_GROUP], report)
-  return { hasWords }
+  await runner.run(checkEncoding)
+  await runner.run((client) => ensureTable(client, editor, SCHEMA, ACCEPTED))
+  await runner.run(checkDurability)
+  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, [KEYS, WORD_GROUP], report)
+  return { hasKeys, hasWords }
 }
 
-/** Whether the database has no table at all. */
-export async function isEmpty(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query(`
-    SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE relkind IN ('r', 'p') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%' LIMIT 1`)
-  return rows.length === 0
+/** Whether the database has the table of books, or no table at all. */
+export async function isOwn(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ own: boolean }>(`
+    SELECT to_regclass('books') IS NOT NULL OR NOT EXISTS (
+      SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE relkind IN ('r', 'p') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%') AS own`)
+  return rows[0]?.own === true
 }
 
 async function checkEncoding(client: pg.Client): Promise<void> {

@@ -1,26 +1,44 @@
 import type { TextField } from '../../catalogue/book.ts'
-import {
-  type BookFilter,
-  type Position,
-  type SortField,
-  type SortName,
-  sortKey,
-} from '../../catalogue/query.ts'
+import type { BookFilter, Position, SortField, SortName } from '../../catalogue/query.ts'
+import { isFoundInside } from '../../catalogue/search-words.ts'
+import { SEPARATOR } from '../../catalogue/sort-key.ts'
 
 export type Value = string | number
+
+/** The character after the separator of sort keys. */
+const AFTER_SEPARATOR = '\u0002'
 
 /** The parts of a query in SQL that differ between the engines. */
 export interface Dialect {
   /** The placeholder of a value that is compared with the field. @param number its place in the statement, from 1. */
   placeholder(name: SortName, number: number): string
-  /** The sort key of a field, as it is indexed: a number, or the beginning of a text, which compares by code point. */
+  /** The sort key of a field, as it is indexed: a number, or a text, which compares by code point. */
   key(name: SortName): string
+  /** The sort key by which books with this text are found; undefined if only their texts are compared. */
+  keyOf(name: TextField, text: string): string | undefined
   /** Whether the text equals the value, byte by byte. */
   equals(name: TextField, placeholder: string): string
   /** Whether the book has all words. @param exact as whole words; else as prefixes of words. */
   hasWords(words: readonly string[], exact: boolean, bind: (value: string) => string): string
   /** Whether the book lacks at least one of the words as a whole word. */
   lacksWords(words: readonly string[], bind: (value: string) => string): string
+  /**
+   * Whether the sort key of the title is at least `from` and less than `to`, and the book has all words as whole words:
+   * for an engine that would look up the words first, although few books have the title.
+   */
+  hasTitle?(from: string, to: string, words: readonly string[], bind: (value: string) => string): string
+  /** For an engine that can tell at once what no book has, so that nothing is looked for in vain. */
+  readonly lookUp?: LookUp
+  /** Whether the words in the sort key of the title, with a space before and after them, contain a text. */
+  hasInTitle(text: string, bind: (value: string) => string): string
+}
+
+/** Tells what books have. */
+export interface LookUp {
+  /** Whether a title has a sort key that is at least `from` and less than `to`. */
+  isTitle(from: string, to: string): boolean
+  /** Whether a book has all of these as whole words. */
+  areWords(words: readonly string[]): boolean
 }
 
 /** A condition in SQL, and the values of its placeholders in their order. */
@@ -39,6 +57,9 @@ export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
 export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')
 }
+
+/** The sort keys of a title, as `wordsOfKey` makes it, are from the first one on, and before the second one. */
+export const keysOfTitle = (title: string) => [title + SEPARATOR, title + AFTER_SEPARATOR] as const
 
 /** A condition that is made part by part. */
 export class WhereClause implements Condition {
@@ -74,6 +95,39 @@ export class WhereClause implements Condition {
     return this
   }
 
+  /** Selects the books with just this title, as `wordsOfKey` makes it, and all words as whole words. */
+  hasTitle(title: string, words: readonly string[]): this {
+    const [from, to] = keysOfTitle(title)
+    const condition = this.#dialect.hasTitle?.(from, to, words, this.#bindText)
+    if (condition === undefined)
+      return this.compare('title', '>=', from).compare('title', '<', to).hasWords(words, true)
+    this.#all.push(condition)
+    return this
+  }
+
+  lacksTitle(title: string): this {
+    const [from, to] = keysOfTitle(title)
+    const isFrom = this.#comparison('title', '>=', from)
+    this.#all.push(`NOT (${isFrom} AND ${this.#comparison('title', '<', to)})`)
+    return this
+  }
+
+  /** Selects the books that have all words of this title in theirs. */
+  hasWordsOfTitle(title: string): this {
+    this.#all.push(this.#wordsCondition(title))
+    return this
+  }
+
+  lacksWordsOfTitle(title: string): this {
+    this.#all.push(`NOT (${this.#wordsCondition(title)})`)
+    return this
+  }
+
+  #wordsCondition(title: string): string {
+    const texts = Array.from(new Set(title.split(' ')), (word) => (isFoundInside(word) ? word : ` ${word} `))
+    return texts.map((text) => this.#dialect.hasInTitle(text, this.#bindText)).join(' AND ')
+  }
+
   /** Selects the books after a position. A later field decides if all fields before it are equal. */
   after(fields: readonly SortField[], position: Position): this {
     const alternatives = fields.map(({ name, descending }, i) => {
@@ -85,7 +139,8 @@ export class WhereClause implements Condition {
   }
 
   #equals(name: TextField, text: string): void {
-    this.compare(name, '=', sortKey(text))
+    const key = this.#dialect.keyOf(name, text)
+    if (key !== undefined) this.compare(name, '=', key)
     this.#all.push(this.#dialect.equals(name, this.#bind(name, text)))
   }
 

@@ -41,7 +41,7 @@ export async function readPage(
   const found = new PageBuilder(bounds)
   const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
   for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
-    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.exact)
+    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
     if (found.isComplete) break
   }
   return found.page(query.order)
@@ -49,7 +49,7 @@ export async function readPage(
 
 /** Collects the books of a page. */
 class PageBuilder {
-  readonly #found: (Found & Pick<KeyRange, 'exact'>)[] = []
+  readonly #found: (Found & Pick<KeyRange, 'rank'>)[] = []
   readonly #books: number
   #room: number
 
@@ -72,9 +72,8 @@ class PageBuilder {
     return this.wanted === 0 || this.#room <= 0
   }
 
-  /** @param exact by relevance: whether the book has every word as a whole word. */
-  add({ book, key }: Found, exact: boolean): void {
-    this.#found.push({ book, key, exact })
+  add({ book, key }: Found, rank: number): void {
+    this.#found.push({ book, key, rank })
     this.#room -= textSize(book)
   }
 
@@ -85,7 +84,7 @@ class PageBuilder {
     const last = this.#found.at(-1)
     return {
       json: JSON.stringify(this.#found.map(({ book }) => book)).slice(1, -1),
-      last: last && positionOf(last.key, order, last.exact),
+      last: last && positionOf(last.key, order, last.rank),
       more,
     }
   }

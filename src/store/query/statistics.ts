@@ -1,3 +1,4 @@
+import { textOfKey } from '../../catalogue/sort-key.ts'
 import type { Statistics } from '../../catalogue/store.ts'
 import type { Condition, Dialect, Value } from './dialect.ts'
 
@@ -40,7 +41,7 @@ export async function selectStatistics(
     decades: decades
       .map(({ part, total }) => ({ decade: Number(part) * 10, books: total }))
       .toSorted(byDecade),
-    authors: authors.map(({ part, total }) => ({ author: String(part), books: total })),
+    authors: authors.map(({ part, total }) => ({ author: textOfKey(String(part)), books: total })),
   }
 }
 

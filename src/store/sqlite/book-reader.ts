@@ -1,12 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Book, COLUMNS } from '../../catalogue/book.ts'
-import type { Store } from '../../catalogue/store.ts'
+import type { Page, Store } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { attempt } from './failure.ts'
 import { SqliteList } from './list.ts'
 import { type AnswerCount, SharedReadTransaction } from './shared-read.ts'
 
-/** Reads single books and lists on the thread that asks. In WAL mode its connection never waits for the writer. */
+/** Reads single books, lists and short pages on the thread that asks. In WAL mode its connection never waits for the writer. */
 export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' | 'close'> {
   readonly #database: DatabaseSync
   readonly #snapshot: SharedReadTransaction
@@ -31,6 +31,11 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' |
 
   list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
     return this.#list.pages(format)
+  }
+
+  /** As {@link SqliteList.page}. */
+  page(...query: Parameters<SqliteList['page']>): Page | undefined {
+    return this.#list.page(...query)
   }
 
   async ready(): Promise<void> {

@@ -20,7 +20,7 @@ export async function importIntoSqlite(
   { signal, ...options }: ImportOptions,
   hold: () => Promise<() => void>,
 ): Promise<Imported> {
-  const thread = new WorkerClient<ImportRequest, ImportAnswer>('import', './import-thread', path)
+  const thread = new WorkerClient<ImportRequest, ImportAnswer>('import', 'store/sqlite/import-thread', path)
   try {
     await thread.request({ options })
     const asked: Promise<unknown>[] = []

@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { COLUMNS, type FieldValue } from '../../catalogue/book.ts'
 import { csvLine } from '../../catalogue/csv-line.ts'
 import { STREAM_PAGE } from '../../catalogue/paginate.ts'
+import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
+import type { Page, PageBounds } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './failure.ts'
 import type { SharedReadTransaction } from './shared-read.ts'
@@ -32,10 +34,11 @@ interface Progress {
   isAtEnd: boolean
 }
 
-/** Reads the list of all books, in pages of text that are not too long. */
+/** Reads books in the order of their ids, in pages of text that are not too long. */
 export class SqliteList {
   readonly #snapshot: SharedReadTransaction
   readonly #idOf: StatementSync
+  readonly #lastId: StatementSync
   readonly #measure: StatementSync
   readonly #selectJson: StatementSync
   readonly #selectRows: StatementSync
@@ -44,6 +47,7 @@ export class SqliteList {
   constructor(database: DatabaseSync, snapshot: SharedReadTransaction) {
     this.#snapshot = snapshot
     this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+    this.#lastId = database.prepare('SELECT max(id) AS id FROM books')
     // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
     const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
     this.#measure = database.prepare(`SELECT total(${TEXT_SIZE}) AS text ${range}`)
@@ -67,6 +71,26 @@ export class SqliteList {
       return value === undefined ? { done: true, value } : { done: false, value }
     }
     return { [Symbol.asyncIterator]: () => ({ next }) }
+  }
+
+  /**
+   * Implements Store.page for books in the order of ids. Another thread, and the way there, would take four times as
+   * long.
+   * @returns undefined for another query, or if the page is long.
+   */
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
+    if (idOrder(query)?.descending !== false) return undefined
+    return attempt(() => {
+      this.#snapshot.begin()
+      const begin = Number(after?.[0] ?? 0)
+      const end = this.#idOf.get(begin, bounds.books - 1)?.id as number | undefined
+      const last = end ?? Number(this.#lastId.get()?.id)
+      if (last <= begin) return { json: '', last: undefined, more: false }
+      const text = Number(this.#measure.get(begin, last)?.text)
+      if (text >= Math.min(bounds.text, STREAM_PAGE.text)) return undefined
+      const more = end !== undefined && this.#idOf.get(end, 0) !== undefined
+      return { json: this.#json(begin, last) ?? '', last: [last], more }
+    })
   }
 
   /** Reads the next page of the list; undefined at its end. */

@@ -2,10 +2,12 @@
  * A thread that answers queries, so a long one blocks no other request. It answers each question with the result, with
  * 'behind' if the index can soon be brought up to date, or with 'too long'.
  */
-import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
+import type { BookFilter, BookQuery, Position, SortName } from '../../catalogue/query.ts'
+import { wordsOfBook } from '../../catalogue/search-words.ts'
+import { sortKey } from '../../catalogue/sort-key.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
-import { IS_WANTED } from './dialect.ts'
+import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
 import {
   CREATE_ENTRIES,
   countBooks,
@@ -15,6 +17,7 @@ import {
   readSqliteStatistics,
   scanPrefixes,
 } from './query.ts'
+import { KeptStatements } from './statements.ts'
 import { databasePath, isAbandoned, serveRequests } from './worker.ts'
 
 export type Question =
@@ -46,24 +49,38 @@ interface Answered {
   readonly isBehind: boolean
 }
 
-const database = openConnection(databasePath)
-database.exec(`${CREATE_ENTRIES}; PRAGMA query_only = ON`)
+const connection = openConnection(databasePath)
+const database = new KeptStatements(connection)
+connection.exec(`${CREATE_ENTRIES}; PRAGMA query_only = ON`)
 
 /** How many rows the current question may still read. */
 let rowsLeft = 0
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
-database.function(IS_WANTED, () => {
+connection.function(IS_WANTED, () => {
   if (isAbandoned()) throw new Error('the query was given up')
   rowsLeft--
   if (rowsLeft < 0) throw new Error('the query looks at too many rows')
   return 1
 })
 
+connection.function(SORT_KEY, { deterministic: true }, (name, text) =>
+  sortKey(name as SortName, String(text)),
+)
+
+connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) => {
+  const has = new Set(wordsOfBook({ title: String(title), author: String(author) }))
+  return Number(
+    String(words)
+      .split(' ')
+      .every((word) => has.has(word)),
+  )
+})
+
 /** The statements of an answer share a transaction, so they see the same books. */
 async function answer({ question, index, rows }: ReaderRequest): Promise<ReaderAnswer> {
   rowsLeft = rows
   try {
-    database.exec('BEGIN')
+    database.prepare('BEGIN').run()
     const state = index === 'none' ? 'current' : indexState(database)
     if (index === 'current' && state === 'behind') return 'behind'
     const isBehind = state !== 'current'
@@ -71,10 +88,11 @@ async function answer({ question, index, rows }: ReaderRequest): Promise<ReaderA
     const beforeLookUp = isLimited ? (words: readonly string[]) => scanPrefixes(database, words) : undefined
     return { result: await resultOf(question, { isBehind, beforeLookUp }), isBehind }
   } catch (error) {
+    database.forgetLast()
     if (rowsLeft < 0) return 'too long'
     throw error
   } finally {
-    if (database.isTransaction) database.exec('COMMIT')
+    if (connection.isTransaction) database.prepare('COMMIT').run()
   }
 }
 
@@ -85,4 +103,4 @@ function resultOf(question: Question, context: QueryContext): Promise<Page | Sta
   return readSqlitePage(database, query, after, bounds, context)
 }
 
-serveRequests({ answer, end: () => database.close() })
+serveRequests({ answer, end: () => connection.close() })

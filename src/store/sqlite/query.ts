@@ -1,6 +1,12 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { type Book, bookOf, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from '../../catalogue/query.ts'
+import { type Book, bookOf, FIELD_NAMES, type TextField, textSize } from '../../catalogue/book.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  idOrder,
+  type Position,
+  type SortField,
+  textsIn,
+} from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
 import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '../query/dialect.ts'
@@ -9,6 +15,7 @@ import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
+import type { Statements } from './statements.ts'
 
 /** Sorting this many books is fast. */
 const FEW_BOOKS = 10_000
@@ -22,7 +29,7 @@ const FAR_BEHIND = { books: 5000, text: 2 * 1024 * 1024, keys: 100_000 }
 const TEXT = (field: string) => `min(octet_length(${field}), ${4 * SEARCHED_LENGTH})`
 
 /** Whether the index lacks changes or one of its parts. */
-export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far behind' {
+export function indexState(database: Statements): 'current' | 'behind' | 'far behind' {
   const isLonger = (table: string, books: number) =>
     database.prepare(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`).get(books) !== undefined
   const isMissing = missingKeyIndex(database) !== undefined
@@ -38,12 +45,6 @@ export function indexState(database: DatabaseSync): 'current' | 'behind' | 'far 
   return text > FAR_BEHIND.text ? 'far behind' : 'behind'
 }
 
-/** Whether the query needs the index at all. */
-export function needsIndex({ filter, order }: BookQuery): boolean {
-  const isById = order !== 'relevance' && order[0]?.name === 'id'
-  return !isById || Object.keys(filter).length > 0
-}
-
 /** A temporary table with each word of each book. FTS5 scans the same entries to look up a prefix. */
 const ENTRIES = 'temp.book_word_entries'
 
@@ -53,7 +54,7 @@ export const CREATE_ENTRIES = `CREATE VIRTUAL TABLE ${ENTRIES} USING fts5vocab(m
  * Scans the entries that FTS5 would scan to look up words by prefix. Nothing can stop FTS5, but here each entry is an
  * ordinary row.
  */
-export function scanPrefixes(database: DatabaseSync, words: readonly string[]): void {
+export function scanPrefixes(database: Statements, words: readonly string[]): void {
   const entries = database.prepare(
     `SELECT count(*) FROM ${ENTRIES} WHERE ${WANTED} AND term >= ? AND term < ?`,
   )
@@ -71,26 +72,27 @@ export interface QueryContext {
 
 /** Implements Store.page. */
 export function readSqlitePage(
-  database: DatabaseSync,
+  database: Statements,
   query: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
   { isBehind, beforeLookUp }: QueryContext,
 ): Promise<Page> {
-  const isIndexed = needsIndex(query)
+  const isIndexed = idOrder(query) === undefined
   const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
   const skipYears = isIndexed && !isBehind && hasManyYears(database, query)
-  const dialect = dialectOf(tables, { skipYears, beforeLookUp })
-  return readPage(new Reading(database, tables, dialect), query, after, bounds)
+  const dialect = dialectOf(tables, { skipYears, database, beforeLookUp })
+  const reading = new Reading(database, tables, dialect, textsIn(query.order))
+  return readPage(reading, query, after, bounds)
 }
 
 /**
  * Whether many books are in a range of years, and the order is another. Scanning all books in that order then finds a
  * page faster than sorting those of the years.
  */
-function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boolean {
+function hasManyYears(database: Statements, { filter, order }: BookQuery): boolean {
   const { yearMin, yearMax, ...others } = filter
   const isRange = yearMin !== undefined || yearMax !== undefined
   if (!isRange || Object.keys(others).length > 0 || order === 'relevance' || order[0]?.name === 'year')
@@ -104,7 +106,7 @@ function hasManyYears(database: DatabaseSync, { filter, order }: BookQuery): boo
 
 /** Implements Store.count. */
 export function countBooks(
-  database: DatabaseSync,
+  database: Statements,
   filter: BookFilter,
   { isBehind, beforeLookUp }: QueryContext,
 ): number {
@@ -118,7 +120,7 @@ export function countBooks(
 
 /** Implements Store.statistics. */
 export function readSqliteStatistics(
-  database: DatabaseSync,
+  database: Statements,
   filter: BookFilter,
   { isBehind, beforeLookUp }: QueryContext,
 ): Promise<Statistics> {
@@ -131,18 +133,19 @@ export function readSqliteStatistics(
 
 class Reading implements BookSource {
   readonly dialect: Dialect
-  readonly #database: DatabaseSync
+  readonly #database: Statements
   readonly #from: string
   readonly #columns: string
   readonly #condition: string
   readonly #foundIn: (row: Row) => Found
 
-  constructor(database: DatabaseSync, tables: Tables, dialect: Dialect) {
+  /** @param texts whose sort keys are read: to make others would take long while the index is behind. */
+  constructor(database: Statements, tables: Tables, dialect: Dialect, texts: readonly TextField[]) {
     this.dialect = dialect
     this.#database = database
     this.#from = joined(tables)
-    const keys = tables.keys ? ', title_key, author_key, year_key' : ''
-    this.#columns = `${this.dialect.key('id')} AS id, ${FIELD_NAMES}${keys}`
+    const keys = tables.keys ? [...texts.map((name) => `${name}_key`), 'year_key'] : []
+    this.#columns = [`${this.dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
     this.#foundIn = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
     // A page in the order of ids reads its own rows only, so it ends soon. The function would take a sixth of its time.
     this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
@@ -173,12 +176,12 @@ class Reading implements BookSource {
 
 /** A book, and its keys from the index if they are read too. */
 interface Row extends Book {
-  readonly title_key: string
-  readonly author_key: string
+  readonly title_key?: string
+  readonly author_key?: string
   readonly year_key: number
 }
 
 function foundWithKeys(row: Row): Found {
-  const { id, title_key: title, author_key: author, year_key: year } = row
+  const { id, title_key: title = '', author_key: author = '', year_key: year } = row
   return { book: bookOf(row), key: { id, title, author, year } }
 }

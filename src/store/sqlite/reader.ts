@@ -1,8 +1,9 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
+import { FairQueue } from '../fair-queue.ts'
 import type { Question, ReaderAnswer, ReaderRequest } from './query-thread.ts'
 import { WorkerClient } from './worker.ts'
 
-/** Questions that may wait. More are turned away at once. */
+/** Questions that may wait. */
 const MAX_WAITING = 1000
 
 /** How long a thread may take to start, in milliseconds; several times what it needs. */
@@ -15,19 +16,20 @@ type Answer = Exclude<ReaderAnswer, 'too long'>
 
 interface Pending extends PromiseWithResolvers<Answer> {
   readonly request: ReaderRequest
+  readonly client: string
   timer: NodeJS.Timeout
 }
 
 /**
- * Asks a query thread one question at a time. The first question starts the thread. Questions are answered in the order
- * of arrival. A connection has only one at a time, so the connections take turns.
+ * Asks a query thread one question at a time. The first question starts the thread. The clients take turns, and the
+ * questions of each are answered in the order of arrival.
  */
 export class SqliteReader {
   readonly #path: string
   readonly #runTime: number
   readonly #rows: number
   #thread: WorkerClient<ReaderRequest, ReaderAnswer> | undefined
-  readonly #waiting = new Set<Pending>()
+  readonly #waiting = new FairQueue<Pending>(MAX_WAITING)
   #asked: Pending | undefined
 
   /**
@@ -44,26 +46,27 @@ export class SqliteReader {
   /**
    * @param wait the longest wait for its turn, in milliseconds.
    * @param signal cancels the question.
-   * @throws QueryTooLong; StoreUnavailable after too long a wait, or at once if too many wait already; the reason of
-   * the signal.
+   * @param client who asks.
+   * @throws QueryTooLong; StoreUnavailable after too long a wait, or if too many wait, most of them of this client; the
+   * reason of the signal.
    */
   async ask(
     question: Question,
     index: ReaderRequest['index'],
     wait: number,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
+    client = '',
   ): Promise<Answer> {
     signal?.throwIfAborted()
-    if (this.#waiting.size >= MAX_WAITING)
-      throw new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
     const pending: Pending = {
       request: { question, index, rows: this.#rows },
+      client,
       ...Promise.withResolvers<Answer>(),
       timer: setTimeout(() => this.#abandon(pending, waitedTooLong()), wait),
     }
     const abandon = () => this.#abandon(pending, signal?.reason)
     signal?.addEventListener('abort', abandon)
-    this.#waiting.add(pending)
+    this.#waiting.add(pending)?.reject(tooMany())
     void this.#askNext()
     try {
       return await pending.promise
@@ -91,14 +94,13 @@ export class SqliteReader {
   }
 
   async #askNext(): Promise<void> {
-    const [next] = this.#waiting
-    if (this.#asked !== undefined || next === undefined) return
-    this.#waiting.delete(next)
+    const next = this.#asked === undefined ? this.#waiting.take() : undefined
+    if (next === undefined) return
     this.#asked = next
     clearTimeout(next.timer)
     let time = this.#runTime
     if (!this.#thread?.isAlive) {
-      this.#thread = new WorkerClient('query', './query-thread', this.#path)
+      this.#thread = new WorkerClient('query', 'store/sqlite/query-thread', this.#path)
       time += START_TIME
     }
     next.timer = setTimeout(() => this.#abandon(next, ranTooLong()), time)
@@ -114,5 +116,6 @@ export class SqliteReader {
   }
 }
 
+const tooMany = () => new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
 const waitedTooLong = () => new StoreUnavailable('the query has waited for too long', { reason: 'timeout' })
 const ranTooLong = () => new QueryTooLong('the query has run for too long', { reason: 'timeout' })

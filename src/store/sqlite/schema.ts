@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import { isLocked } from './connection.ts'
+import type { Statements } from './statements.ts'
 
 /** The `application_id` of this service's files: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b
@@ -29,17 +30,18 @@ export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
   INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
 
 /** A missing index, as while many books are being indexed; undefined if none is missing. */
-export function missingKeyIndex(database: DatabaseSync): KeyIndex | undefined {
+export function missingKeyIndex(database: Statements): KeyIndex | undefined {
   const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").all()
   const names = new Set(rows.map(({ name }) => name))
   return KEY_INDEXES.find(({ name }) => !names.has(name))
 }
 
 /**
- * The table of the books that the index lacks. With each version of the words it has another name: a service of an
- * earlier version, which still runs when a command of this one opens the file, must not index them by its own rules.
+ * The table of the books that the index lacks. With each version of the words and sort keys it has another name: a
+ * service of an earlier version, which still runs when a command of this one opens the file, must not index them by its
+ * own rules.
  */
-export const UNINDEXED = 'unindexed_2'
+export const UNINDEXED = 'unindexed_3'
 
 /** Notes a new book for the index. */
 const noteCreated = (table: string) => `CREATE TRIGGER book_created AFTER INSERT ON books
@@ -84,6 +86,10 @@ const STEPS = [
   // Version 2 of the words. Until a book is indexed again, it is found by its former words. SQLite changes the triggers.
   `ALTER TABLE unindexed RENAME TO unindexed_2;
    INSERT INTO unindexed_2 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
+
+  // Version 2 of the sort keys. Until all books are indexed again, or nearly all, the keys are computed from the books.
+  `ALTER TABLE unindexed_2 RENAME TO unindexed_3;
+   INSERT INTO unindexed_3 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
 ]
 
 /**

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../../catalogue/book.ts'
-import { SORT_KEY_LENGTH } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
+import { sortKey } from '../../catalogue/sort-key.ts'
 import { createKeyIndex, KEY_INDEXES, missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /**
@@ -38,9 +38,7 @@ export class SearchIndex {
       SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
         substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
       FROM ${UNINDEXED} LEFT JOIN books USING (id) ORDER BY ${UNINDEXED}.id`)
-    this.#insertKeys = database.prepare(`
-      INSERT OR REPLACE INTO book_keys
-      VALUES (?, substr(?, 1, ${SORT_KEY_LENGTH}), substr(?, 1, ${SORT_KEY_LENGTH}), ?)`)
+    this.#insertKeys = database.prepare('INSERT OR REPLACE INTO book_keys VALUES (?, ?, ?, ?)')
     this.#insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
     this.#deleteKeys = database.prepare('DELETE FROM book_keys WHERE id = ?')
     this.#deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
@@ -102,7 +100,7 @@ export class SearchIndex {
 
   #insert(book: Book): void {
     const { id, title, author, year } = book
-    this.#insertKeys.run(id, title, author, year)
+    this.#insertKeys.run(id, sortKey('title', title), sortKey('author', author), year)
     this.#insertWords.run(id, wordsOfBook(book).join(' '))
   }
 

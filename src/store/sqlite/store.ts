@@ -8,7 +8,7 @@ import {
   fieldValues,
   type NewBook,
 } from '../../catalogue/book.ts'
-import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
+import { type BookFilter, type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
 import {
   type Imported,
   type ImportedBook,
@@ -26,7 +26,6 @@ import { SqliteBookReader } from './book-reader.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
-import { needsIndex } from './query.ts'
 import type { Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
 import { ensureSchema, schemaVersion } from './schema.ts'
@@ -123,9 +122,11 @@ class SqliteStore implements Store {
     bounds: PageBounds,
     options?: QueryOptions,
   ): Promise<Page> {
+    const page = this.#books.page(query, after, bounds)
+    if (page !== undefined) return page
     const question = { kind: 'page', query, after, bounds } as const
     const reader = query.filter.words === undefined ? this.#pages : this.#searches
-    return (await this.#query(reader, question, needsIndex(query), options)) as Page
+    return (await this.#query(reader, question, idOrder(query) === undefined, options)) as Page
   }
 
   async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
@@ -205,11 +206,11 @@ class SqliteStore implements Store {
     reader: SqliteReader,
     question: Question,
     needsIndex: boolean,
-    { signal, onIncomplete }: QueryOptions = {},
+    { signal, client, onIncomplete }: QueryOptions = {},
   ): Promise<Page | Statistics | number> {
     const end = Date.now() + WAIT_TIME
     try {
-      let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal)
+      let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal, client)
       if (answer === 'behind') {
         // If the index cannot catch up, as on a full disk, it still answers with what it has.
         const following = this.#writer.index().then(
@@ -217,7 +218,7 @@ class SqliteStore implements Store {
           () => false,
         )
         const isIndexed = await isTrueWithin(following, end - Date.now(), signal)
-        answer = await reader.ask(question, isIndexed ? 'none' : 'as it is', WAIT_TIME, signal)
+        answer = await reader.ask(question, isIndexed ? 'none' : 'as it is', WAIT_TIME, signal, client)
       }
       if (answer === 'behind') throw new Error('a question was not answered')
       if (answer.isBehind) {

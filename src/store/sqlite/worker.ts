@@ -1,6 +1,6 @@
-import { extname } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { StoreUnavailable } from '../../catalogue/store.ts'
+import { resources, type ThreadName } from '../../resources.ts'
 import { asFailed, errorOf, type Failed } from './failure.ts'
 
 /** MiB of V8's young generation. These threads make many objects and keep none. */
@@ -33,12 +33,12 @@ export class WorkerClient<Request, Answer> {
 
   /**
    * @param name of the thread, for messages.
-   * @param file of its code, beside this one and without its extension; it calls `serveRequests`.
+   * @param code of the thread, which calls `serveRequests`.
    * @param path of the database file.
    */
-  constructor(name: string, file: `./${string}-thread`, path: string) {
+  constructor(name: string, code: ThreadName, path: string) {
     this.#name = name
-    this.#worker = new Worker(new URL(`${file}${extname(import.meta.url)}`, import.meta.url), {
+    this.#worker = new Worker(resources.thread(code), {
       workerData: { path, abandoned: this.#abandoned } satisfies Start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
     })

@@ -163,7 +163,7 @@ export class SqliteWriter {
   }
 
   #start(): Thread {
-    return new WorkerClient('writer', './writer-thread', this.#path)
+    return new WorkerClient('writer', 'store/sqlite/writer-thread', this.#path)
   }
 }
 

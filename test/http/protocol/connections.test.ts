@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Crowd } from '../../support/crowd.ts'
@@ -21,6 +24,8 @@ describe(`${MANY} idle connections where the system allows ${FILES} files`, { sk
   it('lock nobody out, leave the store its files, and are in the log', async () => {
     using crowd = new Crowd()
     await crowd.join(service.url, MANY, (socket) => socket.write(head('GET /nowhere')))
+    // By then the service has accepted all of them, and has closed the connection that it was started with.
+    while (crowd.open > (FILES * 3) / 4) await setTimeout(10)
     for (let i = 0; i < 20; i++) {
       // Each on a connection of its own.
       const headers = { authorization: service.token, connection: 'close' }
@@ -37,5 +42,40 @@ describe(`${MANY} idle connections where the system allows ${FILES} files`, { sk
     assert.equal(search.status, 200)
     while (!service.output().includes('too many connections')) await setTimeout(10)
     assert.equal(service.output().match(/too many connections/g)?.length, 1)
+  })
+})
+
+/** Connections that come at once, and how many Node lets wait by default. */
+const [AT_ONCE, DEFAULT] = [1000, 511]
+
+/** What the system does not accept in this time, it has ignored; milliseconds. */
+const PATIENCE = 10_000
+
+/** How many connections the system lets wait at most. */
+function systemLimit(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'latin1'))
+  } catch {
+    return DEFAULT
+  }
+}
+
+const tooFew = systemLimit() < AT_ONCE ? 'the system lets too few connections wait' : false
+
+describe(`${AT_ONCE} connections at once to a busy service`, { skip: tooFew }, () => {
+  const service = useService()
+
+  it('all wait until it accepts them', async () => {
+    const { hostname, port } = new URL(service.url)
+    service.freeze()
+    const sockets = Array.from({ length: AT_ONCE }, () => connect({ host: hostname, port: Number(port) }))
+    try {
+      const signal = AbortSignal.timeout(PATIENCE)
+      const connected = await Promise.allSettled(sockets.map((socket) => once(socket, 'connect', { signal })))
+      assert.equal(connected.filter(({ status }) => status === 'fulfilled').length, AT_ONCE)
+    } finally {
+      service.thaw()
+      for (const socket of sockets) socket.destroy()
+    }
   })
 })

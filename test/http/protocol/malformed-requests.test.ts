@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { dropRest } from '../../../src/http/protocol/malformed-requests.ts'
 import { assertFailure, RawConnection, refusal } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 
@@ -121,4 +125,20 @@ it('after all this the service answers, and has logged no failure', async () => 
   const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
   assert.deepEqual(await response.json(), { status: 200, message: 'Books retrieved successfully', data: [] })
   assert.doesNotMatch(service.output(), /"level":[456]0/)
+})
+
+it('a request whose client has gone leaves no timer that would keep the process from ending', async () => {
+  await using server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  using client = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const coming = once(server, 'request') as Promise<[IncomingMessage]>
+  await client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\nbody`)
+  const [request] = await coming
+  const closed = new Promise((resolve) => request.on('error', () => {}).once('close', resolve))
+  client[Symbol.dispose]()
+  await closed
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  dropRest(request)
+  assert.equal(timers(), before)
 })

@@ -105,6 +105,19 @@ const SLOW = {
   },
 }
 
+describe('decision: a client that closes its side of the connection after its request is taken for gone', () => {
+  for (const [name, { request }] of Object.entries(SLOW)) {
+    it(`${name} gets no answer`, async () => {
+      using connection = await RawConnection.open(url)
+      await connection.send(request())
+      await store.asked.promise
+      connection.finish()
+      assert.equal(await connection.rest(), '')
+      store.go()
+    })
+  }
+})
+
 describe('requests that are sent at once', () => {
   it('are answered in order, although the first takes longest', async () => {
     using connection = await RawConnection.open(url)

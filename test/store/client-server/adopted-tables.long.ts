@@ -24,7 +24,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       booksContract(open)
       listContract(open)
       expectedContract(open)
-      queryContract(open, { searches: false })
+      queryContract(open, { isIndexed: false })
     })
     describe('is compared with what is expected, in a collation that takes letters for equal', () => {
       const table = suiting['in a collation that takes letters for equal'] ?? ''

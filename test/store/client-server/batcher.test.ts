@@ -425,7 +425,7 @@ describe('what a batch leaves undone', () => {
     const late = watch(batcher.do('late'))
     await pass(100)
     assert.deepEqual(attempts, [[['early', 'late'], DEADLINE]])
-    await pass(DEADLINE - 150 + 10)
+    await pass(DEADLINE - 150)
     repeat.resolve()
     await settle()
     assert.deepEqual(attempts[1], [['late'], DEADLINE + 50])

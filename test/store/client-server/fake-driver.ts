@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import type { Kind } from '../../../src/store/client-server/connection-share.ts'
 import type { Driver, ErrorClassifier } from '../../../src/store/client-server/driver.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 
@@ -130,7 +131,7 @@ export async function pass(time: number): Promise<void> {
 export const self = async (connection: FakeConnection) => connection
 
 /** A use whose work ends when the test says so. */
-export function begin(pool: ConnectionPool<FakeConnection>, kind: 'read' | 'write' = 'read') {
+export function begin(pool: ConnectionPool<FakeConnection>, kind: Kind = 'read', client = '') {
   const work = Promise.withResolvers<string>()
   const got: { connection?: FakeConnection } = {}
   const use = watch(
@@ -139,7 +140,7 @@ export function begin(pool: ConnectionPool<FakeConnection>, kind: 'read' | 'writ
         got.connection = connection
         return work.promise
       },
-      { kind },
+      { kind, client },
     ),
   )
   return { ...work, use, got }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
-import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { StoreNotOpened, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import {
@@ -26,11 +26,14 @@ const ATTEMPTS = 5
 /** No work is done again later than this after it failed, and no connection is made again; in milliseconds. */
 const PAUSE = 400
 
+/** The time between two attempts to prepare the database again, in milliseconds. */
+const PREPARE_PAUSE = 1000
+
 const READ_ONLY = new Error('read-only')
 
 useDriver()
 
-describe('what goes wrong with a connection', () => {
+describe('a pool whose connections fail', () => {
   for (const [how, fail] of [
     ['fails', async () => assert.fail('boom')],
     [
@@ -40,7 +43,7 @@ describe('what goes wrong with a connection', () => {
       },
     ],
   ] as const) {
-    it(`destroys it when its work ${how}, and who waits gets a new one`, async () => {
+    it(`destroys one when its work ${how}, and whoever waits gets a new one`, async () => {
       const pool = newPool(1)
       const [first, second] = [watch(pool.run<unknown>(fail)), watch(pool.run(self))]
       await settle()
@@ -51,7 +54,7 @@ describe('what goes wrong with a connection', () => {
     })
   }
 
-  it('is expected of those too that were idle since its work began, and not of those that worked', async () => {
+  it('destroys those too that were idle while work failed, and keeps those that worked', async () => {
     const pool = newPool(3)
     const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
@@ -71,7 +74,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('is not expected of those that are idle when work is given up', async () => {
+  it('keeps those that are idle when a caller gives up its work', async () => {
     const pool = newPool(2)
     const [kept] = await Promise.all([pool.run(self, { kind: 'read' }), pool.run(self, { kind: 'read' })])
     await pass(1)
@@ -85,7 +88,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('while it is idle: it is not used again', async () => {
+  it('does not use one again that was lost while it was idle', async () => {
     const pool = newPool(1)
     const lost = await pool.run(self)
     driver.lose(lost)
@@ -94,7 +97,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('just as its work is done: it is not used again', async () => {
+  it('does not use one again that was lost just as its work was done', async () => {
     const pool = newPool(1)
     const lost = await pool.run(async (connection) => {
       driver.lose(connection)
@@ -104,7 +107,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(lost.state, 'destroyed')
   })
 
-  it('while it is idle for long: none that was is used again, and none is waited for', async () => {
+  it('does not use those again that were idle for long, and waits for none of them', async () => {
     driver.ending = forever
     const pool = newPool(3)
     const uses = [begin(pool), begin(pool), begin(pool)]
@@ -120,7 +123,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('that became read-only renews all: others finish their work, and the work is done again', async () => {
+  it('renews all when one has become read-only: others finish their work, and the work is done again', async () => {
     driver.errors.isRoleChange = (error) => error === READ_ONLY
     const pool = newPool(3)
     const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
@@ -148,7 +151,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('that became read-only renews all once for all that find it at the same time', async () => {
+  it('renews all once, however many callers find them read-only at the same time', async () => {
     driver.errors.isRoleChange = (error) => error === READ_ONLY
     const pool = newPool(4)
     const [first, second] = [begin(pool), begin(pool)]
@@ -163,7 +166,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(fresh.state, 'open')
   })
 
-  it('that is made after all tells nobody any more why others were not', async () => {
+  it('tells nobody of an earlier failure to connect once it has connected', async () => {
     driver.connecting = async () => {
       throw new Error('refused')
     }
@@ -180,7 +183,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(first.state, 'rejected')
   })
 
-  it('that stays read-only is tried again until the deadline, and nothing was written then', async () => {
+  it('tries again until the deadline while the server stays read-only, and says that nothing was written', async () => {
     driver.errors.isRoleChange =
       driver.errors.isUnavailable =
       driver.errors.isRefused =
@@ -201,7 +204,7 @@ describe('what goes wrong with a connection', () => {
     assert.ok(tries >= (DEADLINE - 2 * PAUSE) / PAUSE, `${tries}`)
   })
 
-  it('that cannot be made is made again until the deadline; others wait, and all are told why', async () => {
+  it('tries to connect until the deadline; others wait, and all are told why it failed', async () => {
     const refused = new Error('refused')
     let tries = 0
     driver.connecting = async () => {
@@ -223,7 +226,7 @@ describe('what goes wrong with a connection', () => {
     assert.equal(late.value, driver.made[0])
   })
 
-  it('that cannot be made while there are others waits for one of those', async () => {
+  it('lets callers wait for a connection that is there when no other can be made', async () => {
     const pool = newPool(3)
     const working = begin(pool)
     await settle()
@@ -237,7 +240,7 @@ describe('what goes wrong with a connection', () => {
     for (const { value } of waiting) assert.equal(value, working.got.connection)
   })
 
-  it('that cannot be made at start is told at once', async () => {
+  it('says at once while the store is being opened that none can be made', async () => {
     const pool = new ConnectionPool<FakeConnection>(driver, { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
     const cause = new Error('wrong password')
     driver.connecting = async () => {
@@ -252,7 +255,7 @@ describe('what goes wrong with a connection', () => {
     )
   })
 
-  it('while it is made, after the deadline of who asked: its place is free again', async () => {
+  it('frees the place of one that could not be made before the deadline of its caller', async () => {
     const late = Promise.withResolvers<void>()
     driver.connecting = () => late.promise
     const pool = newPool(1)
@@ -351,9 +354,87 @@ describe('work that fails', () => {
     uses.push(watch(pool.run(work)))
     await passSlowly(1000 + PAUSE)
     assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 'fulfilled', 1])
-    pool.opened(async () => assert.fail('it cannot be made'))
     isThere = false
-    await assert.rejects(pool.run(work), missing)
+    pool.opened(async () => {
+      throw new StoreNotOpened('it must not be made')
+    })
+    const refused = watch(pool.run(work))
+    await passSlowly(PREPARE_PAUSE)
+    assert.equal(refused.error, missing)
+  })
+
+  it('is done again when the table was made since it began, and not once more', async () => {
+    const missing = new Error('no such table')
+    driver.errors.isMissingTable = (error) => error === missing
+    const pool = newPool(3)
+    let made = 0
+    pool.opened(async () => void made++)
+    const late = Promise.withResolvers<void>()
+    const { work } = countTries(1, missing)
+    let isFirst = true
+    const uses = [
+      watch(pool.run(work)),
+      watch(
+        pool.run(async () => {
+          if (!isFirst) return
+          isFirst = false
+          await late.promise
+          throw missing
+        }),
+      ),
+    ]
+    await passSlowly(PAUSE)
+    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'pending', 1])
+    late.resolve()
+    await passSlowly(PAUSE)
+    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 1])
+  })
+
+  it('waits for the next attempt to make a missing table, which is a second later, until its deadline', async () => {
+    const missing = new Error('no such table')
+    driver.errors.isMissingTable = (error) => error === missing
+    const pool = newPool(3)
+    let attempts = 0
+    let isThere = false
+    pool.opened(async ({ run }) => {
+      attempts++
+      // This must not wait for itself.
+      if (attempts < 3) await run(() => Promise.reject(missing))
+      isThere = attempts === 3
+    })
+    const work = async () => {
+      if (!isThere) throw missing
+    }
+    const use = watch(pool.run(work))
+    await passSlowly(PREPARE_PAUSE - PAUSE)
+    const next = watch(pool.run(work))
+    await passSlowly(PREPARE_PAUSE)
+    assert.deepEqual([use.state, next.state, attempts], ['pending', 'pending', 2])
+    await passSlowly(PREPARE_PAUSE)
+    assert.deepEqual([use.state, next.state, attempts], ['fulfilled', 'fulfilled', 3])
+    isThere = false
+    const late = watch(pool.run(work))
+    await passSlowly(DEADLINE - 1)
+    assert.equal(late.state, 'pending')
+    await passSlowly(1)
+    assert.ok(late.error instanceof StoreUnavailable && late.error.nothingWritten)
+  })
+
+  it('ends when the pool is closed while a missing table cannot be made', async () => {
+    const missing = new Error('no such table')
+    driver.errors.isMissingTable = (error) => error === missing
+    const pool = newPool(1)
+    let attempts = 0
+    pool.opened(async () => {
+      attempts++
+      throw missing
+    })
+    const use = watch(pool.run(() => Promise.reject(missing)))
+    await settle()
+    await pool.close()
+    await passSlowly(PREPARE_PAUSE)
+    assert.ok(use.error instanceof StoreUnavailable)
+    assert.equal(attempts, 1)
   })
 
   it('is not done again if it may not, except for connecting', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { Kind, User } from '../../../src/store/client-server/connection-share.ts'
 import {
   type FakeConnection,
   FakeDriver,
@@ -12,7 +13,13 @@ import {
   watch,
 } from './fake-driver.ts'
 
-const SIZE = 3
+const SIZE = 4
+
+/** The most connections for each kind of use, and for those of one client. */
+const MOST = { read: 4, write: 3, page: 3, search: 2 }
+const MOST_OF_CLIENT = { read: 4, write: 3, page: 3, search: 1 }
+
+const KINDS = Object.keys(MOST) as Kind[]
 
 /** What may happen next; the numbers choose among what there is. */
 type Step = readonly ['use' | 'done' | 'fail' | 'lose' | 'connected' | 'refused' | 'pass', number]
@@ -53,22 +60,30 @@ async function run(steps: readonly Step[]): Promise<void> {
   }
   const pool = newPool(SIZE, driver)
   const uses: Watched<void>[] = []
-  const works: { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> }[] = []
+  const works: (User & { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> })[] =
+    []
 
-  const work = (connection: FakeConnection) => {
+  const work = (connection: FakeConnection, { kind, client }: User) => {
     assert.equal(connection.state, 'open', 'a connection is handed out that is dead')
     assert.ok(
       works.every((other) => other.connection !== connection),
       'a connection has two users',
     )
     const end = Promise.withResolvers<void>()
-    works.push({ connection, end })
+    works.push({ connection, end, kind, client })
+    const ofKind = works.filter((other) => other.kind === kind)
+    assert.ok(ofKind.length <= MOST[kind], `too many connections for ${kind}`)
+    const ofClient = ofKind.filter((other) => other.client === client)
+    assert.ok(ofClient.length <= MOST_OF_CLIENT[kind], `too many connections for ${kind} of one client`)
     return end.promise
   }
   const takeOne = <Item>(items: Item[], number: number) =>
     items.splice(number % Math.max(items.length, 1), 1)[0]
   const happen = {
-    use: () => uses.push(watch(pool.run(work))),
+    use: (number: number) => {
+      const user = { kind: KINDS[number % KINDS.length] ?? 'read', client: number % 3 === 0 ? 'a' : 'b' }
+      uses.push(watch(pool.run((connection) => work(connection, user), user)))
+    },
     done: (number: number) => takeOne(works, number)?.end.resolve(),
     fail: (number: number) => takeOne(works, number)?.end.reject(new Error('boom')),
     lose: (number: number) => {

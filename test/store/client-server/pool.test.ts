@@ -67,7 +67,7 @@ describe('a pool of connections', () => {
     )
   })
 
-  it('turns away at once what would be one too many to wait', async () => {
+  it('refuses a caller at once when too many wait already', async () => {
     const pool = newPool(1)
     const first = begin(pool)
     const waiting = Array.from({ length: 5000 }, () => watch(pool.run(self)))
@@ -87,22 +87,107 @@ describe('a pool of connections', () => {
     [3, 2],
     [10, 7],
   ] as const) {
-    it(`keeps ${size - writes} of ${size} for reads: writes that hang leave them, and wait for each other`, async () => {
+    for (const kind of ['write', 'page'] as const) {
+      it(`keeps ${size - writes} of ${size} for others when each ${kind} hangs, and these wait for each other`, async () => {
+        const pool = newPool(size)
+        const hanging = Array.from({ length: size + 1 }, () => begin(pool, kind))
+        await settle()
+        assert.equal(driver.made.length, writes)
+        if (writes < size) for (let i = 0; i < 3; i++) await pool.run(self, { kind: 'read' })
+        const [first, next] = [hanging[0], hanging[writes]]
+        first?.resolve('')
+        await settle()
+        assert.equal(next?.got.connection, first?.got.connection)
+        next?.reject(new Error('boom'))
+        await settle()
+        assert.ok(writes === size || hanging[writes + 1]?.got.connection !== undefined)
+        assert.ok(driver.made.filter(({ state }) => state === 'open').length <= size)
+      })
+    }
+  }
+
+  for (const [size, searches, ofOneClient] of [
+    [1, 1, 1],
+    [2, 1, 1],
+    [3, 1, 1],
+    [4, 2, 1],
+    [10, 5, 4],
+  ] as const) {
+    it(`lets searches have ${searches} of ${size}, and those of one client ${ofOneClient}`, async () => {
       const pool = newPool(size)
-      const hanging = Array.from({ length: size + 1 }, () => begin(pool, 'write'))
+      const ofOne = Array.from({ length: size + 1 }, () => begin(pool, 'search', 'one'))
       await settle()
-      assert.equal(driver.made.length, writes)
-      if (writes < size) for (let i = 0; i < 3; i++) await pool.run(self, { kind: 'read' })
-      const [first, next] = [hanging[0], hanging[writes]]
-      first?.resolve('')
+      assert.equal(driver.made.length, ofOneClient)
+      const ofOthers = Array.from({ length: size + 1 }, (_, i) => begin(pool, 'search', `other ${i}`))
       await settle()
-      assert.equal(next?.got.connection, first?.got.connection)
-      next?.reject(new Error('boom'))
+      assert.equal(driver.made.length, searches)
+      // Each that ends makes room for one, and none for a client that has enough.
+      for (const { resolve } of ofOthers.slice(0, searches - ofOneClient)) resolve('')
       await settle()
-      assert.ok(writes === size || hanging[writes + 1]?.got.connection !== undefined)
-      assert.ok(driver.made.filter(({ state }) => state === 'open').length <= size)
+      const running = (uses: typeof ofOne) =>
+        uses.filter(({ got, use }) => got.connection !== undefined && use.state === 'pending').length
+      assert.deepEqual([running(ofOne), running(ofOthers)], [ofOneClient, searches - ofOneClient])
+      const uses = [...ofOne, ...ofOthers]
+      for (const { resolve } of uses) resolve('')
+      await Promise.all(uses.map(({ use }) => use.promise))
     })
   }
+
+  it('has connections for all others while uses of one kind hang', async () => {
+    for (const hanging of ['write', 'search', 'page'] as const) {
+      const pool = newPool(10)
+      for (let i = 0; i < 20; i++) begin(pool, hanging, `${i}`)
+      await settle()
+      for (const kind of ['read', 'write', 'search', 'page'] as const) {
+        if (kind !== hanging) await pool.run(self, { kind, client: 'another' })
+      }
+    }
+  })
+
+  it('gives connections to the clients of queries in turns', async () => {
+    const pool = newPool(4)
+    const done: string[] = []
+    const search = (client: string) =>
+      pool.run(
+        async () => {
+          await settle()
+          done.push(client)
+        },
+        { kind: 'search', client },
+      )
+    await Promise.all([...Array.from('aaaaaa', search), ...Array.from('bb', search), search('c')])
+    assert.ok(done.indexOf('c') < 5 && done.lastIndexOf('b') < 6, done.join(''))
+  })
+
+  it('serves what came first, whatever it is for, once there is a connection for it', async () => {
+    const pool = newPool(1)
+    const first = begin(pool)
+    await settle()
+    const order: string[] = []
+    const uses = (['write', 'search', 'read', 'page'] as const).map((kind) =>
+      pool.run(async () => void order.push(kind), { kind }),
+    )
+    first.resolve('')
+    await Promise.all(uses)
+    assert.deepEqual(order, ['write', 'search', 'read', 'page'])
+  })
+
+  it('refuses the newest of the client with the most when too many wait', async () => {
+    const pool = newPool(1)
+    const first = begin(pool)
+    await settle()
+    const many = Array.from({ length: 5000 }, () => begin(pool, 'search', 'one'))
+    const other = begin(pool, 'search', 'another')
+    await settle()
+    const refused = many.filter(({ use }) => use.state === 'rejected')
+    assert.deepEqual(refused, many.slice(-1))
+    assert.ok(refused[0]?.use.error instanceof StoreUnavailable)
+    assert.equal(refused[0].use.error.reason, 'overload')
+    const uses = [first, other, ...many]
+    for (const { resolve } of uses) resolve('')
+    await Promise.allSettled(uses.map(({ use }) => use.promise))
+    assert.equal(other.use.state, 'fulfilled')
+  })
 
   it('counts the writes that get a connection that was used for a read', async () => {
     const pool = newPool(4)
@@ -179,7 +264,7 @@ describe('the deadline of a use', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('bounds the waiting for a connection too, and who waited takes none away', async () => {
+  it('bounds the waiting for a connection too, and a caller that has given up takes none', async () => {
     const pool = newPool(1)
     const first = begin(pool)
     await pass(1000)

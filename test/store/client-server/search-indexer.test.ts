@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { ServerQueries } from '../../../src/store/client-server/queries.ts'
 import {
   type BookWords,
   type SearchIndex,
   SearchIndexer,
   type StaleBook,
+  WORDS_OF_BOOKS,
 } from '../../../src/store/client-server/search-indexer.ts'
 import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 
 /** An index in memory of books that are all stale, and which stores a step when it is told. */
 class FakeIndex implements SearchIndex {
   readonly steps: (readonly BookWords[])[] = []
+  /** How often it was looked for stale books. */
+  looks = 0
   #stale: StaleBook[]
   #storing = Promise.withResolvers<void>()
   #isHeld: boolean
@@ -34,6 +37,7 @@ class FakeIndex implements SearchIndex {
   }
 
   async stale(after: number): Promise<readonly StaleBook[]> {
+    this.looks++
     return this.#stale.filter(({ id }) => id > after).slice(0, 200)
   }
 
@@ -49,7 +53,7 @@ class FakeIndex implements SearchIndex {
 describe('the index of words on a server', () => {
   it('makes the words of costly books in short turns, between which others have theirs', async () => {
     const index = new FakeIndex(60, '㌖'.repeat(4000))
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.equal(index.steps.flat().length, 60)
     assert.ok(index.steps.length >= 10, `${index.steps.length} steps`)
@@ -58,7 +62,7 @@ describe('the index of words on a server', () => {
 
   it('takes books that cost little together', async () => {
     const index = new FakeIndex(450, 'Dune')
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.deepEqual(
       index.steps.flat().map(({ id }) => id),
@@ -69,7 +73,7 @@ describe('the index of words on a server', () => {
 
   it('says that it is behind where the server refuses to store words, and does not try to', async () => {
     const index = new FakeIndex(3, 'Dune', false, true)
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), false)
     assert.deepEqual(index.steps, [])
     await indexer.close()
@@ -77,7 +81,7 @@ describe('the index of words on a server', () => {
 
   it('says that it is behind when it takes too long: the first time after waiting, then at once', async () => {
     const index = new FakeIndex(3, 'Dune', true)
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(50), false)
     const start = performance.now()
     for (let i = 0; i < 100; i++) assert.equal(await indexer.bringUpToDate(50), false)
@@ -90,7 +94,7 @@ describe('the index of words on a server', () => {
   it('follows after 500 writes, if there is no pause before', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const index = new FakeIndex(1, 'Dune')
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     for (let i = 1; i < 500; i++) indexer.noteWrite()
     await setImmediate()
     assert.equal(index.steps.length, 0)
@@ -103,10 +107,11 @@ describe('the index of words on a server', () => {
   it('is waited for only in a part of the time of a query, which then says that it is incomplete', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const index = new FakeIndex(1, 'Dune', true)
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     const seen: unknown[] = []
     const queries = new ServerQueries({
       indexer,
+      keyIndexer: undefined,
       timeout: DEFAULT_TIMEOUT,
       dialect: () => assert.fail(),
       run: async (_work, { time }) => seen.push(time) as never,
@@ -119,9 +124,32 @@ describe('the index of words on a server', () => {
     await indexer.close()
   })
 
+  it('is not looked at again for a query that may miss the writes of the last moment', async () => {
+    const index = new FakeIndex(3, 'Dune')
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), true)
+    const { looks } = index
+    for (let i = 0; i < 10; i++) assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), true)
+    assert.equal(index.looks, looks)
+    await setTimeout(20)
+    assert.equal(await indexer.bringUpToDate(60_000, undefined, 10), true)
+    assert.ok(index.looks > looks)
+    await indexer.close()
+  })
+
+  it('is looked at again after a pass that did not index all', async () => {
+    const index = new FakeIndex(3, 'Dune', false, true)
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    for (let i = 1; i <= 3; i++) {
+      assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), false)
+      assert.equal(index.looks, i)
+    }
+    await indexer.close()
+  })
+
   it('ends with the step that is being done', async () => {
     const index = new FakeIndex(1000, '㌖'.repeat(4000), true)
-    const indexer = new SearchIndexer(index, () => {})
+    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
     const indexed = indexer.bringUpToDate(60_000)
     const closed = indexer.close()
     index.release()

@@ -13,6 +13,9 @@ import { memoryDirectory } from '../../support/server-directory.ts'
 
 const directory = memoryDirectory()
 
+/** How many transactions were begun, on any connection to the server. */
+const transactions = (server: DatabaseServer) => server.query("SHOW GLOBAL STATUS LIKE 'Com\\_begin'")
+
 describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
   let writable: DatabaseServer
   let readOnly: DatabaseServer
@@ -80,7 +83,9 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
       ['?target_session_attrs=any', 200],
       ['?target_session_attrs=standby', 200],
     ] as const) {
+      const earlier = await transactions(readOnly)
       const reader = new Caller(await serve(t, database + query))
+      assert.deepEqual(await transactions(readOnly), earlier, 'the start tried to write')
       assert.equal((await reader.call('GET /readyz')).status, ready, query)
       assert.equal((await reader.ok<{ title: string }>(`GET /book/${id}`)).title, 'Kindred')
       await reader.unavailable(`PUT /book/${id}`, { title: 'refused' })

@@ -19,7 +19,7 @@ it('an import makes the words of costly books in short turns, between which othe
     setImmediate(count)
   }
   count()
-  const importing = postgresImport({ query } as unknown as pg.Client, { hasWords: true })
+  const importing = postgresImport({ query } as unknown as pg.Client, { hasKeys: true, hasWords: true })
   // The next books are read while the server stores these.
   await importing.insert(books, undefined)
   answer.resolve({ rowCount: books.length })

@@ -1,10 +1,19 @@
 import { join } from 'node:path'
+import { after } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { temporaryDirectory } from '../../support/service.ts'
 
-export const openFile = (path: string): Promise<Store> => openStore(parseDbUrl(`sqlite:${path}`))
+/** A test that fails closes no store, and its threads would keep the process from ending. Most are closed already. */
+const opened: Store[] = []
+after(() => Promise.allSettled(opened.map((store) => store.close())))
+
+export async function openFile(path: string): Promise<Store> {
+  const store = await openStore(parseDbUrl(`sqlite:${path}`))
+  opened.push(store)
+  return store
+}
 
 /** The path of a database file that is not there yet, in a directory of its own. */
 export function newFile(): { path: string; directory: string } & Disposable {

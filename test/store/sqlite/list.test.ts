@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { BY_ID } from '../../../src/catalogue/query.ts'
+import { openBookReader } from '../../../src/store/sqlite/book-reader.ts'
+import { AnswerCount } from '../../../src/store/sqlite/shared-read.ts'
 import { newFile, openFile } from './file.ts'
 
 /** Texts of so many characters: a page has room for one book. */
@@ -32,4 +35,38 @@ it('does not read the books that its page has no room for', async (t) => {
   }
   t.diagnostic(`${few.time.toFixed(2)} ms before few others, ${many.time.toFixed(2)} ms before many`)
   assert.ok(many.time < 10 * few.time, `${many.time} ms before ${MANY} others, ${few.time} ms before ${FEW}`)
+})
+
+it('reads short pages in the order of ids, and leaves all others to the threads for queries', async () => {
+  using file = newFile()
+  const store = await openFile(file.path)
+  for (const title of ['One', 'Two', 'x'.repeat(LENGTH), 'Four'])
+    await store.create({ title, author: 'A', year: 1 })
+  const reader = openBookReader(file.path, new AnswerCount())
+  const page = (after: number, books: number, text = LENGTH) =>
+    reader.page({ filter: {}, order: BY_ID }, [after], { books, text })
+  const [one, two] = ['One', 'Two'].map((title, i) =>
+    JSON.stringify({ id: i + 1, title, author: 'A', year: 1 }),
+  )
+  assert.deepEqual(page(0, 1), { json: one, last: [1], more: true })
+  assert.deepEqual(page(0, 2), { json: `${one},${two}`, last: [2], more: true })
+  assert.deepEqual(page(3, 1), {
+    json: '{"id":4,"title":"Four","author":"A","year":1}',
+    last: [4],
+    more: false,
+  })
+  assert.equal(page(3, 9)?.more, false)
+  assert.deepEqual(page(4, 1), { json: '', last: undefined, more: false })
+  assert.equal(page(0, 3), undefined)
+  assert.equal(page(0, 2, 4), undefined)
+  const bounds = { books: 1, text: LENGTH }
+  for (const query of [
+    { filter: { year: 1 }, order: BY_ID },
+    { filter: {}, order: 'relevance' },
+    { filter: {}, order: [{ name: 'id', descending: true }] },
+    { filter: {}, order: [{ name: 'year', descending: false }, ...BY_ID] },
+  ] as const)
+    assert.equal(reader.page(query, undefined, bounds), undefined)
+  await reader.close()
+  await store.close()
 })

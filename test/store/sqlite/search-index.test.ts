@@ -7,13 +7,14 @@ import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
-import { searchedWords } from '../../../src/catalogue/search-words.ts'
+import { sortKey } from '../../../src/catalogue/sort-key.ts'
 import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll } from '../pages.ts'
+import { searchFor } from '../query-model.ts'
 import { newFile, openFile } from './file.ts'
 
 /** A file that the release with that version of the schema has written. */
@@ -29,8 +30,7 @@ const ALL_BY_TITLE: BookQuery = {
 }
 
 async function search(store: Store, text: string): Promise<number[]> {
-  const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
-  return booksOf((await store.page(query, undefined, PLENTY)).json).map(({ id }) => id)
+  return booksOf((await store.page(searchFor(text), undefined, PLENTY)).json).map(({ id }) => id)
 }
 
 const sorted = async (store: Store) =>
@@ -95,7 +95,7 @@ describe('a file of schema version 1', () => {
     await Promise.all(stores.map((store) => store.close()))
     using database = new DatabaseSync(file.path, { readOnly: true })
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 3)
+    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 4)
   })
 })
 
@@ -130,7 +130,7 @@ describe('a file of schema version 2', () => {
       assert.deepEqual(await search(store, 'python'), [4])
       assert.deepEqual(await search(store, 'كتاب'), [5])
       assert.deepEqual(await search(store, 'c++'), [6])
-      assert.deepEqual(await search(store, 'c'), [6, 7, 1])
+      assert.deepEqual(await search(store, 'c'), [7, 6, 1])
       await store.close()
     }
     copyFileSync(earlierFile(2), file.path)
@@ -142,6 +142,75 @@ describe('a file of schema version 2', () => {
     const store = await openFile(file.path)
     assert.deepEqual([await search(store, '고독'), await search(store, 'c#')], [[3], []])
     await store.close()
+  })
+})
+
+describe('a file of schema version 3', () => {
+  const SORTED = [
+    '???',
+    'Die',
+    'ete',
+    'Été',
+    'L’Étranger',
+    'The Stranger',
+    'Der Zauberberg',
+    'zèbre',
+    '百年孤独',
+  ]
+  const authors = async (store: Store) => (await store.statistics({})).authors
+
+  it('has its books in their new order at once, before and after they are indexed again', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(3), file.path)
+    const store = await openFile(file.path)
+    const walk: string[] = []
+    for (let after: Position | undefined, more = true; more; ) {
+      const page = await store.page(ALL_BY_TITLE, after, { ...PLENTY, books: 2 })
+      walk.push(...booksOf(page.json).map(({ title }) => title))
+      after = page.last
+      more = page.more
+      if (walk.length === 4) await untilIndexed(file.path)
+    }
+    assert.deepEqual(walk, SORTED)
+    assert.deepEqual(await authors(store), [
+      { author: 'Éluard', books: 4 },
+      { author: 'eluard', books: 3 },
+      { author: 'Zola', books: 2 },
+    ])
+    assert.equal(await store.count({ title: 'Été', author: 'eluard' }), 1)
+    await store.close()
+  })
+
+  it('has the same order while its index is far behind, or cannot be brought up to date', async () => {
+    using file = newFile()
+    copyFileSync(earlierFile(3), file.path)
+    const store = await openFile(file.path)
+    assert.deepEqual(await sorted(store), SORTED)
+    using other = new DatabaseSync(file.path)
+    other.exec(
+      `INSERT INTO books (title, author, year)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) SELECT 'Das Y', '', i FROM n;
+       BEGIN IMMEDIATE`,
+    )
+    const found = await sorted(store)
+    assert.deepEqual(found.slice(0, 6), SORTED.slice(0, 6))
+    assert.equal(found.length, 1000)
+    const { last } = await store.page(ALL_BY_TITLE, undefined, { ...PLENTY, books: 2 })
+    assert.deepEqual(last, [sortKey('title', 'Die'), 6])
+    assert.equal(await store.count({ title: 'Das Y' }), 6000)
+    assert.equal((await authors(store))[0]?.author, '')
+    other.exec('ROLLBACK')
+    await store.close()
+  })
+
+  it('is not indexed by a service of that version any more, which still runs', () => {
+    using file = newFile()
+    copyFileSync(earlierFile(3), file.path)
+    using earlier = new DatabaseSync(file.path)
+    const forget = earlier.prepare('DELETE FROM unindexed_2')
+    using later = new DatabaseSync(file.path)
+    ensureSchema(later)
+    assert.throws(() => forget.run(), /no such table/)
   })
 })
 
@@ -193,7 +262,11 @@ describe('the index of a SQLite file', () => {
     )
     assert.deepEqual(
       keys.all().map((row) => ({ ...row })),
-      books,
+      books.map((book) => ({
+        ...book,
+        title: sortKey('title', book.title),
+        author: sortKey('author', book.author),
+      })),
     )
     const words = database.prepare("SELECT rowid AS id FROM book_words WHERE book_words MATCH 'a'").all()
     assert.deepEqual(
@@ -236,6 +309,26 @@ describe('the index of a SQLite file', () => {
     assert.deepEqual(synchronous(), FULL)
   })
 
+  it('does not tell which titles there are when it is far behind', async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.create({ title: 'Bell Tower', author: 'A', year: 1 })
+    await store.create({ title: 'Sea', author: 'Bell', year: 2 })
+    assert.deepEqual(await search(store, 'bell'), [1, 2])
+    using other = new DatabaseSync(file.path, { timeout: 2000 })
+    other.exec(`
+      BEGIN IMMEDIATE;
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+        INSERT INTO books (title, author, year) SELECT 'Many', 'A', 4 FROM n;
+      UPDATE books SET title = 'Bell', author = 'Sea' WHERE id = 2;
+      COMMIT;
+      BEGIN IMMEDIATE`)
+    // Its words are the same, and its title is now the one that is searched.
+    assert.deepEqual(await search(store, 'bell'), [2, 1])
+    other.exec('ROLLBACK')
+    await store.close()
+  })
+
   it('is used as it is when it is far behind, and the query says so', async () => {
     using file = newFile()
     const store = await openFile(file.path)
@@ -250,21 +343,21 @@ describe('the index of a SQLite file', () => {
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
         INSERT INTO books (title, author, year) SELECT 'Many', 'A', 4 FROM n;
       DELETE FROM books WHERE id = 2;
-      UPDATE books SET title = 'After' WHERE id = 3;
+      UPDATE books SET title = 'Before and After' WHERE id = 3;
       COMMIT;
       BEGIN IMMEDIATE`)
     let incomplete = 0
     const onIncomplete = () => incomplete++
     const titles = async (text: string) => {
-      const query: BookQuery = { filter: { words: searchedWords(text) }, order: 'relevance' }
-      const page = await store.page(query, undefined, { ...PLENTY, books: 1 }, { onIncomplete })
+      const page = await store.page(searchFor(text), undefined, { ...PLENTY, books: 1 }, { onIncomplete })
       return [...booksOf(page.json).map(({ title }) => title), page.more]
     }
     assert.deepEqual(await titles('kept'), ['Kept', false])
     assert.deepEqual(await titles('gone'), [false])
     assert.deepEqual(await titles('many'), [false])
-    assert.deepEqual(await titles('before'), ['After', false])
-    assert.equal(incomplete, 4)
+    assert.deepEqual(await titles('after'), [false])
+    assert.deepEqual(await titles('before'), ['Before and After', false])
+    assert.equal(incomplete, 5)
     // Only words need the index. Keys are made of the books.
     assert.equal(await store.count({ year: 4 }, { onIncomplete }), 6000)
     const { decades } = await store.statistics({}, { onIncomplete })
@@ -286,14 +379,14 @@ describe('the index of a SQLite file', () => {
         ['Many'],
       )
     }
-    assert.equal(incomplete, 4)
+    assert.equal(incomplete, 5)
     other.exec('ROLLBACK')
     while (incomplete > 0) {
       incomplete = 0
       await titles('many')
     }
     assert.deepEqual(await titles('many'), ['Many', true])
-    assert.deepEqual(await titles('before'), [false])
+    assert.deepEqual(await titles('after'), ['Before and After', false])
     assert.equal(await store.count({ year: 4 }), 6000)
     await store.close()
   })

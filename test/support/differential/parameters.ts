@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Book } from '../../../src/catalogue/book.ts'
-import { sortKey } from '../../../src/catalogue/query.ts'
+import type { SortName } from '../../../src/catalogue/query.ts'
+import { sortKey } from '../../../src/catalogue/sort-key.ts'
 import { NUMBERS, TEXTS } from './values.ts'
 
 /** What is asked of the list. */
@@ -70,7 +71,7 @@ export const parameterOf = ({ parameters }: ListQuery, name: string) =>
 export function placeOf(query: ListQuery, book: Book): (string | number)[] {
   const names = parameterOf(query, 'sort')?.replaceAll('-', '').split(',') ?? []
   const beforeId = names.includes('id') ? names.slice(0, names.indexOf('id')) : names
-  return beforeId.map((name) => sortKey(book[name as keyof Book]))
+  return beforeId.map((name) => sortKey(name as SortName, book[name as SortName]))
 }
 
 /** The path of the next page, as a `Link` header has it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { idleCheck } from '../../src/files/collect-garbage.ts'
+import { idleCheck } from '../src/collect-garbage.ts'
 
 const MIB = 1024 * 1024
 

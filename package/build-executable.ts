@@ -1,0 +1,71 @@
+// Makes build/book-catalogue: the service and its commands in one file, for the system that this runs on.
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { nodePackage } from '../bin/run-node.js'
+import { nodeFlags } from '../bin/start-options.js'
+import { CATALOGUE, DOCS } from '../src/http/web-page/pages.ts'
+
+process.chdir(join(import.meta.dirname, '..'))
+
+const CODE = 'build/code'
+const EXECUTABLE = 'build/book-catalogue'
+
+const threads = globSync('**/*-thread.ts', { cwd: 'src' }).map((path) => path.slice(0, -'.ts'.length))
+const libraries = [CATALOGUE, DOCS].flatMap(({ source }) => source.libraries)
+
+rmSync('build', { recursive: true, force: true })
+mkdirSync('build')
+const { metafile } = await build({
+  entryPoints: ['main', ...threads].map((name) => ({ in: `src/${name}.ts`, out: name })),
+  outdir: CODE,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  external: ['pg-native'],
+  // Packages in CommonJS require modules of Node.js.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom('/');",
+  },
+  minifyWhitespace: true,
+  minifySyntax: true,
+  metafile: true,
+  logLevel: 'warning',
+})
+
+/** What src/resources.ts reads, by the names that it uses. */
+const assets = Object.fromEntries([
+  ...threads.map((name) => [`${name}.js`, `${CODE}/${name}.js`]),
+  ...[...globSync('web/**/*.{html,css,js,svg}'), ...libraries.map((path) => `node_modules/${path}`)].map(
+    (path) => [path, path],
+  ),
+])
+const config = {
+  main: `${CODE}/main.js`,
+  mainFormat: 'module',
+  output: EXECUTABLE,
+  disableExperimentalSEAWarning: true,
+  execArgv: nodeFlags(),
+  assets,
+}
+writeFileSync('build/sea.json', JSON.stringify(config))
+execFileSync(process.execPath, ['--build-sea', 'build/sea.json'])
+writeFileSync('build/LICENSES.txt', licenses([...Object.keys(metafile.inputs), ...Object.keys(assets)]))
+cpSync('LICENSE', 'build/LICENSE')
+process.stdout.write(`${EXECUTABLE}: ${Math.round(statSync(EXECUTABLE).size / 1e6)} MB\n`)
+
+/** The licences of Node.js and of the packages that these files are of. They have to go with the executable. */
+function licenses(files: readonly string[]): string {
+  const packages = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
+  const all = [`node_modules/${nodePackage()}`, ...new Set(packages.toSorted())]
+  return all
+    .map((directory) => {
+      const { name, version, license } = JSON.parse(readFileSync(`${directory}/package.json`, 'utf8'))
+      const texts = globSync(`${directory}/{LICEN[CS]E,licen[cs]e}*`).map((file) =>
+        readFileSync(file, 'utf8'),
+      )
+      return [`${name} ${version} (${license})`, ...texts].join('\n\n')
+    })
+    .join(`\n\n${'-'.repeat(80)}\n\n`)
+}

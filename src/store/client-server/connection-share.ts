@@ -1,0 +1,78 @@
+import { FairQueue } from '../fair-queue.ts'
+
+/** How many callers of each kind may wait for a connection. */
+const MAX_WAITING = 5000
+
+/** What a connection is used for. Searches are all queries that no index answers at once: counts and statistics too. */
+export type Kind = 'read' | 'write' | 'page' | 'search'
+
+/** Who uses a connection, and what for. */
+export interface User {
+  readonly kind: Kind
+  readonly client: string
+}
+
+/** The connections that one kind of use may have, and the users that wait for them. The clients take turns. */
+export class ConnectionShare<Waiting extends User> {
+  readonly #max: number
+  readonly #maxOfClient: number
+  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+  /** How many are in use, by client and altogether. */
+  readonly #usedBy = new Map<string, number>()
+  #used = 0
+
+  /** @param maxOfClient how many one client may have. */
+  constructor(max: number, maxOfClient = max) {
+    this.#max = max
+    this.#maxOfClient = maxOfClient
+  }
+
+  /** How many users wait. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  mayUse({ client }: User): boolean {
+    return this.#used < this.#max && this.#hasRoom(client)
+  }
+
+  /** Notes that one is in use, or being opened. */
+  use({ client }: User): void {
+    this.#used++
+    this.#usedBy.set(client, this.#count(client) + 1)
+  }
+
+  /** Notes that one is in use no more. */
+  free({ client }: User): void {
+    this.#used--
+    const count = this.#count(client) - 1
+    if (count === 0) this.#usedBy.delete(client)
+    else this.#usedBy.set(client, count)
+  }
+
+  /** @returns a user that cannot wait, because too many do. */
+  wait(user: Waiting): Waiting | undefined {
+    return this.#waiting.add(user)
+  }
+
+  /** Has no effect if the user does not wait. */
+  leave(user: Waiting): void {
+    this.#waiting.delete(user)
+  }
+
+  /** @returns the user that is next, if it may have a connection. */
+  next(): Waiting | undefined {
+    return this.#used < this.#max ? this.#waiting.peek(this.#hasRoom) : undefined
+  }
+
+  /** Takes the user that `next` has returned. */
+  takeNext(): Waiting | undefined {
+    return this.#waiting.take(this.#hasRoom)
+  }
+
+  #count(client: string): number {
+    return this.#usedBy.get(client) ?? 0
+  }
+
+  readonly #hasRoom = (client: string) => this.#count(client) < this.#maxOfClient
+}

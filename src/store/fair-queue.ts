@@ -1,0 +1,79 @@
+/**
+ * What waits, by client. The clients take turns, so one that asks for much keeps itself waiting, and hardly any other.
+ */
+export class FairQueue<Item extends { readonly client: string }> {
+  /** What each client waits for, in the order of arrival. The client whose turn it is comes first. */
+  readonly #clients = new Map<string, Set<Item>>()
+  /** The client that had the last turn. */
+  #last: string | undefined
+  #size = 0
+  readonly #limit: number
+
+  /** @param limit how many items may wait. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  *[Symbol.iterator](): Iterator<Item> {
+    for (const items of this.#clients.values()) yield* items
+  }
+
+  /** @returns what there is no room for, if anything: the last item of the client with the most, so of no other one. */
+  add(item: Item): Item | undefined {
+    const items = this.#clients.get(item.client)
+    if (items === undefined) this.#clients.set(item.client, new Set([item]))
+    else items.add(item)
+    if (++this.#size <= this.#limit) return undefined
+    const refused = this.#lastOfMost()
+    if (refused !== undefined) this.delete(refused)
+    return refused
+  }
+
+  /** Has no effect if the item does not wait. */
+  delete(item: Item): void {
+    const items = this.#clients.get(item.client)
+    if (!items?.delete(item)) return
+    this.#size--
+    if (items.size === 0) this.#clients.delete(item.client)
+  }
+
+  /** @returns the item that {@link take} would take. */
+  peek(mayHaveTurn = anyClient): Item | undefined {
+    this.#endTurn()
+    for (const [client, items] of this.#clients) {
+      const [item] = items
+      if (mayHaveTurn(client)) return item
+    }
+    return undefined
+  }
+
+  /** @param mayHaveTurn whether it can be the turn of a client. */
+  take(mayHaveTurn = anyClient): Item | undefined {
+    const item = this.peek(mayHaveTurn)
+    if (item === undefined) return undefined
+    this.delete(item)
+    this.#last = item.client
+    return item
+  }
+
+  #lastOfMost(): Item | undefined {
+    let most: Set<Item> | undefined
+    for (const items of this.#clients.values()) if (items.size >= (most?.size ?? 0)) most = items
+    return [...(most ?? [])].at(-1)
+  }
+
+  /** The client that had the last turn comes after those that have come meanwhile. */
+  #endTurn(): void {
+    const items = this.#last === undefined ? undefined : this.#clients.get(this.#last)
+    if (this.#last === undefined || items === undefined) return
+    this.#clients.delete(this.#last)
+    this.#clients.set(this.#last, items)
+    this.#last = undefined
+  }
+}
+
+const anyClient: (client: string) => boolean = () => true

@@ -1,0 +1,42 @@
+import type pg from 'pg'
+import { TEXT_FIELDS } from '../../catalogue/book.ts'
+import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
+import type { RunOn } from '../client-server/pool.ts'
+import {
+  type BookKeys,
+  type SearchIndex,
+  STALE_BOOKS,
+  type StaleBook,
+} from '../client-server/search-indexer.ts'
+import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import { isKeyOf, KEYS_DUE_ID } from './dialect.ts'
+import { IS_READ_ONLY } from './driver.ts'
+
+const TEXTS = TEXT_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+
+// With this order the index of books without keys is the only cheap plan, however many of them the planner expects.
+const SELECT_STALE = `
+  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS "isReadOnly"
+  FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
+  ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
+
+const NEW_KEYS = TEXT_FIELDS.map((name) => `new_${name}`)
+const STORE = `
+  UPDATE books SET ${TEXT_FIELDS.map((name, i) => `${KEY_COLUMNS[name]} = ${NEW_KEYS[i]}`)}
+  FROM unnest($1::bigint[], ${TEXT_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
+  WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${TEXT_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
+
+/** The sort keys in KEY_COLUMNS. */
+export function postgresKeyIndex(run: RunOn<pg.Client>): SearchIndex<BookKeys> {
+  return {
+    stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),
+    async store(books) {
+      const values = [
+        books.map(({ id }) => id),
+        ...TEXT_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
+      ]
+      const { rowCount } = await run((client) => client.query(STORE, values))
+      return rowCount ?? 0
+    },
+  }
+}

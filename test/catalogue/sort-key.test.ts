@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { plainKey, SEPARATOR, sortKey, textOfKey } from '../../src/catalogue/sort-key.ts'
+import { compareText } from '../store/query-model.ts'
+import { referenceKey } from './sort-key-reference.ts'
+
+/** The words of a key. */
+const words = (name: 'title' | 'author', text: string) => String(sortKey(name, text)).split(SEPARATOR)[0]
+
+/** Texts and what they are sorted by, without the text itself. */
+const TITLES: Record<string, string> = {
+  'The Hobbit': 'hobbit',
+  'THE  HOBBIT ': 'hobbit',
+  'A Tale of Two Cities': 'tale of two cities',
+  'An Imaginary Life': 'imaginary life',
+  'Der Process': 'process',
+  'Die Verwandlung': 'verwandlung',
+  'Das Schloß': 'schloss',
+  'Ein Hungerkünstler': 'hungerkunstler',
+  'La Peste': 'peste',
+  'Les Misérables': 'miserables',
+  "L'Étranger": 'etranger',
+  'L’Étranger': 'etranger',
+  'Un roi sans divertissement': 'roi sans divertissement',
+  'Un’altra vita': 'altra vita',
+  'El Aleph': 'aleph',
+  'Los detectives salvajes': 'detectives salvajes',
+  'Il nome della rosa': 'nome della rosa',
+  'Gli indifferenti': 'indifferenti',
+  'De ontdekking van de hemel': 'ontdekking van de hemel',
+  'Het diner': 'diner',
+  '“The Genius”': 'genius',
+  'The "Genius"': 'genius',
+  'The $64,000 Question': '64 000 question',
+  '¿Qué?': 'que',
+  '...And Justice for All': 'and justice for all',
+  'La La Land': 'la land',
+  // No articles.
+  A: 'a',
+  Die: 'die',
+  La: 'la',
+  'The The': 'the the',
+  'The …': 'the',
+  'A & B': 'a b',
+  'A–Z of Gardens': 'a z of gardens',
+  'A+': 'a+',
+  'A, B, C': 'a b c',
+  'Theory of Justice': 'theory of justice',
+  'À la recherche': 'a la recherche',
+  'Là où': 'la ou',
+  "D'Artagnan": 'dartagnan',
+  'En attendant Godot': 'en attendant godot',
+  'I promessi sposi': 'i promessi sposi',
+  'O cortiço': 'o cortico',
+  'Um die Welt': 'um die welt',
+  // Words.
+  été: 'ete',
+  'Catch-22': 'catch 22',
+  'Don’t Look': 'dont look',
+  'C++ Primer': 'c++ primer',
+  'C# in Depth': 'c# in depth',
+  'Ærø, Łódź': 'aero lodz',
+  'カフカ ｶﾌｶ': 'かふか かふか',
+  がか: 'がか',
+  '한국어 학교': '한국어 학교',
+  नमस्ते: 'नमस्ते',
+  אָלֶף: 'אלפ',
+  第２巻: '第2巻',
+  // Without words.
+  '': '',
+  ' ': '',
+  '???': '',
+  '🐍': '',
+  '\u0301': '',
+  '\t\u0001\u0002': '',
+  'x\u0001\u0000y': 'x y',
+}
+
+describe('the key by which a title is sorted', () => {
+  for (const [title, expected] of Object.entries(TITLES))
+    it(`of ${JSON.stringify(title)} is ${JSON.stringify(expected)}, then the title itself`, () => {
+      assert.equal(words('title', title), expected)
+      assert.equal(sortKey('title', title), `${expected}${SEPARATOR}${title}`)
+      assert.deepEqual(referenceKey('title', title), [expected, title])
+    })
+
+  it('puts titles in an order that a librarian expects', () => {
+    const titles = [
+      '',
+      '???',
+      'Été',
+      'ete',
+      'été',
+      'Été à la mer',
+      'Étés',
+      'L’Étranger',
+      'The Stranger',
+      'Der Zauberberg',
+      'zèbre',
+      'Ωμέγα',
+      'Ёлка',
+      '百年孤独',
+    ]
+    const sorted = titles.toSorted((a, b) =>
+      compareText(String(sortKey('title', a)), String(sortKey('title', b))),
+    )
+    assert.deepEqual(sorted, ['', '???', 'ete', 'Été', 'été', ...titles.slice(5)])
+  })
+
+  it('is what the plainest form of the rules makes, whatever the text', () => {
+    const nasty = [
+      ...'㌖ﷺⅧ㍿ᾷİŉßẞæŁςがカｶ한구ﾞ𠀀😀aAthelLunUN9é -–\u2019‘\'"&=+#/.,\u0001\t\u00A0\u00AD\u02BC\u0301\u0327\u05B0\u3099\u0903',
+      ...['The ', 'the', 'a ', 'A', 'Die ', 'L’', "un'", 'La\u0301 ', '\u0301'.repeat(70)],
+    ]
+    const text = fc.oneof(
+      fc.array(fc.constantFrom(...nasty), { maxLength: 12 }).map((parts) => parts.join('')),
+      fc.string({ unit: 'binary', maxLength: 300 }).filter((each) => each.isWellFormed()),
+    )
+    fc.assert(
+      fc.property(text, fc.constantFrom('title', 'author'), (each, name) => {
+        const [expected, compared] = referenceKey(name, each)
+        assert.equal(sortKey(name, each), expected + SEPARATOR + compared)
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('has nothing before the separator that is lower than a space, so that the shorter words come first', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (title) => {
+        assert.match(words('title', title) ?? '', /^[^\0- ]*(?: [^\0- ]+)*$/v)
+      }),
+    )
+  })
+
+  it('counts the first 250 code points of a title, and at most 249 of its words', () => {
+    for (const character of ['x', '😀', '文', 'ﷺ']) {
+      const key = String(sortKey('title', character.repeat(600)))
+      assert.equal(textOfKey(key), character.repeat(250))
+      assert.ok([...key].length <= 500)
+      assert.ok(key.isWellFormed())
+      assert.equal(sortKey('title', textOfKey(key)), key)
+    }
+  })
+
+  it('takes no longer for hostile texts than for others of their length', () => {
+    const time = (text: string) => {
+      const times = Array.from({ length: 9 }, () => {
+        const begun = performance.now()
+        for (let i = 0; i < 20; i++) sortKey('title', text)
+        return performance.now() - begun
+      })
+      return Math.min(...times)
+    }
+    const plain = time('㍿é '.repeat(40))
+    for (const text of ['\u0301', '\u0301\u0316', "'", ' ', 'The ', "L'", '𝒜', 'a+', '-'])
+      assert.ok(time(text.repeat(4000)) < 40 * plain, JSON.stringify(text))
+  })
+})
+
+describe('the key by which an author is sorted', () => {
+  it('has articles, which may be names', () => {
+    assert.equal(words('author', 'Le Guin, Ursula K.'), 'le guin ursula k')
+    assert.equal(words('author', 'The Beatles'), 'the beatles')
+    assert.equal(words('author', 'O’Brien'), 'obrien')
+  })
+})
+
+describe('a key', () => {
+  it('of a number is the number', () => {
+    assert.equal(sortKey('year', -1), -1)
+    assert.equal(sortKey('id', 1), 1)
+  })
+
+  it('tells its text, also without words', () => {
+    for (const text of ['', 'x', 'a\u0001b', '\u0001']) {
+      assert.equal(textOfKey(String(sortKey('author', text))), text)
+      assert.equal(textOfKey(plainKey(text)), text)
+    }
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Book, NewBook } from '../../../src/catalogue/book.ts'
+import type { BookFilter, BookQuery, Position, SortField } from '../../../src/catalogue/query.ts'
+import type { Store } from '../../../src/catalogue/store.ts'
+import { KEYS_AGE } from '../../../src/store/client-server/queries.ts'
+import { openSession, until } from '../../faults/engine-servers.ts'
+import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { DROP_EARLIER_KEYS, EARLIER_KEYS, earlierTable } from '../earlier-schemas.ts'
+import { booksOf, listAll } from '../pages.ts'
+import { answerOf, statisticsOf } from '../query-model.ts'
+import { prepareDatabase } from './prepared-database.ts'
+import { restrict, TABLES } from './tables-of-others.ts'
+
+const PLENTY = { books: 1000, text: 1024 * 1024 }
+const by = (name: SortField['name'], descending = false): BookQuery => ({
+  filter: {},
+  order: [
+    { name, descending },
+    { name: 'id', descending },
+  ],
+})
+const ORDERS = [by('title'), by('title', true), by('author'), by('author', true)]
+const TITLES = [
+  'zèbre',
+  'Été',
+  'ete',
+  'The Stranger',
+  'L’Étranger',
+  'Die',
+  'Der Zauberberg',
+  '???',
+  '',
+  '百年',
+]
+
+const valuesOf = (titles: readonly string[]) =>
+  titles.map((title, i) => `('${title}', '${['Éluard', 'eluard', 'Zola'][i % 3]}', ${i})`).join(', ')
+const insert = (titles: readonly string[]) =>
+  `INSERT INTO books (title, author, year) VALUES ${valuesOf(titles)}`
+
+interface Walk {
+  readonly books: Book[]
+  readonly incomplete: number
+}
+
+async function walk(store: Store, query: BookQuery, limit = 7, between = async () => {}): Promise<Walk> {
+  const books: Book[] = []
+  let incomplete = 0
+  for (let after: Position | undefined; ; ) {
+    const onIncomplete = () => incomplete++
+    const page = await store.page(query, after, { ...PLENTY, books: limit }, { onIncomplete })
+    books.push(...booksOf(page.json))
+    if (!page.more) return { books, incomplete }
+    after = page.last
+    await between()
+  }
+}
+
+const byAuthor = (a: { author: string }, b: { author: string }) => (a.author < b.author ? -1 : 1)
+
+/** After a write of another program, queries look for books without keys. */
+const untilLooked = () => sleep(KEYS_AGE + 50)
+
+/** Compares with a plain search of all books. */
+async function assertInOrder(store: Store): Promise<void> {
+  const all = await listAll(store)
+  for (const query of ORDERS)
+    assert.deepEqual(await walk(store, query), { books: answerOf(all, query), incomplete: 0 })
+  await assertExact(store, all)
+}
+
+async function assertExact(store: Store, all: readonly Book[]): Promise<void> {
+  const filters: BookFilter[] = [
+    {},
+    ...TITLES.map((title) => ({ title })),
+    { author: 'eluard' },
+    { author: 'Éluard' },
+  ]
+  for (const filter of filters) {
+    const books = answerOf(all, { ...by('id'), filter })
+    assert.equal(await store.count(filter), books.length)
+    assert.deepEqual((await walk(store, { ...by('id'), filter }, 1000)).books, books)
+    const { authors, decades } = await store.statistics(filter)
+    const expected = statisticsOf(books)
+    assert.deepEqual(decades, expected.decades)
+    // Authors with equally many books are sorted by code point while keys are missing.
+    assert.deepEqual(authors.toSorted(byAuthor), expected.authors.toSorted(byAuthor))
+  }
+}
+
+for (const engine of ['postgres', 'mysql'] as const) {
+  describe(`the sort keys of a database, on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const databases = useDatabases(engine)
+
+    const earlier = (t: TestContext, books = 450) =>
+      prepareDatabase(t, databases, (name) => [
+        ...earlierTable(engine, name, books),
+        ...EARLIER_KEYS[engine],
+        insert(TITLES),
+      ])
+
+    it('of an earlier version are made anew by several instances', async (t) => {
+      const { open, reports } = await earlier(t)
+      const stores = await Promise.all(Array.from({ length: 3 }, () => open()))
+      for (const store of stores) await assertInOrder(store)
+      assert.deepEqual(reports, [])
+    })
+
+    it('follow an instance of an earlier version that goes on writing, until its own are dropped', async (t) => {
+      const { open, run } = await earlier(t, 20)
+      const store = await open()
+      await assertInOrder(store)
+      await run(
+        insert(['Les bons', 'À part', 'bon']),
+        "UPDATE books SET title = 'Ein bon' WHERE title = 'ete'",
+      )
+      await untilLooked()
+      await assertInOrder(store)
+      await run(
+        "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
+        "DELETE FROM books WHERE title = 'Die'",
+      )
+      await untilLooked()
+      await assertInOrder(store)
+      const { id } = await store.create({ title: 'The last', author: 'Zola', year: 1 })
+      // Back to a text that it had before, of which it still has a key or not.
+      await run(`UPDATE books SET title = 'x' WHERE id = ${id}`)
+      await store.update(id, { title: 'A first' })
+      await run(`UPDATE books SET title = 'The last' WHERE id = ${id}`)
+      await untilLooked()
+      await assertInOrder(store)
+      await run(...DROP_EARLIER_KEYS[engine])
+      await store.update(id, { title: 'A first' })
+      await assertInOrder(await open())
+    })
+
+    it('are written with every book: alone, together, long, updated and imported', async (t) => {
+      const { open, query } = await prepareDatabase(t, databases)
+      const store = await open()
+      const book = (title: string): NewBook => ({ title, author: 'Éa', year: 1 })
+      const { id } = await store.create(book('The one'))
+      await store.create(book(`The ${'x'.repeat(50_000)}`))
+      const many = await Promise.all(Array.from({ length: 20 }, (_, i) => store.create(book(`The ${i}`))))
+      await store.update(id, { title: 'Le un' })
+      await store.update(id, { author: 'Le' }, { ...book('Le un'), id })
+      await Promise.all(
+        many.map((each, i) => store.update(each.id, i % 2 === 0 ? { title: `Un ${i}` } : { year: 2 })),
+      )
+      async function* groups() {
+        yield [book('The imported'), book(`A ${'y'.repeat(3000)}`)]
+      }
+      await store.import(groups())
+      const due =
+        engine === 'postgres'
+          ? `SELECT id FROM books WHERE split_part(title_key_2, E'\\x01', 2) <> left(title, 250)
+               OR split_part(author_key_2, E'\\x01', 2) <> author`
+          : 'SELECT id FROM books WHERE sort_keys_2_due = 1'
+      assert.deepEqual(await query(due), [])
+      await assertInOrder(store)
+    })
+
+    it('that are missing for long: lists say so and have all books, filters and counts are exact', async (t) => {
+      const { open, url, query } = await earlier(t, 20)
+      await (await open()).page(by('title'), undefined, PLENTY)
+      await using session = await openSession(url)
+      await session.run("UPDATE books SET title = 'Été' WHERE title = 'zèbre'")
+      await session.run('BEGIN')
+      const store = await open()
+      await until('a changed book is locked before its key is made', async () => {
+        await session.run('ROLLBACK')
+        await session.run("UPDATE books SET title = CONCAT(title, '!'), author = 'theirs' WHERE id = 1")
+        await session.run('BEGIN')
+        await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
+        const [row] = await query('SELECT title, title_key_2 AS title_key FROM books WHERE id = 1')
+        return !String(row?.title_key).endsWith(`\u0001${row?.title}`)
+      })
+      await untilLooked()
+      const all = await listAll(store)
+      for (const order of ORDERS) {
+        const { books, incomplete } = await walk(store, order)
+        assert.ok(incomplete > 0)
+        assert.deepEqual(
+          books.toSorted((a, b) => a.id - b.id),
+          all,
+        )
+      }
+      await assertExact(store, all)
+      await session.run('ROLLBACK')
+      await until('its key is made', async () => (await walk(store, by('title'))).incomplete === 0)
+      await assertInOrder(store)
+    })
+
+    it('are found by an import that skips existing books, whoever wrote them', async (t) => {
+      const { open, run } = await earlier(t, 3)
+      const store = await open()
+      await run(insert(['The theirs']))
+      async function* groups() {
+        yield [...TITLES, 'The theirs', 'new'].map((title, i) => ({
+          title,
+          author: ['Éluard', 'eluard', 'Zola'][title === 'The theirs' ? 0 : i % 3] ?? '',
+          year: title === 'The theirs' ? 0 : i,
+        }))
+      }
+      assert.deepEqual(await store.import(groups(), { skipExisting: true }), {
+        added: 1,
+        skipped: TITLES.length + 1,
+      })
+    })
+
+    it('for which an account may not make columns: texts are sorted by code point, from page to page', async (t) => {
+      const table = TABLES[engine].suiting['as GORM makes it'] ?? ''
+      const { open, run } = await prepareDatabase(t, databases, (name) => [table, ...restrict(engine, name)])
+      await run(insert([...TITLES, ...Array(20).fill('same')]), 'INSERT INTO books (title) VALUES (NULL)')
+      const store = await open()
+      await store.create({ title: 'Z', author: '', year: 1 })
+      const all = await listAll(store)
+      const { books, incomplete } = await walk(store, by('title'))
+      const order = (a: Book, b: Book) =>
+        Buffer.compare(Buffer.from(a.title), Buffer.from(b.title)) || a.id - b.id
+      assert.deepEqual(books, all.toSorted(order))
+      assert.equal(incomplete, 0)
+      const statistics = await store.statistics({})
+      assert.equal(statistics.authors.find(({ author }) => author === 'Zola')?.books, 10)
+      assert.equal(await store.count({ title: 'ete' }), 1)
+    })
+  })
+}
