@@ -28,7 +28,7 @@ const OUTSIDE = ['.git', 'node_modules', 'data', '.env']
 const PATIENCE = 180_000
 
 /** How a failed test is reported, and its name. */
-const FAILED = /^ *not ok \d+ - (?!.*\.test\.ts\n)(.*)\n/m
+const FAILED = /^ *not ok \d+ - (?!.*\.(?:test|long)\.ts\n)(.*)\n/m
 
 interface Suite {
   readonly files: readonly string[]
@@ -116,7 +116,7 @@ async function failureOf({ files, engines }: Suite, cwd: string): Promise<string
   const args = ['--test', '--test-reporter=tap', '--test-concurrency=2', ...setup, ...files]
   const child = spawn(process.execPath, args, {
     cwd,
-    env: { ...process.env, ENGINES: engines, PAGE_CASES: 'all' },
+    env: { ...process.env, ENGINES: engines },
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
   })

@@ -91,7 +91,7 @@ function causeOf(cause: unknown): string | undefined {
 /** @returns the exit code of the test run. */
 function runTests(target: Target, contractOnly: boolean): Promise<number> {
   const files = readdirSync(import.meta.dirname)
-    .filter((name) => name.endsWith('.test.ts') && !(contractOnly && name.startsWith('decisions')))
+    .filter((name) => /\.(?:test|long)\.ts$/.test(name) && !(contractOnly && name.startsWith('decisions')))
     .map((name) => join(import.meta.dirname, name))
   const { NODE_TEST_CONTEXT: _ofAnOuterRun, ...environment } = process.env
   // One after the other: one that reads a deleted book must not find that another was given the same id.

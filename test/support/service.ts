@@ -18,8 +18,20 @@ const { THREADS } = process.env
 /** How long a service may take to say that it listens, in milliseconds: far more than it needs on a busy machine. */
 export const START_TIME = 120_000
 
+/**
+ * `STORE_TIMEOUT` of a service whose deadline is not what is tested, in seconds. A machine that stands still for some
+ * seconds would make it refuse requests, as it should.
+ */
+export const PATIENT = '60'
+
 export const ACCOUNT = { username: 'admin', password: 'the password of the tests' }
 export const SECRET = 'the secret of the tests, of more than 32 bytes'
+
+/** The services that run. None outlives this process, whatever has failed. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** The real service, running as a process of its own. */
 export interface Service {
@@ -63,6 +75,8 @@ export function spawnService(
     env: { ...INHERITED, ...(THREADS && { THREADS }), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   let text = ''
   const collect = (chunk: string) => {
     text += chunk
@@ -94,6 +108,7 @@ export async function startService(
       PORT: '0',
       HOST: '127.0.0.1',
       DB_URL: 'sqlite:books.db',
+      STORE_TIMEOUT: PATIENT,
       USERNAME: ACCOUNT.username,
       PASSWORD: ACCOUNT.password,
       SECRET_TOKEN: SECRET,

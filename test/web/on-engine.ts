@@ -4,12 +4,19 @@ import { browserMissing } from '../support/browser.ts'
 import { type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 
 /** The tests of the page that run on servers too. */
-const FILES = ['page', 'states', 'duplicates', 'import', 'import-undo', 'trouble']
+const FILES = [
+  'page.test',
+  'states.long',
+  'duplicates.long',
+  'import.test',
+  'import-undo.long',
+  'trouble.test',
+]
 
 /** Runs them on another engine than SQLite. To be called once in a process. */
 export async function runOn(engine: Engine): Promise<void> {
   process.env.PAGE_ENGINE = engine
-  for (const file of FILES) await import(`./${file}.test.ts`)
+  for (const file of FILES) await import(`./${file}.ts`)
 }
 
 /**

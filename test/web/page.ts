@@ -13,14 +13,6 @@ const SCREENSHOTS = process.env.SCREENSHOTS
 /** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
 const PATIENCE = 30_000
 
-/**
- * The cases in which one rule is tested: `npm test` takes the first of them, which is the hardest or the most usual,
- * and `every-case.long.ts` takes all.
- */
-export function cases<const T>(all: readonly T[]): readonly T[] {
-  return process.env.PAGE_CASES === 'all' ? all : all.slice(0, 1)
-}
-
 /** A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. */
 export async function openPage(
   browser: Browser,

@@ -5,7 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { cases, openCatalogue, openPage, waitForTitles } from './page.ts'
+import { openCatalogue, openPage, waitForTitles } from './page.ts'
 
 /** More than the page reads at once. */
 const BOOKS = 250
@@ -54,7 +54,7 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     await page.context().close()
   })
 
-  for (const path of cases(['docs', 'docs/']))
+  for (const path of ['docs', 'docs/'])
     it(`/${path} calls the service, and leads back to the page`, async () => {
       const page = await openPage(browser(), proxy.url + path)
       await tryOut(page, 'logIn', JSON.stringify(ACCOUNT))

@@ -5,7 +5,6 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  cases,
   holdAnswer,
   keepNotices,
   logInOn,
@@ -153,10 +152,10 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.getByText('Opening book…').waitFor({ state: 'hidden' })
   })
 
-  for (const [typed, year] of cases([
+  for (const [typed, year] of [
     ['500 BC', '-500'],
     ['1,900', '1900'],
-  ]))
+  ] as const)
     it(`reads “${typed}” as the year ${year}`, async () => {
       await page.getByLabel('From year').fill(typed)
       await page.waitForURL((url) => url.searchParams.get('year_min') === year)
@@ -252,11 +251,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await other.context().close()
   })
 
-  for (const [query, title, change] of cases([
+  for (const [query, title, change] of [
     ['q=prefilter', 'Prefilter', { Title: 'Another' }],
     ['author=Gone', 'Prefilter', { Author: 'Another' }],
     ['year_max=1000', 'Prefilter', { Year: '1001' }],
-  ]))
+  ] as const)
     it(`takes a book out of the list that no longer matches ${query}, and says so`, async () => {
       const url = await add('Prefilter', 'Gone', 1000)
       try {
@@ -351,11 +350,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
   it('shows two versions of a long title in a window of any width', async () => {
     const url = await add(LONG, 'Longest', 1719)
     try {
-      for (const [width, height] of cases([
+      for (const [width, height] of [
         [320, 256],
         [360, 740],
         [1100, 800],
-      ])) {
+      ] as const) {
         await page.setViewportSize({ width, height })
         await page.goto(`${service.url}/?author=Longest`)
         await page.locator('.row .title button').click()

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, cases, openCatalogue, screenshot } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot } from './page.ts'
 
 describe('the columns of a file on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -53,7 +53,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     return [book?.title, book?.author, book?.year]
   }
 
-  for (const [program, text, expected] of cases([
+  for (const [program, text, expected] of [
     [
       'others',
       'sep=;\r\nNr.;"Buch ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
@@ -70,7 +70,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       'Book Id\tTitle\tPrimary Author\tSecondary Author\tDate\n1\tT\tA, B\t\t1\n',
       ['Title', 'Primary Author', 'Date'],
     ],
-  ]))
+  ] as const)
     it(`are those that the service knows from files of ${program}`, async () => {
       await choose(text)
       await toAdd('1')
@@ -135,11 +135,11 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await importIt(), ['B', 'C', 1960])
   })
 
-  for (const viewport of cases([
+  for (const viewport of [
     { width: 320, height: 256 },
     { width: 360, height: 740 },
     { width: 1280, height: 720 },
-  ]))
+  ])
     it(`are asked for in sight, in a window of ${viewport.width} × ${viewport.height}`, async () => {
       await page.setViewportSize(viewport)
       await choose('Name;Writer;When\nEmma;Jane Austen;1815\nUlysses;James Joyce;1922\n')
@@ -154,10 +154,10 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
 
   it('are as wide as they are, without more space than a dialog has', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `A long name of a column ${i}`).join(',')
-    for (const viewport of cases([
+    for (const viewport of [
       { width: 360, height: 740 },
       { width: 1100, height: 800 },
-    ])) {
+    ]) {
       await page.setViewportSize(viewport)
       await choose(`${names}\n1,2,3\n`, `wide-${viewport.width}.csv`)
       await page.locator('.preview').waitFor()
@@ -233,11 +233,11 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
   })
 
   const book = '{"title":"T","author":"A","year":1}\n'
-  for (const [name, text] of cases([
+  for (const [name, text] of [
     ['list.json', `[${book}]`],
     ['list.ndjson', book],
     ['LIST.JSONL', book],
-  ]))
+  ] as const)
     it(`are not asked for in ${name}`, async () => {
       await choose(text, name)
       await toAdd('1')

@@ -6,7 +6,6 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  cases,
   holdAnswer,
   keepNotices,
   openCatalogue,
@@ -135,11 +134,11 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.equal(await page.locator('.selection button').count(), 0)
   })
 
-  for (const [what, viewport, colorScheme, most] of cases([
+  for (const [what, viewport, colorScheme, most] of [
     ['a phone', { width: 360, height: 740 }, 'light', 105],
     ['a low window', { width: 320, height: 256 }, 'light', 75],
     ['a dark window', { width: 1100, height: 800 }, 'dark', 60],
-  ]))
+  ] as const)
     it(`take little space, in ${what}`, async () => {
       await page.setViewportSize(viewport)
       await page.emulateMedia({ colorScheme })

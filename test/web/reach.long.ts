@@ -3,15 +3,7 @@ import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  assertAccessible,
-  cases,
-  keepNotices,
-  openCatalogue,
-  screenshot,
-  waitForTitles,
-  waitUntil,
-} from './page.ts'
+import { assertAccessible, keepNotices, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
 
 const BOOKS = 450
 
@@ -60,13 +52,13 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     for (const key of keys) await page.keyboard.press(key)
   }
 
-  for (const [what, width, height, least, isOpen] of cases([
+  for (const [what, width, height, least, isOpen] of [
     ['the smallest window of WCAG 1.4.10', 320, 256, 3, false],
     ['a laptop at 200 %', 640, 360, 4, false],
     ['a phone on its side, with the charts open', 740, 360, 5, true],
     ['a phone', 360, 740, 9, true],
     ['a laptop, with the charts open', 1366, 625, 10, true],
-  ]))
+  ] as const)
     it(`shows ${least} rows in the window of ${what}`, async () => {
       const page = await open({ viewport: { width, height }, isMobile: width < 800, hasTouch: width < 800 })
       await screenshot(page, `small-${width}x${height}`)
@@ -116,10 +108,10 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.context().close()
   })
 
-  for (const [where, viewport] of cases([
+  for (const [where, viewport] of [
     ['where the list scrolls', { width: 1100, height: 800 }],
     ['where the page scrolls', { width: 640, height: 360 }],
-  ])) {
+  ] as const) {
     it(`goes through the list with the keys of a grid, ${where}`, async () => {
       const page = await open({ viewport })
       await page.getByLabel('Sort by').focus()
@@ -303,11 +295,11 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   })
 
   it('shows notices above a dialog, where they can be used', async () => {
-    for (const viewport of cases([
+    for (const viewport of [
       { width: 360, height: 740 },
       { width: 640, height: 360 },
       { width: 1100, height: 800 },
-    ])) {
+    ]) {
       const page = await open({ viewport })
       await keepNotices(page)
       await page.getByRole('button', { name: 'Volume 0', exact: true }).click()

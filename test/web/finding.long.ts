@@ -3,15 +3,7 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  assertAccessible,
-  cases,
-  holdAnswer,
-  openCatalogue,
-  screenshot,
-  waitForTitles,
-  waitUntil,
-} from './page.ts'
+import { assertAccessible, holdAnswer, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
 
 describe('finding and adding books on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -181,12 +173,12 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     assert.equal(await links.count(), 0)
   })
 
-  for (const [title, typed] of cases([
+  for (const [title, typed] of [
     ['ガンダム', 'カ\u3099ンタ\u3099ム'],
     ['हिन्दी', 'हिन्\u200dदी'],
     ['กำลังใจ', 'กำลังใจ'],
     ['می\u200cخواهم', 'می\u200cخواهم'],
-  ]))
+  ] as const)
     it(`warns of “${title}” that is there already`, async () => {
       await service.createBook({ title, author: 'Anonymous', year: 2001 })
       await button('Add book').click()

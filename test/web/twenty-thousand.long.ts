@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, cases, openCatalogue, screenshot, waitUntil } from './page.ts'
+import { assertAccessible, openCatalogue, screenshot, waitUntil } from './page.ts'
 
 const BOOKS = 20_000
 
@@ -14,13 +14,13 @@ describe('the web page with 20,000 books', { skip: browserMissing }, () => {
   )
   const browser = useBrowser()
 
-  for (const [width, height] of cases([
+  for (const [width, height] of [
     [320, 256],
     [360, 740],
     [640, 360],
     [740, 360],
     [1100, 800],
-  ]))
+  ] as const)
     it(`says where the list is while it is scrolled, and cuts no order, in a window of ${width} × ${height}`, async () => {
       const page = await openCatalogue(browser(), service.url, { viewport: { width, height } })
       await page.getByText('20,000 books', { exact: true }).waitFor()

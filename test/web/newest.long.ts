@@ -3,15 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  assertAccessible,
-  cases,
-  keepNotices,
-  openCatalogue,
-  screenshot,
-  waitForTitles,
-  waitUntil,
-} from './page.ts'
+import { assertAccessible, keepNotices, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
 
 /** More than the page reads to find a book. */
 const BOOKS = 2500
@@ -53,10 +45,10 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
   })
 
-  for (const viewport of cases([
+  for (const viewport of [
     { width: 1100, height: 800 },
     { width: 390, height: 740 },
-  ]))
+  ])
     it(`is scrolled to and marked in its place, in a window ${viewport.width} pixels wide`, async () => {
       await page.setViewportSize(viewport)
       await sortBy('Earliest year')

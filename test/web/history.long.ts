@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { cases, openCatalogue } from './page.ts'
+import { openCatalogue } from './page.ts'
 
 const BOOKS = 12_000
 
@@ -14,10 +14,10 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
   )
   const browser = useBrowser()
 
-  for (const viewport of cases([
+  for (const viewport of [
     { width: 1100, height: 800 },
     { width: 390, height: 740 },
-  ]))
+  ])
     it(`back, forward and a reload keep the place, in a window ${viewport.width} pixels wide`, async () => {
       const page = await openCatalogue(browser(), service.url, { viewport })
       const row = (number: number) => page.getByRole('button', { name: `Volume ${number}`, exact: true })
