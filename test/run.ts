@@ -8,8 +8,8 @@ import { watchForStalls } from './support/stalls.ts'
 
 const USAGE = `Runs files of tests, each in a process of its own that ends with all that it has started.
 
-npm test -- [options] [files or folders]          test/**/*.test.ts
-npm run test:faults -- [options] [files or folders]  test/**/*.long.ts
+npm test -- [options] [files or folders]             *.test.ts
+npm run test:faults -- [options] [files or folders]  *.long.ts
 
   --at-once N   how many files run at the same time
   --limit N     how many seconds a file may take (300 by default)
@@ -22,11 +22,12 @@ const stalls = watchForStalls()
 
 /** @returns whether no test failed. */
 async function main(): Promise<boolean> {
-  const { values, files } = readOptions()
+  const { kind, values, files } = readOptions()
   const limit = Number(values.limit ?? 300) * 1000
   // Those of the page wait most of the time, so they begin first, beside others that compute.
   const waiting = files.toSorted((a, b) => Number(isOfPage(b)) - Number(isOfPage(a)))
   const results: FileResult[] = []
+  if (kind !== 'release' && files.some((file) => file.startsWith('test/'))) await globalSetup()
   const runner = async () => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const result = await runFile(file, { root: ROOT, limit })
@@ -37,10 +38,11 @@ async function main(): Promise<boolean> {
   const atOnce = Number(values['at-once'] ?? availableParallelism() + 2)
   await Promise.all(Array.from({ length: atOnce }, runner))
   const failed = results.filter(({ failure }) => failure !== undefined)
-  if (failed.length > 0) {
-    process.stdout.write(
-      `\nFailed:\n${failed.map(({ file, failure }) => `${file}\n${failure}`).join('\n')}\n`,
+  for (const { file, output } of failed) {
+    const names = new Set(
+      Array.from(output.matchAll(/^ *✖ (.*) \([\d.]+ms\)$/gm), ([, name]) => `\n    ${name}`),
     )
+    process.stdout.write(`✖ ${file}${[...names].join('')}\n`)
   }
   const sum = (of: 'passed' | 'failed' | 'skipped') =>
     results.reduce((total, result) => total + result[of], 0)
@@ -78,16 +80,11 @@ function readOptions() {
   if (values.help) throw new WrongCommand('')
   for (const name of ['at-once', 'limit'] as const)
     if (!/^[1-9]\d*$/.test(values[name] ?? '1')) throw new WrongCommand(`--${name} is a number from 1\n`)
-  const all = globSync(`test/**/*.${kind}.ts`, { cwd: ROOT, exclude: ['**/node_modules'] }).sort()
-  const named = paths.map((path) => relative(ROOT, resolve(path)))
-  const files = named.flatMap((path) =>
-    path.endsWith('.ts')
-      ? globSync(path, { cwd: ROOT })
-      : all.filter((file) => path === '' || file.startsWith(`${path}/`)),
-  )
-  if (paths.length > 0 && files.length === 0)
-    throw new WrongCommand(`there are no tests: ${paths.join(' ')}\n`)
-  return { values, files: paths.length > 0 ? files : all }
+  const named = (paths.length > 0 ? paths : ['test']).map((path) => relative(ROOT, resolve(path)))
+  const patterns = named.map((path) => (path.endsWith('.ts') ? path : join(path, `**/*.${kind}.ts`)))
+  const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules'] }).sort()
+  if (files.length === 0) throw new WrongCommand(`there are no such tests: ${named.join(' ')}\n`)
+  return { kind, values, files }
 }
 
 class WrongCommand extends Error {}
@@ -99,7 +96,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 try {
-  await globalSetup()
   process.exitCode = (await main()) ? 0 : 1
 } catch (error) {
   process.exitCode = 1

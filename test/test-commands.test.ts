@@ -3,22 +3,27 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { unobservableOf } from './mutations-unobservable.ts'
+import { SCRIPTS } from './run-all.ts'
 import { allMutants, testRows } from './support/mutants.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
-it('npm test, test:faults or test:clusters runs every file of tests, and none is in two of them', () => {
+it('test:all runs every file of tests, in one tier each', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const filesOf = (script: string) => {
-    const patterns = Array.from(scripts[script].matchAll(/"([^"]+)"/g), ([, pattern]) => pattern)
-    return globSync(patterns, { cwd: ROOT })
+    const [, kind, paths = ''] = /test\/run\.ts (\w+)((?: [\w./]+)*)/.exec(scripts[script]) ?? []
+    const roots = paths === '' ? ['test'] : paths.trim().split(' ')
+    return globSync(
+      roots.map((path) => (path.endsWith('.ts') ? path : `${path}/**/*.${kind}.ts`)),
+      { cwd: ROOT, exclude: ['**/node_modules'] },
+    )
   }
-  // test:clusters runs all that its folder has.
-  const clusters = globSync('test/clusters/*.test.ts', { cwd: ROOT })
-  const run = [...filesOf('test'), ...filesOf('test:faults'), ...clusters]
   assert.deepEqual(
-    run.sort(),
-    globSync('test/**/*.{test,long}.ts', { cwd: ROOT, exclude: ['**/node_modules'] }).sort(),
+    SCRIPTS.flatMap(filesOf).sort(),
+    globSync('{test,bench/test}/**/*.{test,long,release}.ts', {
+      cwd: ROOT,
+      exclude: ['**/node_modules'],
+    }).sort(),
   )
 })
 

@@ -33,18 +33,10 @@ const PINNED: string = optionalDependencies[nodePackage()]
 
 const table: Record<string, string | number>[] = []
 const directory = temporaryDirectory()
+writeFileSync(join(directory.path, 'package.json'), '{}')
 after(() => {
   printTable(table)
   directory.remove()
-})
-
-before(() => {
-  const packages = VERSIONS.flatMap(({ npm, node }) => [
-    `npm-${npm}@npm:npm@${npm}`,
-    `node-${node}@npm:${nodePackage()}@${node}`,
-  ])
-  writeFileSync(join(directory.path, 'package.json'), '{}')
-  run('npm', ['install', '--no-save', '--loglevel=error', ...new Set(packages)], { cwd: directory.path })
 })
 
 for (const version of VERSIONS) {
@@ -63,6 +55,11 @@ for (const version of VERSIONS) {
       clone,
     )
     before(() => {
+      const packages = [
+        `npm-${version.npm}@npm:npm@${version.npm}`,
+        `node-${version.node}@npm:${nodePackage()}@${version.node}`,
+      ]
+      run('npm', ['install', '--no-save', '--loglevel=error', ...packages], { cwd: directory.path })
       run('git', ['clone', '--quiet', ROOT, clone])
       table.push(row)
     })

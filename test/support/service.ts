@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { findCommand } from './find-command.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
@@ -27,11 +28,8 @@ export const PATIENT = '60'
 export const ACCOUNT = { username: 'admin', password: 'the password of the tests' }
 export const SECRET = 'the secret of the tests, of more than 32 bytes'
 
-/** The services that run. None outlives this process, whatever has failed. */
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
+/** Before a command on Linux: it is killed when this process dies, whatever has happened. */
+const WITH_PARENT = findCommand(['setpriv'], []) ? ['setpriv', '--pdeathsig', 'KILL', '--'] : []
 
 /** The real service, running as a process of its own. */
 export interface Service {
@@ -69,14 +67,12 @@ export function spawnService(
   nodeOptions: string[] = [],
   wrapper: readonly string[] = [],
 ) {
-  const [file = '', ...args] = [...wrapper, process.execPath, ...nodeOptions, MAIN]
+  const [file = '', ...args] = [...WITH_PARENT, ...wrapper, process.execPath, ...nodeOptions, MAIN]
   const child = spawn(file, args, {
     cwd,
     env: { ...INHERITED, ...(THREADS && { THREADS }), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  running.add(child)
-  child.once('exit', () => running.delete(child))
   let text = ''
   const collect = (chunk: string) => {
     text += chunk
