@@ -242,4 +242,5 @@ export function notAnswered(time: number, isWrite: boolean, cause?: unknown): St
   return new StoreUnavailable(message, { cause, reason: 'timeout', nothingWritten: !isWrite })
 }
 
-const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`
+/** @param milliseconds less than 0 if the time was over before the work began, as after a pause of the process. */
+const seconds = (milliseconds: number) => `${Math.round(Math.max(0, milliseconds) / 100) / 10} seconds`

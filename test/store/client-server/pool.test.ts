@@ -305,6 +305,8 @@ describe('the deadline of a use', () => {
       pool.run(forever, { time: 3456 }),
       pool.run(forever, { time: 1000 }),
       newPool(1).run(forever, { time: 2000, kind: 'read' }),
+      // The process stood still before.
+      pool.run(forever, { time: -400 }),
     ].map((use) => use.catch(({ message, nothingWritten }: StoreUnavailable) => [message, nothingWritten]))
     await pass(3456)
     assert.deepEqual(await Promise.all(messages), [
@@ -314,6 +316,7 @@ describe('the deadline of a use', () => {
       ],
       ['no connection to the database server was available within 1 seconds', true],
       ['the database server did not answer within 2 seconds', true],
+      ['no connection to the database server was available within 0 seconds', true],
     ])
   })
 
