@@ -46,16 +46,10 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }
 
-/** Resident memory of a process in MiB. Linux only, as all below. */
-export function residentMemory(pid: number): number {
-  return (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096) / 1024 / 1024
-}
-
-export function openFiles(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length
-}
-
-/** The local ports from which a process is connected to this port by IPv4: until it closes what the other side has closed. */
+/**
+ * The local ports from which a process is connected to this port by IPv4: until it closes what the other side has
+ * closed. Linux only.
+ */
 export function portsTo(port: number, pid: number): Set<string> {
   const files = readdirSync(`/proc/${pid}/fd`).map((file) => linkOf(`/proc/${pid}/fd/${file}`))
   const remote = new RegExp(`:${port.toString(16).padStart(4, '0').toUpperCase()}$`)
@@ -75,13 +69,4 @@ function linkOf(path: string): string {
   } catch {
     return ''
   }
-}
-
-/** By how much a line through the values, in least squares, rises from the first to the last of them. */
-export function rise(values: readonly number[]): number {
-  const last = values.length - 1
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-  const products = values.reduce((sum, value, i) => sum + (i - last / 2) * (value - mean), 0)
-  const squares = values.reduce((sum, _value, i) => sum + (i - last / 2) ** 2, 0)
-  return (products / squares) * last
 }
