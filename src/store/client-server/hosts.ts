@@ -46,6 +46,39 @@ export type SilentHosts = Map<string, number>
 /** A new connection, and whether its server refuses writes. */
 type Opened<Connection> = readonly [connection: Connection, isReadOnly: boolean]
 
+/** Into how many parts a time is divided. */
+const PARTS = 10
+
+/**
+ * The time for a connection. If this process stands still meanwhile, that uses up one part of the time only: the server
+ * has perhaps answered long ago.
+ */
+export class ConnectTime {
+  readonly milliseconds: number
+  #stream: (() => Duplex) | undefined
+  readonly #timer: NodeJS.Timeout
+
+  constructor(milliseconds: number) {
+    this.milliseconds = milliseconds
+    const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
+    let parts = 0
+    const pass = () => {
+      if (++parts >= PARTS) this.#stream?.().destroy(late)
+    }
+    this.#timer = setInterval(pass, Math.max(1, milliseconds / PARTS))
+  }
+
+  /** Cuts this stream when the time is over, unless another is given later. */
+  cut(stream: () => Duplex): void {
+    this.#stream = stream
+  }
+
+  /** To be called when the connection is there, or has failed. */
+  end(): void {
+    clearInterval(this.#timer)
+  }
+}
+
 /** Whether it matters what the server of a new connection can do. */
 export const isChoosy = (choice: HostChoice) => choice.hosts.length > 1 || wanted(choice) !== 'any'
 
@@ -60,14 +93,14 @@ export const nameOf = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost'
  * Connects to the first host that can be reached and suits.
  * @param time for all hosts, in milliseconds. A host that does not answer leaves most of it to those after it.
  * @param silent is kept from one connection to the next.
- * @param open connects to a host until an end, as `Date.now()`.
+ * @param open connects to a host within the time.
  * @throws what `open` throws for a single host. For several, an AggregateError that names each with its reason.
  */
 export async function connectToHost<Connection>(
   choice: HostChoice,
   time: number,
   silent: SilentHosts,
-  open: (address: Address, end: number) => Promise<Opened<Connection>>,
+  open: (address: Address, time: ConnectTime) => Promise<Opened<Connection>>,
   destroy: (connection: Connection) => void,
 ): Promise<Connection> {
   const ordered = choice.loadBalanceHosts === 'random' ? shuffled(choice.hosts) : choice.hosts
@@ -83,8 +116,9 @@ export async function connectToHost<Connection>(
     const fair = i === hosts.length - 1 ? left : Math.max(left / 3, LEAST_SHARE)
     const share = Math.min(left, silent.has(key) && hosts.length > 1 ? LEAST_SHARE : fair)
     const begin = Date.now()
+    const ofHost = new ConnectTime(share)
     try {
-      const [connection, isReadOnly] = await open(address, begin + share)
+      const [connection, isReadOnly] = await open(address, ofHost)
       silent.delete(key)
       if (suits(attrs, isReadOnly)) {
         if (spare !== undefined) destroy(spare)
@@ -98,6 +132,8 @@ export async function connectToHost<Connection>(
     } catch (error) {
       if (Date.now() >= begin + share) silent.set(key, Date.now() + LAST_TIME)
       errors.push(error)
+    } finally {
+      ofHost.end()
     }
   }
   if (spare !== undefined) return spare
@@ -114,12 +150,6 @@ function wanted({ hosts, sessionAttrs }: HostChoice): SessionAttrs {
 
 function suits(attrs: SessionAttrs, isReadOnly: boolean): boolean {
   return attrs === 'any' || isReadOnly === !['read-write', 'primary'].includes(attrs)
-}
-
-/** Cuts a connection when its time is over. @param end as `Date.now()`. @returns the timer to clear if it is there in time. */
-export function cutAt(end: number, stream: () => Duplex): NodeJS.Timeout {
-  const late = Object.assign(new Error('connecting took too long'), { code: 'ETIMEDOUT' })
-  return setTimeout(() => stream().destroy(late), Math.max(0, end - Date.now()))
 }
 
 /** The error for a server that cannot be used as it is now. */

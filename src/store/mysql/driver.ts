@@ -5,8 +5,8 @@ import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mys
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import {
   type Address,
+  ConnectTime,
   connectToHost,
-  cutAt,
   isChoosy,
   type SilentHosts,
   unsuitable,
@@ -70,7 +70,7 @@ export class MysqlDriver implements Driver<Connection> {
   async connect(): Promise<Connection> {
     this.#target = this.#latest()
     this.#encrypted = currentTlsOptions(this.#target.tls)
-    const open = (address: Address, end: number) => this.#connectTo(address, end)
+    const open = (address: Address, time: ConnectTime) => this.#connectTo(address, time)
     return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (connection) =>
       this.destroy(connection),
     )
@@ -84,7 +84,8 @@ export class MysqlDriver implements Driver<Connection> {
   async cancel(connection: Connection): Promise<void> {
     const address = this.#addresses.get(connection)
     if (address === undefined) return
-    const [canceller] = await this.#connectTo(address, Date.now() + CONNECT_TIME)
+    const time = new ConnectTime(CONNECT_TIME)
+    const [canceller] = await this.#connectTo(address, time).finally(() => time.end())
     try {
       await canceller.query(`KILL QUERY ${connection.threadId}`)
     } finally {
@@ -104,24 +105,23 @@ export class MysqlDriver implements Driver<Connection> {
   }
 
   /** Uses TLS as the mode says. */
-  async #connectTo(address: Address, end: number) {
+  async #connectTo(address: Address, time: ConnectTime) {
     const { tls, socket } = this.#target
-    if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, end)
+    if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, time)
     try {
-      return await this.#open(address, end, this.#encrypted)
+      return await this.#open(address, time, this.#encrypted)
     } catch (error) {
       const mayBePlain = tls.mode === 'prefer' || tls.mode === 'allow'
       if (!mayBePlain || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
-      return this.#open(address, end)
+      return this.#open(address, time)
     }
   }
 
-  async #open({ host = '', port = 0 }: Address, end: number, tls?: TlsOptions) {
+  async #open({ host = '', port = 0 }: Address, time: ConnectTime, tls?: TlsOptions) {
     const { user, password, socket: path, database } = this.#target
     const place = path === undefined ? { host, port } : { path }
     const socket = connect({ ...place, noDelay: true, keepAlive: true })
-    // The time limit of mysql2 does not include the first statements.
-    const timer = cutAt(end, () => socket)
+    time.cut(() => socket)
     try {
       const connection = await mysql.createConnection({
         stream: socket,
@@ -146,8 +146,6 @@ export class MysqlDriver implements Driver<Connection> {
     } catch (error) {
       socket.destroy()
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
-import { type Address, connectToHost, cutAt, type SilentHosts } from '../client-server/hosts.ts'
+import { type Address, ConnectTime, connectToHost, type SilentHosts } from '../client-server/hosts.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
 import type { PostgresTarget } from './url.ts'
@@ -40,7 +40,10 @@ interface Internals {
   readonly processID: number
   readonly secretKey: number
   readonly ssl: false | ConnectionOptions
-  readonly connection: { startup(): void; cancel(processID: number, secretKey: number): void }
+  readonly connection: pg.Client['connection'] & {
+    startup(): void
+    cancel(processID: number, secretKey: number): void
+  }
 }
 
 /** Connects to the target. */
@@ -64,8 +67,8 @@ export class PostgresDriver implements Driver<pg.Client> {
   async connect(): Promise<pg.Client> {
     this.#target = this.#latest()
     this.#encrypted = currentTlsOptions(this.#target.tls)
-    const open = (address: Address, end: number) =>
-      this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), end))
+    const open = (address: Address, time: ConnectTime) =>
+      this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), time))
     return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (client) => this.destroy(client))
   }
 
@@ -79,8 +82,11 @@ export class PostgresDriver implements Driver<pg.Client> {
     const canceller = this.#client(client, ssl)
     const { connection } = canceller as unknown as Internals
     connection.startup = () => connection.cancel(processID, secretKey)
+    const time = new ConnectTime(CONNECT_TIME)
+    time.cut(() => connection.stream)
     // The server closes it without an answer.
     await canceller.connect().catch(() => {})
+    time.end()
   }
 
   destroy(client: pg.Client): void {
@@ -119,18 +125,15 @@ export class PostgresDriver implements Driver<pg.Client> {
     }
   }
 
-  async #open(client: pg.Client, end: number) {
+  async #open(client: pg.Client, time: ConnectTime) {
     if (this.#target.channelBinding === 'require') requireChannelBinding(client)
-    // The time limit of pg does not include the first statement.
-    const timer = cutAt(end, () => client.connection.stream)
+    time.cut(() => client.connection.stream)
     try {
       await client.connect()
       return [client, await isReadOnly(client)] as const
     } catch (error) {
       this.destroy(client)
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -145,8 +148,6 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
-      // For connections that cancel; others have less time.
-      connectionTimeoutMillis: CONNECT_TIME,
       // As in libpq: the client offers it only with TLS.
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       keepAlive: true,

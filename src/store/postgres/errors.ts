@@ -79,7 +79,7 @@ export function reasonOf(error: unknown): UnavailableReason {
 export function isNotReady(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isNotReady)
   if (error instanceof pg.DatabaseError) return hasCode(error, NOT_READY)
-  return isAway(error) || /^(Connection terminated|timeout expired)/.test(describeError(error))
+  return isAway(error) || /^Connection terminated/.test(describeError(error))
 }
 
 /** As ErrorClassifier.isRolledBack. */

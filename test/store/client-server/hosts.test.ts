@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { describeError } from '../../../src/errors.ts'
 import {
+  ConnectTime,
   connectToHost,
   type HostChoice,
   isForReads,
@@ -40,12 +44,12 @@ async function connect(
     { hosts, sessionAttrs: undefined, loadBalanceHosts: 'disable', ...choice },
     time,
     silent,
-    async ({ host = '', port }, end) => {
+    async ({ host = '', port }, { milliseconds }) => {
       tried += host
-      shares.push(Math.round((end - Date.now()) / 100) * 100)
+      shares.push(Math.round(milliseconds / 100) * 100)
       const behaviour = behaviours[Number(port) - 1]
       if (behaviour === 'silent') {
-        mock.timers.setTime(Math.max(end, Date.now()))
+        mock.timers.setTime(Date.now() + Math.max(0, milliseconds))
         throw new Error('took too long')
       }
       if (behaviour instanceof Error) throw behaviour
@@ -172,6 +176,7 @@ describe('the choice of a host', () => {
     assert.deepEqual((await connect(hosts, {}, TIME, silent)).shares, [500])
     assert.deepEqual((await connect(hosts, {}, TIME, silent)).shares, [1000])
   })
+
   it('gives a single host all the time, also after it was silent', async () => {
     const silent: SilentHosts = new Map()
     await assert.rejects(connect(['silent'], {}, TIME, silent))
@@ -190,5 +195,20 @@ describe('the choice of a host', () => {
       isForReads({ ...choice, sessionAttrs }),
     )
     assert.deepEqual(forReads, ['any', 'read-only', 'standby', 'prefer-standby'])
+  })
+})
+
+describe('a connection that takes too long', () => {
+  it('is cut, and not because this process stood still', async (t) => {
+    const stream = new PassThrough()
+    const cut = once(stream, 'error')
+    const time = new ConnectTime(300)
+    t.after(() => time.end())
+    time.cut(() => stream)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+    await setTimeout(1)
+    assert.equal(stream.destroyed, false)
+    const [error] = await cut
+    assert.ok(isAway(error), String(error))
   })
 })
