@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
 import { type Config, readConfig } from '../config.ts'
 import { ConfigError, OperatorError } from '../errors.ts'
@@ -64,6 +65,15 @@ export function interruption(outcome: () => string): AbortSignal {
   const controller = new AbortController()
   onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome()}`)))
   return controller.signal
+}
+
+/**
+ * Gives the signals that have come their turn of the event loop. Reading the books of SQLite takes none, nor does
+ * writing them where standard output is a file.
+ */
+export async function throwIfInterrupted(signal: AbortSignal): Promise<void> {
+  await setImmediate()
+  signal.throwIfAborted()
 }
 
 function loadConfig(): Config {

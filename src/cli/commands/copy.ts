@@ -5,7 +5,7 @@ import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
-import { type Command, interruption, withSettings } from '../command.ts'
+import { type Command, interruption, throwIfInterrupted, withSettings } from '../command.ts'
 import { counted } from '../counted.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
@@ -101,7 +101,7 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
 
 async function* booksOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[]> {
   for await (const page of store.list()) {
-    signal.throwIfAborted()
+    await throwIfInterrupted(signal)
     // The checksum needs the fields in one order.
     yield (JSON.parse(`[${page}]`) as Book[]).map(bookOf)
   }

@@ -1,9 +1,9 @@
 import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
-import { type OperatorError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { FORMATS } from '../../files/formats.ts'
 import { type FileKind, wholeLists } from '../../files/write-books.ts'
-import { type Command, interruption, withSettings } from '../command.ts'
+import { type Command, interruption, throwIfInterrupted, withSettings } from '../command.ts'
 import { counted } from '../counted.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
@@ -60,7 +60,7 @@ async function* textOf(
   const { pages, framing, booksIn } = wholeLists[kind]
   if (framing.head !== '') yield framing.head
   for await (const page of store.list(pages)) {
-    if (signal.aborted) throw signal.reason as OperatorError
+    await throwIfInterrupted(signal)
     count(booksIn(page))
     yield framing.render(page)
   }
