@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyReply } from 'fastify'
 import { UnsentAnswers } from '../../../src/http/protocol/unsent-answers.ts'
 
@@ -15,8 +17,10 @@ const BODY = Buffer.alloc(SIZE)
 
 const LIMITS = { budget: 4 * SIZE, rate: { bytes: MIB, time: 1000 }, patience: 100, interval: 20 }
 
-/** … without a rate that counts within the time of a test. */
-const NO_RATE = { ...LIMITS, rate: { ...LIMITS.rate, time: 60_000 } }
+/** A socket, with how much the system has not taken yet. */
+interface Handled {
+  readonly _handle?: { readonly writeQueueSize: number }
+}
 
 let server: Server
 let unsent: UnsentAnswers
@@ -26,13 +30,22 @@ before(async () => {
   server = createServer((_request, response) => begun.push(response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 })
+/** The time by the clock of the tests, in milliseconds. */
+let now = 0
 beforeEach(() => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  mock.method(performance, 'now', () => now)
   unsent = new UnsentAnswers(LIMITS)
   begun.length = 0
 })
-afterEach(() => {
-  for (const client of clients.splice(0)) client.destroy()
+afterEach(async () => {
+  await endAll()
+  mock.reset()
 })
+async function endAll(): Promise<void> {
+  for (const client of clients.splice(0)) client.destroy()
+  while (!begun.every(({ closed }) => closed)) await setTimeout(1)
+}
 after(() => {
   server.closeAllConnections()
   server.close()
@@ -61,11 +74,22 @@ async function answered() {
   return { client, response, connection, hasRoom }
 }
 
+/** Waits until the system takes no more of any answer, then lets the time pass. */
+async function pass(time: number): Promise<void> {
+  let before: unknown
+  for (let calm = 0; calm < 20; calm++) {
+    await setTimeout(2)
+    const left = begun.map(({ socket }) => (socket as unknown as Handled)?._handle?.writeQueueSize)
+    if (!isDeepStrictEqual(left, before)) calm = 0
+    before = left
+  }
+  for (const end = now + time; now < end; mock.timers.tick(LIMITS.interval)) now += LIMITS.interval
+}
+
 const isCut = ({ connection }: { connection: Socket | null }) => connection?.destroyed
 
 describe('the memory of answers that are not taken', () => {
   it('is bounded: with the budget in use a new answer is refused, and none is cut that has just begun', async () => {
-    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const answers = []
     for (let i = 0; i < 6; i++) answers.push(await answered())
     assert.deepEqual(
@@ -76,7 +100,7 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('has room for one answer of any size', async () => {
-    unsent = new UnsentAnswers({ ...NO_RATE, budget: SIZE / 4, patience: 60_000 })
+    unsent = new UnsentAnswers({ ...LIMITS, budget: SIZE / 4 })
     const first = await answered()
     assert.ok(first.hasRoom)
     unsent.hold(replyOf(first.response), 2 * SIZE)
@@ -86,16 +110,14 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is counted no more for an answer that was cut while it grew', async () => {
-    unsent = new UnsentAnswers({ ...NO_RATE, budget: 2 * SIZE })
+    unsent = new UnsentAnswers({ ...LIMITS, budget: 2 * SIZE })
     const growing = await answered()
-    // Until the system takes no more of it, so that it is the one that waits longest.
-    await setTimeout(2 * LIMITS.patience)
+    await pass(2 * LIMITS.patience)
     await answered()
-    await setTimeout(2 * LIMITS.patience)
+    await pass(2 * LIMITS.patience)
     unsent.hold(replyOf(growing.response), 2 * SIZE)
     assert.ok(isCut(growing))
-    for (const client of clients) client.destroy()
-    while (!begun.every(({ closed }) => closed)) await setTimeout(1)
+    await endAll()
     const next = [await request(), await request(), await request()]
     // All at once: one that waits may be cut for another.
     assert.deepEqual(
@@ -105,7 +127,6 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is free again when an answer is taken, or its client is gone, also if its size has changed', async () => {
-    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const [first, second] = [await answered(), await answered(), await answered(), await answered()]
     for (const size of [3 * SIZE, 2 * SIZE]) unsent.hold(replyOf(first.response), size)
     first.client.destroy()
@@ -118,18 +139,16 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('is taken from who has waited longest, once that is long', async () => {
-    unsent = new UnsentAnswers(NO_RATE)
     const answers = []
     for (let i = 0; i < 4; i++) answers.push(await answered())
-    await setTimeout(2 * LIMITS.patience)
+    await pass(2 * LIMITS.patience)
     assert.ok((await answered()).hasRoom)
     assert.deepEqual(answers.map(isCut), [true, false, false, false])
   })
 
   it('is not taken from who reads', async () => {
-    unsent = new UnsentAnswers(NO_RATE)
     const [reader, ...others] = [await answered(), await answered(), await answered(), await answered()]
-    await setTimeout(2 * LIMITS.patience)
+    await pass(2 * LIMITS.patience)
     // Enough for the system to take more.
     let read = 0
     reader.client.on('data', (bytes) => {
@@ -144,7 +163,6 @@ describe('the memory of answers that are not taken', () => {
   })
 
   it('may grow to twice the budget with answers that have begun, then they are cut', async () => {
-    unsent = new UnsentAnswers({ ...NO_RATE, patience: 60_000 })
     const answers = []
     for (let i = 0; i < 4; i++) answers.push(await answered())
     const [first, second] = answers as [Awaited<ReturnType<typeof answered>>, (typeof answers)[number]]
@@ -158,36 +176,40 @@ describe('the memory of answers that are not taken', () => {
 describe('the least rate', () => {
   it('cuts who takes less, if more than half of the budget is in use', async () => {
     const answers = [await answered(), await answered(), await answered()]
-    while (!answers.some(isCut)) await setTimeout(5)
-    await setTimeout(LIMITS.rate.time)
+    await pass(LIMITS.rate.time)
+    assert.ok(!answers.some(isCut))
+    await pass(LIMITS.rate.time)
     assert.equal(answers.filter(isCut).length, 1, 'then there is no need to cut the others')
   })
 
   it('lets who takes as much have the whole answer', async () => {
     const slow = await answered()
     const others = [await answered(), await answered(), await answered()]
-    const step = SIZE / 8
     let read = 0
-    slow.client.on('data', async (bytes) => {
-      const before = read
+    let enough = 0
+    slow.client.on('data', (bytes) => {
       read += bytes.length
-      if (Math.floor(read / step) === Math.floor(before / step)) return
-      slow.client.pause()
-      await setTimeout(0.3 * LIMITS.rate.time)
-      slow.client.resume()
+      if (read >= enough) slow.client.pause()
     })
-    slow.client.resume()
-    while (!slow.response.closed || !others.some(isCut)) await setTimeout(5)
+    while (!slow.response.closed) {
+      enough = read + SIZE / 8
+      slow.client.resume()
+      while (read < enough && !slow.response.closed) await setTimeout(1)
+      await pass(0.3 * LIMITS.rate.time)
+    }
     assert.ok(slow.response.writableFinished)
+    assert.ok(others.some(isCut))
   })
 
   it('does not count while there is nothing to take', async () => {
-    const { response, client } = await request()
-    client.resume()
+    const slow = await request()
+    const { response, client } = slow
     assert.ok(unsent.hold(replyOf(response), LIMITS.budget))
     response.write('a page, and the next one takes long')
-    await setTimeout(1.5 * LIMITS.rate.time)
-    assert.ok(!response.destroyed)
+    client.resume()
+    await once(client, 'data')
+    await pass(1.5 * LIMITS.rate.time)
+    assert.ok(!isCut(slow))
     response.end()
   })
 })
