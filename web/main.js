@@ -134,9 +134,10 @@ function content() {
   if (pages.isComplete && pages.length === 0) {
     if (pages.isOfDuplicates)
       return state(words.list.noDuplicates, words.list.noDuplicatesHint, words.showAll, showAll)
-    return filterOf(view) !== ''
-      ? state(words.list.none, words.list.noneHint, words.showAll, showAll)
-      : state(words.list.empty, words.list.emptyHint, words.addBook, addBook)
+    if (filterOf(view) === '') return state(words.list.empty, words.list.emptyHint, words.addBook, addBook)
+    return pages.isPartial
+      ? state(words.list.noneYet, words.list.partial, words.list.searchAgain, load)
+      : state(words.list.none, words.list.noneHint, words.showAll, showAll)
   }
   return html`
     ${

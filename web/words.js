@@ -82,6 +82,7 @@ export const words = {
     emptyHint: 'Add your first book, or drop a CSV file here to import it.',
     none: 'No books found',
     noneHint: 'Check the spelling or clear a filter.',
+    noneYet: 'No books found yet',
     duplicates: 'Same title and author, apart from case and accents.',
     noDuplicates: 'No duplicates found',
     noDuplicatesHint: 'No two books here have the same title and author.',

@@ -135,6 +135,13 @@ describe('what the web page says', { skip: browserMissing }, () => {
     isIncomplete = false
     await button('Search again').click()
     await page.getByText('New books are still being indexed').waitFor({ state: 'hidden' })
+    isIncomplete = true
+    await search('volume nothing')
+    await page.getByText('No books found yet').waitFor()
+    await assertAccessible(page)
+    isIncomplete = false
+    await button('Search again').click()
+    await page.getByText('Check the spelling').waitFor()
   })
 
   it('says that it is counting, and that it is opening a book, if that takes long', async () => {
