@@ -7,6 +7,7 @@ import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
+  KEPT,
   keepNotices,
   logInOn,
   openCatalogue,
@@ -197,6 +198,8 @@ describeOnEngine('the web page in a browser', (database) => {
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByText('No books found').waitFor()
     }
+    await page.clock.install()
+    await keepNotices(page)
     const id = 1204
     const status = async () =>
       (await fetch(`${service.url}/book/${id}`, { headers: { authorization: service.token } })).status
@@ -205,8 +208,9 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await waitForTitles(page, ['Dune Messiah'])
     await remove()
-    const deleted = await page.waitForResponse((response) => response.request().method() === 'DELETE')
-    assert.equal(deleted.status(), 200)
+    const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await page.clock.fastForward(KEPT)
+    assert.equal((await deleted).status(), 200)
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'hidden' })
     assert.equal(await status(), 404)
     await page.getByRole('button', { name: 'Show all books' }).click()
@@ -232,6 +236,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await using relay = await Relay.open(() => service.url)
     const other = await openCatalogue(browser(), `${relay.url}/?q=shortlived`)
     await other.getByRole('button', { name: 'Shortlived' }).click()
+    await keepNotices(other)
     await other.getByRole('button', { name: 'Delete' }).click()
     await other.getByText('No books found').waitFor()
     const deletion = relay.hold('DELETE ')

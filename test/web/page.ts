@@ -75,11 +75,14 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
     assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
 }
 
+/** How long notices stay that are kept, in milliseconds. */
+export const KEPT = 4 * PATIENCE
+
 /** Keeps the notices that this page will show, because a busy machine may not get to their buttons in six seconds. */
 export async function keepNotices(page: Page): Promise<void> {
   await page.evaluate(`{
     const begin = setTimeout
-    globalThis.setTimeout = (run, time, ...rest) => begin(run, time === 6000 ? ${4 * PATIENCE} : time, ...rest)
+    globalThis.setTimeout = (run, time, ...rest) => begin(run, time === 6000 ? ${KEPT} : time, ...rest)
   }`)
 }
 

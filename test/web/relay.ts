@@ -17,6 +17,7 @@ export class Relay implements AsyncDisposable {
   readonly #sockets = new Set<Socket>()
   #cutting: { request: string; when: 'sending' | 'answering'; times: number } | undefined
   #cuts = 0
+  #isAway = false
   #holding: Holding | undefined
 
   /** @param url that of the service now. It may be another one after a restart; that of the relay stays. */
@@ -30,7 +31,10 @@ export class Relay implements AsyncDisposable {
   }
 
   constructor(reach: () => Socket) {
-    this.#server = createServer((client) => this.#link(client, reach()))
+    this.#server = createServer((client) => {
+      if (this.#isAway) client.resetAndDestroy()
+      else this.#link(client, reach())
+    })
   }
 
   get url(): string {
@@ -68,9 +72,19 @@ export class Relay implements AsyncDisposable {
     this.#cutting = undefined
   }
 
+  /** Whether the service cannot be reached. */
+  set isAway(isAway: boolean) {
+    this.#isAway = isAway
+    if (isAway) this.#destroyAll()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy()
+    this.#destroyAll()
     this.#server.close()
+  }
+
+  #destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy()
   }
 
   #link(client: Socket, service: Socket): void {

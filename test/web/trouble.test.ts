@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
@@ -8,6 +8,7 @@ import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
+  keepNotices,
   logInOn,
   openCatalogue,
   openPage,
@@ -20,6 +21,9 @@ import { Relay } from './relay.ts'
 /** More than the page asks for at once. */
 const volumes = Array.from({ length: 400 }, (_, i) => `Volume ${i},Series,${i}`)
 
+/** How long the page waits before it asks again, in milliseconds. */
+const RETRY = 3000
+
 describeOnEngine('the web page when something goes wrong', (database) => {
   const directory = temporaryDirectory()
   let settings = {}
@@ -27,6 +31,12 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   /** The page keeps its address while the service is restarted on another port. */
   let relay: Relay
   let browser: Browser
+
+  /** Lets a page, which has the clock of the tests, reach the service again at its next attempt. */
+  async function comeBack(page: Page): Promise<void> {
+    relay.isAway = false
+    await page.clock.fastForward(RETRY)
+  }
 
   const start = (secret: string) => startService(directory.path, { ...settings, SECRET_TOKEN: secret })
 
@@ -77,7 +87,8 @@ describeOnEngine('the web page when something goes wrong', (database) => {
       page,
       "performance.getEntriesByType('resource').some(({ name }) => name.includes('save-file'))",
     )
-    await service.stop()
+    await page.clock.install()
+    relay.isAway = true
     await page.getByLabel('Search').fill('kin')
     await page.getByText('The service is not responding').waitFor()
     await assertAccessible(page)
@@ -86,7 +97,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.getByText('Nothing was exported.').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
-    service = await start('the secret of the tests, the second of the two')
+    await comeBack(page)
     await waitForTitles(page, ['Kindred'])
     await page.context().close()
   })
@@ -94,11 +105,12 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   it('presses no other button with a click during which the service comes back', async () => {
     const page = await openCatalogue(browser, relay.url)
     await waitForTitles(page, ['Kindred'])
-    await service.stop()
+    await page.clock.install()
+    relay.isAway = true
     await page.getByLabel('Search').fill('nothing is like this')
     await page.getByRole('button', { name: 'Retry now' }).hover()
     await page.mouse.down()
-    service = await start('the secret of the tests, the second of the two')
+    await comeBack(page)
     await page.getByText('No books found').waitFor()
     await page.mouse.up()
     await page.waitForTimeout(300)
@@ -109,11 +121,12 @@ describeOnEngine('the web page when something goes wrong', (database) => {
   it('gives the focus to the list that comes after a retry', async () => {
     const page = await openCatalogue(browser, relay.url)
     await waitForTitles(page, ['Kindred'])
-    await service.stop()
+    await page.clock.install()
+    relay.isAway = true
     await page.getByLabel('Search').fill('volume 7')
     const retry = page.getByRole('button', { name: 'Retry now' })
     await retry.focus()
-    service = await start('the secret of the tests, the second of the two')
+    await comeBack(page)
     await waitForTitles(page, ['Volume 7'])
     assert.equal(await page.evaluate("document.activeElement.closest('[role=grid]') !== null"), true)
     await page.context().close()
@@ -141,13 +154,13 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     const page = await openCatalogue(browser, relay.url)
     await page.clock.install()
     await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('button', { name: 'Delete' }).waitFor()
+    relay.isAway = true
     await page.getByRole('button', { name: 'Delete' }).click()
     await waitForTitles(page, ['Volume 0'])
-    await service.stop('SIGKILL')
-    await page.clock.runFor(7000)
+    await page.clock.fastForward(6000)
     await page.getByText('“Kindred” was not deleted: the service is not responding.').waitFor()
-    service = await start('the secret of the tests, the second of the two')
-    await page.clock.resume()
+    await comeBack(page)
     await waitForTitles(page, ['Kindred'])
     await page.getByText('401 books').waitFor()
     await assertAccessible(page)
@@ -158,13 +171,14 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     const page = await openCatalogue(browser, `${relay.url}/?q=kindred`)
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).waitFor()
-    await service.stop('SIGKILL')
+    await keepNotices(page)
+    relay.isAway = true
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Log out' }).click()
     await page
       .getByText('You are logged out. “Kindred” was not deleted: the service is not responding.')
       .waitFor()
-    service = await start('the secret of the tests, the second of the two')
+    relay.isAway = false
     await page.getByRole('button', { name: 'Log in again' }).click()
     await logInOn(page)
     await waitForTitles(page, ['Kindred'])
@@ -179,6 +193,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.getByText('Statistics').click()
     await page.getByRole('button', { name: 'Series 400 books' }).waitFor()
     await page.getByText('Statistics').click()
+    await page.clock.install()
     await service.stop('SIGKILL')
     await scroll(1_000_000)
     await page.getByRole('alert').getByText('The service is not responding').waitFor()
@@ -186,6 +201,7 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await assertAccessible(page)
     await screenshot(page, 'away-list')
     service = await start('the secret of the tests, the third')
+    await page.clock.fastForward(RETRY)
     await page.getByText('Your changes are kept').waitFor()
     await enterPassword(page)
     await page.getByRole('alert').getByText('The service is not responding').waitFor({ state: 'hidden' })
