@@ -19,7 +19,7 @@ const NASTY = [
 
 /** Milliseconds that the words of a text take. */
 function fastest(text: string, split = wordsOf): number {
-  const times = Array.from({ length: 20 }, () => {
+  const times = Array.from({ length: 8 }, () => {
     const start = performance.now()
     split(text)
     return performance.now() - start
@@ -104,7 +104,7 @@ describe('the words of a text', () => {
     const nasty = fc.constantFrom(...NASTY)
     const some = fc.array(nasty, { maxLength: 100 })
     const many = fc
-      .tuple(fc.array(nasty, { minLength: 1, maxLength: 8 }), fc.integer({ min: 20, max: 1500 }), some)
+      .tuple(fc.array(nasty, { minLength: 1, maxLength: 8 }), fc.integer({ min: 20, max: 400 }), some)
       .map(([repeated, times, others]) => [...Array(times).fill(repeated).flat(), ...others])
     const marks = fc.array(fc.constantFrom(...NASTY.slice(NASTY.indexOf('\u0301'))), { maxLength: 600 })
     const text = fc.oneof(some, many, marks, fc.tuple(some, marks, some)).map((all) => all.flat().join(''))
@@ -113,13 +113,13 @@ describe('the words of a text', () => {
         assert.deepEqual(wordsOf(text), referenceWords(text))
         assert.deepEqual(searchedWords(text), referenceSearch(text))
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
   it('are those of the plainest algorithm of any character', () => {
     for (let code = 0; code <= 0x10ffff; code++) {
-      if (code % 251 !== 0 && !/\p{Nd}/v.test(String.fromCodePoint(code))) continue
+      if (code % 997 !== 0 && !/\p{Nd}/v.test(String.fromCodePoint(code))) continue
       const character = String.fromCodePoint(code)
       const text = `a${character}\u0301 ${character.repeat(70)}\u0316${character} ${character}${'\u0316\u0301'.repeat(40)}`
       assert.deepEqual(wordsOf(text), referenceWords(text), code.toString(16))
@@ -166,7 +166,7 @@ describe('the words of a text', () => {
         assert.ok(hasWords({ title, author }, searchedWords(title).slice(0, 20)))
         assert.deepEqual(words.flatMap(searchedWords), words, 'a word is no word any more')
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 })
@@ -236,7 +236,7 @@ describe('a search', () => {
           assert.ok(hasWords({ title, author: '' }, searched), `${title}: ${searched}`)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     )
   })
 

@@ -122,7 +122,7 @@ describe('the key by which a title is sorted', () => {
         const [expected, compared] = referenceKey(name, each)
         assert.equal(sortKey(name, each), expected + SEPARATOR + compared)
       }),
-      { numRuns: 5000 },
+      { numRuns: 1500 },
     )
   })
 

@@ -39,7 +39,7 @@ for (const format of FORMATS) {
           assert.deepEqual(read, books)
         },
       )
-      await fc.assert(property, { numRuns: 300 })
+      await fc.assert(property, { numRuns: 100 })
     })
 
     it('are read with the lines of the bad ones, of which a bounded number is kept', async () => {
@@ -268,7 +268,7 @@ describe('our own CSV', () => {
       const { books: read, error } = await readFile(text, 'csv', 1 + length)
       assert.deepEqual([error, read], [undefined, books])
     })
-    await fc.assert(property, { numRuns: 300 })
+    await fc.assert(property, { numRuns: 100 })
     for (const [text, author] of [
       ['title,year,author\r\nT,1,A\n', 'A'],
       ['title,year,author\nT,1,A\r\n', 'A'],
@@ -410,7 +410,7 @@ describe('bytes that are no character', () => {
           assert.deepEqual([error, books], [undefined, [{ title: title.toString(), author: 'A', year: 1 }]])
         else assert.match(error ?? '', /^1 of 1 rows cannot be stored; line 2: title: ".*" is not in UTF-8; /)
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 

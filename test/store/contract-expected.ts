@@ -45,10 +45,10 @@ export function expectedContract(open: () => Promise<TestStore>): void {
   }
 
   /** Checks that neither write happens where this is expected, and that it leaves the book as it is. */
-  async function assertRefused(stored: Book, expected: Book): Promise<void> {
-    assert.equal(await opened.store.update(stored.id, { year: 1 }, expected), undefined)
-    assert.equal(await opened.store.update(stored.id, {}, expected), undefined)
-    assert.equal(await opened.store.delete(stored.id, expected), false)
+  async function assertRefused(stored: Book, expected: Book, difference?: string): Promise<void> {
+    assert.equal(await opened.store.update(stored.id, { year: 1 }, expected), undefined, difference)
+    assert.equal(await opened.store.update(stored.id, {}, expected), undefined, difference)
+    assert.equal(await opened.store.delete(stored.id, expected), false, difference)
     assert.deepEqual(await find(stored.id), stored)
   }
 
@@ -83,45 +83,44 @@ export function expectedContract(open: () => Promise<TestStore>): void {
     assert.equal(await opened.store.delete(id, await opened.store.find(id)), true)
   })
 
-  for (const [what, difference] of Object.entries({
-    title: { title: 'Dune Messiah' },
-    author: { author: 'Brian Herbert' },
-    year: { year: 1966 },
-    'sign of the year': { year: -1965 },
-    'fields all together': { title: 'T', author: 'A', year: 0 },
-    'order of the fields': { title: BOOK.author, author: BOOK.title },
-  })) {
-    it(`leaves a book alone of which the ${what} is not as expected`, async () => {
-      const stored = { ...(await opened.store.create(BOOK)) }
+  it('leaves a book alone of which a field is not as expected', async () => {
+    const stored = { ...(await opened.store.create(BOOK)) }
+    for (const difference of [
+      { title: 'Dune Messiah' },
+      { author: 'Brian Herbert' },
+      { year: 1966 },
+      { year: -1965 },
+      { title: 'T', author: 'A', year: 0 },
+      { title: BOOK.author, author: BOOK.title },
+    ])
       await assertRefused(stored, { ...stored, ...difference })
-    })
-  }
+  })
 
-  for (const [what, [text, other]] of Object.entries(ALIKE)) {
-    it(`overlooks no difference of texts: ${what}`, async () => {
+  it('overlooks no difference of texts', async () => {
+    for (const [what, [text, other]] of Object.entries(ALIKE)) {
       for (const [is, expected] of [
         [text, other],
         [other, text],
       ] as const) {
         const stored = { ...(await opened.store.create({ title: is, author: is, year: 1 })) }
-        await assertRefused(stored, { ...stored, title: expected })
-        await assertRefused(stored, { ...stored, author: expected })
+        await assertRefused(stored, { ...stored, title: expected }, what)
+        await assertRefused(stored, { ...stored, author: expected }, what)
         const updated = await opened.store.update(stored.id, { year: 2 }, stored)
-        assert.equal(updated?.year, 2)
-        assert.equal(await opened.store.delete(stored.id, { ...stored, year: 2 }), true)
+        assert.equal(updated?.year, 2, what)
+        assert.equal(await opened.store.delete(stored.id, { ...stored, year: 2 }), true, what)
       }
-    })
-  }
+    }
+  })
 
-  for (const year of YEARS) {
-    it(`compares the year ${year} exactly`, async () => {
+  it('compares years exactly', async () => {
+    for (const year of YEARS) {
       const stored = { ...(await opened.store.create({ ...BOOK, year })) }
       const neighbour = year > 0 ? year - 1 : year + 1
       await assertRefused(stored, { ...stored, year: neighbour })
       assert.equal((await opened.store.update(stored.id, { year: neighbour }, stored))?.year, neighbour)
       assert.equal(await opened.store.delete(stored.id, { ...stored, year: neighbour }), true)
-    })
-  }
+    }
+  })
 
   it('writes nothing under an id that no book has', async () => {
     const book = await opened.store.create(BOOK)

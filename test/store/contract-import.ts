@@ -42,11 +42,11 @@ export function importContract(open: () => Promise<TestStore>): void {
 
   it('stores any text as it is', async () => {
     const property = fc.asyncProperty(hostileBooks, async (books) => {
-      for (const { id } of await listAll(opened.store)) await opened.store.delete(id)
+      await Promise.all((await listAll(opened.store)).map(({ id }) => opened.store.delete(id)))
       await opened.store.import(groups(books))
       assert.deepEqual(await fields(), books)
     })
-    await fc.assert(property, { numRuns: 20 })
+    await fc.assert(property, { numRuns: 10 })
     const long = { title: '\\\'"\n'.repeat(200_000), author: '🂡', year: Number.MIN_SAFE_INTEGER }
     await opened.store.import(groups([long]))
     assert.deepEqual((await fields()).at(-1), long)
@@ -160,7 +160,7 @@ export function importContract(open: () => Promise<TestStore>): void {
     [{ skipExisting: true, dryRun: true }, []],
   ] as const) {
     const name = `ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`
-    it(`${name}, ${more.length} more books`, { timeout: 10_000 }, async () => {
+    it(`${name}, ${more.length} more books`, { timeout: 60_000 }, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
       const closed = Promise.withResolvers<void>()

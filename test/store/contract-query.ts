@@ -198,7 +198,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
           assert.deepEqual(await opened.store.statistics(query.filter), statisticsOf(expected, compare))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 80 },
     )
   })
 
@@ -334,7 +334,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     const by = order === 'relevance' ? order : `${order[0]?.descending ? '-' : ''}${order[0]?.name}`
     it(`neither repeats nor hides a book while others come and go, by ${by}`, async () => {
       const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
-      const books = await create(Array.from({ length: 300 }, (_, i) => some(i)))
+      const books = await create(Array.from({ length: 150 }, (_, i) => some(i)))
       const staying = books.filter(({ id }) => id % 3 !== 0)
       const leaving = books.filter(({ id }) => id % 3 === 0)
       let added = 0

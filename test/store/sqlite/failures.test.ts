@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { BOOKS, damageMiddle, fill } from '../../support/damage.ts'
 import { booksOf, listAll } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
@@ -14,7 +14,7 @@ describe('a write lock held by another process', () => {
     using file = newFile()
     const store = await openFile(file.path)
     const { id } = await store.create(BOOK)
-    using other = new DatabaseSync(file.path)
+    using other = openConnection(file.path)
     other.exec('BEGIN IMMEDIATE')
     other.prepare('UPDATE books SET year = 2').run()
 
@@ -36,7 +36,7 @@ describe('a write lock held by another process', () => {
     using file = newFile()
     const store = await openFile(file.path)
     const { id } = await store.create(BOOK)
-    using other = new DatabaseSync(file.path)
+    using other = openConnection(file.path)
     other.exec('BEGIN IMMEDIATE')
     const writes = [store.update(id, { year: 2 }), store.create(BOOK), store.create(BOOK), store.delete(id)]
     for (const write of await Promise.allSettled(writes)) {

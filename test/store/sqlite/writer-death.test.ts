@@ -90,7 +90,7 @@ describe('when the thread that writes dies', { timeout }, () => {
 
   it('again and again at any moment, each write is stored or refused, and none twice', async () => {
     const total = { stored: 0, lost: 0 }
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 16; round++) {
       const writes = createAll(numbered(100, `${round} `))
       await setTimeout(round % 8)
       const death = thread.terminate()
@@ -191,8 +191,10 @@ describe('closing the SQLite store', { timeout }, () => {
 })
 
 describe('the service whose writer thread dies', { timeout }, () => {
-  /** Lets a signal end the newest thread, and says so. */
+  /** Lets a signal end the newest thread, and says so. Says when a batch of writes is handed to the thread. */
   const TERMINATOR = `data:text/javascript,${encodeURIComponent(`
+    import { subscribe } from 'node:diagnostics_channel'
+    subscribe('book-catalogue.group-commit', () => process.stdout.write('batch;'))
     process.on('worker', (worker) =>
       process.once('SIGUSR2', () => {
         worker.terminate()
@@ -213,9 +215,12 @@ describe('the service whose writer thread dies', { timeout }, () => {
 
     const blocked = lock()
     const answers = numbered(20).map(async (title) => ({ title, response: await post(title) }))
-    await setTimeout(200)
+    const isSaid = async (text: RegExp) => {
+      while (!text.test(service.output())) await setTimeout(5)
+    }
+    await isSaid(/batch;.*batch;/s)
     service.process.kill('SIGUSR2')
-    while (!service.output().includes('terminated;')) await setTimeout(5)
+    await isSaid(/terminated;/)
     blocked[Symbol.dispose]()
     const stored = ['before']
     let lost = 0

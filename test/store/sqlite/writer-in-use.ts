@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Book } from '../../../src/catalogue/book.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
+import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { newFile, openFile } from './file.ts'
 
 /** A test that takes as long as this hangs, in milliseconds. */
@@ -48,7 +49,8 @@ export const numbered = (count: number, prefix = '') =>
 
 /** Another connection that holds the write lock until it is released. */
 export function lock(): Disposable {
-  const other = new DatabaseSync(file.path)
+  // The index may be following the last write.
+  const other = openConnection(file.path)
   other.exec('BEGIN IMMEDIATE')
   return { [Symbol.dispose]: () => other.close() }
 }
