@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type ClientRequest, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -55,9 +56,11 @@ describe('POST /books/import', { concurrency: true }, () => {
       `Authorization: ${authorization}`,
       'Content-Type: text/csv',
       `Content-Length: ${file.length}`,
+      'Expect: 100-continue',
     ]
-    socket.write(head('POST /books/import', ...fields) + file)
-    while (!(await importing())) await setTimeout(10)
+    socket.write(head('POST /books/import', ...fields))
+    await once(socket, 'data')
+    socket.write(file)
     // The service reads the file once a thread has started.
     await setTimeout(500)
     socket.resetAndDestroy()
@@ -92,8 +95,8 @@ describe('POST /books/import of a slow client', { concurrency: true }, () => {
   const dripped = useService()
 
   it('takes as long as its client takes, and keeps a second one waiting', async () => {
-    const { sending, answer } = beginImport(slow)
-    await setTimeout(500)
+    const { sending, answer } = beginImport(slow, { expect: '100-continue' })
+    await once(sending, 'continue')
     const second = beginImport(slow)
     assert.deepEqual(await second.answer, { status: 503, message: 'Service unavailable', data: null })
     second.sending.destroy()
