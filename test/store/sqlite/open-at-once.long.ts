@@ -6,7 +6,7 @@ import { it } from 'node:test'
 import { newFile } from './file.ts'
 
 const PROCESSES = 8
-const ROUNDS = 50
+const ROUNDS = 30
 
 /** Until every process has got its order, in milliseconds. */
 const HEAD_START = 20
