@@ -1,56 +1,43 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import { stopwatch } from '../support/cpu-time.ts'
 import type { RawAnswer } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import { assertUnavailable } from './load.ts'
 
 /**
- * Every request has to be answered within this time, whatever the database server does; milliseconds. The time in which
- * other programs keep the service from running does not count: `stopwatch`.
+ * `STORE_TIMEOUT` of a service whose refusals are tested, in seconds: more than a machine stands still, so that what
+ * must succeed is not refused.
  */
-export const ANSWER_TIME = 5000
+export const SOON = '8'
 
-/** When no answer is waited for any longer, in milliseconds. */
-const PATIENCE = 6 * ANSWER_TIME
-
-/** What runs again has to be used within this time, without a restart of the service; milliseconds. */
-export const RECOVERY_TIME = 2000
+/** A request that is not answered within this time hangs; milliseconds. It is far longer than SOON. */
+export const ANSWER_TIME = 60_000
 
 const TOKEN = expiringAt(EXP)
 
-/** Without the process, the time that it waits for a processor counts, too. */
-type CalledService = Pick<Service, 'url'> & Partial<Pick<Service, 'process'>>
-
-/** A client that accepts no answer that begins later than ANSWER_TIME, or ends later than that after its begin. */
+/** A client whose requests must not hang. */
 export class Caller {
-  /** The longest that it took until an answer began, in milliseconds. */
+  /** The longest that an answer took, in milliseconds. */
   slowest = 0
-  readonly service: CalledService
+  readonly service: Pick<Service, 'url'>
 
-  constructor(service: CalledService) {
+  constructor(service: Pick<Service, 'url'>) {
     this.service = service
   }
 
   /** @param line such as `GET /books`. @throws if there is no whole answer in time. */
   async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawAnswer> {
     const [method = '', path = ''] = line.split(' ')
-    const { url, process: { pid } = {} } = this.service
-    const begins = stopwatch(pid)
-    const response = await fetch(url + path, {
+    const begin = performance.now()
+    const response = await fetch(this.service.url + path, {
       method,
       headers: { authorization: TOKEN, ...headers },
-      signal: AbortSignal.timeout(PATIENCE),
+      signal: AbortSignal.timeout(ANSWER_TIME),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const time = begins()
-    this.slowest = Math.max(this.slowest, time)
-    assert.ok(time < ANSWER_TIME, `${line} was answered after ${time} ms`)
-    const ends = stopwatch(pid)
     const text = await response.text()
-    const length = ends()
-    assert.ok(length < ANSWER_TIME, `${line} was answered for ${length} ms`)
+    this.slowest = Math.max(this.slowest, Math.round(performance.now() - begin))
     return { status: response.status, headers: new Map(response.headers), body: text }
   }
 
@@ -103,15 +90,14 @@ export class Caller {
     return 'whole'
   }
 
-  /** Repeats what is refused until it succeeds, as long as RECOVERY_TIME. @returns after how many milliseconds it did. */
-  async recovers(line: string, body?: object): Promise<number> {
-    const begin = Date.now()
+  /** Repeats what is refused until it succeeds, as long as ANSWER_TIME. */
+  async recovers(line: string, body?: object): Promise<void> {
+    const end = Date.now() + ANSWER_TIME
     for (;;) {
       const answer = await this.call(line, body)
-      const time = Date.now() - begin
-      if (answer.status < 300) return time
+      if (answer.status < 300) return
       assertUnavailable(answer)
-      assert.ok(time < RECOVERY_TIME, `${line} is still refused after ${time} ms`)
+      assert.ok(Date.now() < end, `${line} is still refused`)
     }
   }
 }
@@ -129,9 +115,6 @@ interface LogLine extends LoggedFailure {
   readonly total?: number
 }
 
-/** How long the log may take to tell of a failure, in milliseconds. */
-const LOG_TIME = 15_000
-
 /** All warnings and failures that the log tells of: those with lines of their own, and those that it counts. */
 export function failuresIn(service: Service): LoggedFailure[] {
   return service
@@ -147,7 +130,7 @@ const countedIn = ({ msg, causes = {} }: LogLine): LoggedFailure[] =>
 
 /** As failuresIn, once it tells of so many with such a cause. */
 export async function failuresOnce(service: Service, count: number, cause: RegExp): Promise<LoggedFailure[]> {
-  const deadline = Date.now() + LOG_TIME
+  const deadline = Date.now() + ANSWER_TIME
   for (;;) {
     const failures = failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
     if (failures.length >= count) return failures

