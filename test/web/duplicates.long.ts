@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterEach, before, beforeEach, it } from 'node:test'
+import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { useBrowser } from '../support/browser.ts'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   keepNotices,
@@ -30,8 +29,8 @@ const BOOKS = [
   ['nana', 'ÉMILE ZOLA'],
 ] as const
 
-describeOnEngine('likely duplicates on the web page', (database) => {
-  const service = useService(undefined, database)
+describe('likely duplicates on the web page', { skip: browserMissing }, () => {
+  const service = useService()
   const browser = useBrowser()
   let page: Page
 
@@ -128,17 +127,15 @@ describeOnEngine('likely duplicates on the web page', (database) => {
   }
 })
 
-describeOnEngine('more likely duplicates than can be selected', (database) => {
-  const service = useService(
-    (service) =>
-      service.importBooks(
-        Array.from({ length: 12_000 }, (_, i) => ({
-          title: `Volume ${i % 6000}`,
-          author: `Author ${i % 3}`,
-          year: 2000,
-        })),
-      ),
-    database,
+describe('more likely duplicates than can be selected', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: 12_000 }, (_, i) => ({
+        title: `Volume ${i % 6000}`,
+        author: `Author ${i % 3}`,
+        year: 2000,
+      })),
+    ),
   )
   const browser = useBrowser()
 

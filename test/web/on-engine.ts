@@ -3,24 +3,8 @@ import { after, describe } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 
-/** The tests of the page that run on servers too. */
-const FILES = [
-  'page.test',
-  'states.long',
-  'duplicates.long',
-  'import.test',
-  'import-undo.long',
-  'trouble.test',
-]
-
-/** Runs them on another engine than SQLite. To be called once in a process. */
-export async function runOn(engine: Engine): Promise<void> {
-  process.env.PAGE_ENGINE = engine
-  for (const file of FILES) await import(`./${file}.ts`)
-}
-
 /**
- * A `describe` of tests in a browser. They run on SQLite, and on the engine that `runOn` names instead.
+ * A `describe` of tests in a browser. They run on SQLite, or on the engine that PAGE_ENGINE names.
  * @param suite gets a function that makes a new database, and returns the setting that leads to it.
  */
 export function describeOnEngine(

@@ -3,11 +3,10 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngine } from './on-engine.ts'
 import { assertAccessible, logInOn, openCatalogue, openPage, screenshot, waitForTitles } from './page.ts'
 
-describeOnEngine('the states of the web page', (database) => {
-  const service = useService(undefined, database)
+describe('the states of the web page', { skip: browserMissing }, () => {
+  const service = useService()
   const browser = useBrowser()
   let page: Page
 

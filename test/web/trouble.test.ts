@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { launchBrowser } from '../support/browser.ts'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
-import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
@@ -24,9 +23,8 @@ const volumes = Array.from({ length: 400 }, (_, i) => `Volume ${i},Series,${i}`)
 /** How long the page waits before it asks again, in milliseconds. */
 const RETRY = 3000
 
-describeOnEngine('the web page when something goes wrong', (database) => {
+describe('the web page when something goes wrong', { skip: browserMissing }, () => {
   const directory = temporaryDirectory()
-  let settings = {}
   let service: Service
   /** The page keeps its address while the service is restarted on another port. */
   let relay: Relay
@@ -38,10 +36,9 @@ describeOnEngine('the web page when something goes wrong', (database) => {
     await page.clock.fastForward(RETRY)
   }
 
-  const start = (secret: string) => startService(directory.path, { ...settings, SECRET_TOKEN: secret })
+  const start = (secret: string) => startService(directory.path, { SECRET_TOKEN: secret })
 
   before(async () => {
-    settings = await database()
     service = await start('the secret of the tests, the first of the two')
     const headers = { authorization: await logIn(service.url) }
     const body = ['title,author,year', 'Kindred,Octavia E. Butler,1979', ...volumes].join('\n')

@@ -1,3 +1,0 @@
-import { runOn } from './on-engine.ts'
-
-await runOn('postgres')
