@@ -124,7 +124,7 @@ describe('a client that asks for the end of the connection', () => {
         await setTimeout(10)
       }
       const time = performance.now() - begin
-      assert.ok(time > 1500 && time < 5000, `${time} ms`)
+      assert.ok(time > 1500, `${time} ms`)
     }
   })
 })

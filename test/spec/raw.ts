@@ -32,7 +32,7 @@ export async function exchange(target: Target, bytes: string | Uint8Array, optio
 export function receive(
   target: Target,
   bytes: string | Uint8Array,
-  { time = 5000, drip }: ExchangeOptions = {},
+  { time = 30_000, drip }: ExchangeOptions = {},
 ): Promise<Buffer> {
   const url = new URL(target.url)
   const host = url.hostname.replace(/^\[|\]$/g, '')

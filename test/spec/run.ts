@@ -17,7 +17,7 @@ npm run test:spec -- --url URL --username NAME --password PASSWORD [options]
 `
 
 /** How long the service may take to answer at all, in milliseconds. */
-const ANSWER_TIME = 10_000
+const ANSWER_TIME = 30_000
 
 /** A fault of the command line or of the service, in one line. */
 class CannotRun extends Error {}

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** A connection on which nothing moves for so long, in milliseconds, is a failed test. */
-const PATIENCE = 20_000
+const PATIENCE = 30_000
 
 /** An answer as it came over the wire. Header names are in lower case. */
 export interface RawAnswer {
