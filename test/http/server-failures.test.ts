@@ -68,7 +68,7 @@ describe('while another process holds the write lock', () => {
   before(async () => {
     await start()
     assert.equal((await call('POST', '/book', BOOK)).status, 201)
-    other = new DatabaseSync(file.path)
+    other = new DatabaseSync(file.path, { timeout: 60_000 })
     other.exec('BEGIN IMMEDIATE')
   })
   after(async () => {

@@ -90,6 +90,7 @@ describe('at LOG_LEVEL=debug', () => {
       [undefined, false],
     ] as const
     const ids = new Set<string>()
+    const begin = performance.now()
     for (const [id, isKept] of given) {
       const response = await fetch(`${service.url}/book/1?password=secret`, {
         headers: id === undefined ? {} : { 'x-request-id': id },
@@ -107,6 +108,7 @@ describe('at LOG_LEVEL=debug', () => {
     })
     assert.match(twice.headers.get('x-request-id') ?? '', UUID)
     ids.add(twice.headers.get('x-request-id') ?? '')
+    const time = performance.now() - begin
     await service.stop()
     const answers = linesOf(service).filter(({ msg }) => msg === 'answered')
     assert.deepEqual(
@@ -118,7 +120,7 @@ describe('at LOG_LEVEL=debug', () => {
         { method, path, ip, status },
         { method: 'GET', path: '/book/1', ip: '127.0.0.1', status: 401 },
       )
-      assert.ok(ms !== undefined && ms > 0 && ms < 10_000)
+      assert.ok(ms !== undefined && ms > 0 && ms < time)
     }
     assert.ok(!service.output().includes('secret'))
   })

@@ -64,8 +64,10 @@ describe('the metrics', () => {
       ['GET /nowhere', 'GET', 'none', 404],
     ] as const
     const earlier = await samples()
+    const begin = performance.now()
     for (const [line, , , status, body] of calls) assert.equal(await call(line, body), status, line)
     const later = await samples()
+    const seconds = (performance.now() - begin) / 1000
     const rise = (name: string, labels: Record<string, string>) =>
       total(later, name, labels) - total(earlier, name, labels)
     for (const [line, method, route, status] of calls) {
@@ -74,13 +76,13 @@ describe('the metrics', () => {
       assert.equal(rise('http_requests_total', { method, route, status: String(status) }), same.length, line)
       assert.equal(rise('http_request_duration_seconds_count', { method, route }), alike.length, line)
       const sum = rise('http_request_duration_seconds_sum', { method, route })
-      assert.ok(sum > 0 && sum < 10, `${line}: ${sum} seconds`)
+      assert.ok(sum > 0 && sum < seconds, `${line}: ${sum} of ${seconds} seconds`)
     }
     assert.equal(rise('http_requests_total', {}), calls.length)
   })
 
   it('change nothing of the writes that they time: of many with one If-Match, one is done', async () => {
-    for (let deletion = 0; deletion < 20; deletion++) {
+    for (let deletion = 0; deletion < 3; deletion++) {
       const init = { method: 'POST', body: BOOK, headers: { authorization } }
       const created = await fetch(`${service.url}/book`, init)
       const { data } = (await created.json()) as { data: { id: number } }
@@ -128,7 +130,7 @@ describe('the metrics', () => {
         outcome: 'failed',
       })
     const earlier = await failed()
-    const database = new DatabaseSync(join(directory.path, 'books.db'))
+    const database = new DatabaseSync(join(directory.path, 'books.db'), { timeout: 60_000 })
     database.exec('ALTER TABLE books RENAME TO elsewhere')
     assert.equal(await call('GET /book/1'), 500)
     database.exec('ALTER TABLE elsewhere RENAME TO books')
@@ -153,7 +155,7 @@ describe('the metrics', () => {
       other: 0,
     }
     assert.deepEqual(await failures(), none)
-    using database = new DatabaseSync(join(directory.path, 'books.db'))
+    using database = new DatabaseSync(join(directory.path, 'books.db'), { timeout: 60_000 })
     database.exec('BEGIN IMMEDIATE')
     assert.deepEqual(await Promise.all([call('POST /book', BOOK), call('POST /book', BOOK)]), [503, 503])
     database.exec('ROLLBACK')
@@ -252,9 +254,8 @@ describe('the metrics', () => {
     using begun = await RawConnection.open(url)
     await begun.send('GET /metr')
     await (await fetch(url)).text()
-    const signalled = Date.now()
     assert.deepEqual(await other.stop(), { code: 0, signal: null })
-    assert.ok(Date.now() - signalled < 5000)
+    assert.doesNotMatch(other.output(), /without waiting/)
     assert.equal(await idle.rest(), '')
   })
 })
