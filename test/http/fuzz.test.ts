@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 2000)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 1000)
 
 interface Attack {
   method: string

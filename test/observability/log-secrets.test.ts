@@ -148,9 +148,12 @@ describe('a DB_URL that leads nowhere: its password is in no line', () => {
     for (const server of servers) server.close()
   })
 
-  for (const scheme of ['postgres', 'mysql'])
+  for (const [scheme, nobody] of [
+    ['postgres', '127.0.0.1:1'],
+    ['mysql', 'no-such-host.invalid'],
+  ])
     it(`${scheme}: of what is refused, or waited for`, async () => {
-      const targets = [...ports.map((port) => `127.0.0.1:${port}`), '127.0.0.1:1', 'no-such-host.invalid']
+      const targets = [...ports.map((port) => `127.0.0.1:${port}`), nobody]
       const said = await Promise.all(
         targets.map((target) => firstWords(`${scheme}://user:${MARK}@${target}/books`)),
       )

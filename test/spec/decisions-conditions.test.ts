@@ -244,7 +244,7 @@ for (const target of targets()) {
 
     it('decision: of many who change and one who deletes one book at once with the same If-Match, one succeeds', async () => {
       // A DELETE, which has no body, overtakes those that were sent before it.
-      for (let deletion = 0; deletion < 20; deletion++) {
+      for (let deletion = 0; deletion < 20; deletion += 4) {
         const { path, tag } = await create()
         const headers = { 'if-match': tag }
         const replies = await Promise.all(
