@@ -127,9 +127,14 @@ export function dropBody(request: IncomingMessage): void {
   })
 }
 
-/** Cutting at once, while bytes of the client are unread, would reset the connection, and the answer could be lost. */
+/**
+ * Cutting at once, while bytes of the client are unread, would reset the connection, and the answer could be lost. The
+ * second half of the time begins only after the first: if the process stands still meanwhile, it reads before it cuts.
+ */
 function cutLater(socket: Socket, unless: Socket | IncomingMessage): void {
-  const cut = setTimeout(() => socket.destroy(), LINGER)
+  let cut = setTimeout(() => {
+    cut = setTimeout(() => socket.destroy(), LINGER / 2)
+  }, LINGER / 2)
   unless.once('close', () => clearTimeout(cut))
 }
 

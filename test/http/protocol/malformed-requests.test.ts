@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { dropRest } from '../../../src/http/protocol/malformed-requests.ts'
 import { assertFailure, RawConnection, refusal } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
@@ -127,13 +127,31 @@ it('after all this the service answers, and has logged no failure', async () => 
   assert.doesNotMatch(service.output(), /"level":[456]0/)
 })
 
-it('a request whose client has gone leaves no timer that would keep the process from ending', async () => {
-  await using server = createServer().listen(0, '127.0.0.1')
+/** A request of which a part of the body is missing. */
+async function beginRequest(t: TestContext) {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
   await once(server, 'listening')
-  using client = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const client = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.after(() => client[Symbol.dispose]())
   const coming = once(server, 'request') as Promise<[IncomingMessage]>
   await client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\nbody`)
   const [request] = await coming
+  return { client, request }
+}
+
+it('a client that is refused is not cut at once after the process stood still', async (t) => {
+  const { request } = await beginRequest(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  dropRest(request)
+  t.mock.timers.tick(5000)
+  assert.equal(request.socket.destroyed, false)
+  t.mock.timers.tick(1000)
+  assert.equal(request.socket.destroyed, true)
+})
+
+it('a request whose client has gone leaves no timer that would keep the process from ending', async (t) => {
+  const { client, request } = await beginRequest(t)
   const closed = new Promise((resolve) => request.on('error', () => {}).once('close', resolve))
   client[Symbol.dispose]()
   await closed
