@@ -7,7 +7,7 @@ import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import type { DatabaseServer, ServerEngine } from '../support/database-server.ts'
 import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
 import { temporaryDirectory } from '../support/service.ts'
-import { Caller, failuresIn } from './caller.ts'
+import { Caller, failuresOnce, SOON } from './caller.ts'
 import {
   connections,
   killConnection,
@@ -63,11 +63,7 @@ for (const engine of SERVER_ENGINES) {
     async function survive(t: TestContext, url: string, settings: object, change: () => Promise<unknown>) {
       const service = await serve(t, '', { DB_URL: undefined, ...settings })
       const journal = new Journal()
-      const load = new Load(service.url, journal, {
-        clients: CLIENTS,
-        leaveRefused: true,
-        pid: service.process.pid,
-      })
+      const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
       await load.begun()
       await change()
       const { acknowledged } = journal.figures
@@ -106,12 +102,9 @@ for (const engine of SERVER_ENGINES) {
         writeFileSync(DB_URL_FILE, text)
         await cut(url)
         await caller.unavailable('GET /readyz')
-        assert.ok(
-          failuresIn(service).some(({ err }) => err?.message.includes(`DB_URL_FILE ${message}`)),
-          service.output(),
-        )
+        await failuresOnce(service, 1, new RegExp(`DB_URL_FILE ${message}`))
         writeFileSync(DB_URL_FILE, url)
-        await caller.ok('GET /readyz')
+        await caller.recovers('GET /readyz')
       }
       assert.ok(!service.output().includes(new URL(url).password))
     })
@@ -120,7 +113,7 @@ for (const engine of SERVER_ENGINES) {
       const url = await server.createDatabase()
       const DB_URL_FILE = pathOf('late')
       writeFileSync(DB_URL_FILE, url)
-      const caller = new Caller(await serve(t, '', { DB_URL: undefined, DB_URL_FILE }))
+      const caller = new Caller(await serve(t, '', { DB_URL: undefined, DB_URL_FILE, STORE_TIMEOUT: SOON }))
       const id = await caller.create()
       await changePassword(url)
       await cut(url)
@@ -162,13 +155,13 @@ for (const engine of SERVER_ENGINES) {
       copyFileSync(certificates.caFile, authority)
       url.searchParams.set(engine === 'postgres' ? 'sslrootcert' : 'ssl-ca', authority)
       url.searchParams.set('sslmode', 'verify-ca')
-      const service = await serve(t, url.href)
+      const service = await serve(t, url.href, { STORE_TIMEOUT: SOON })
       const caller = new Caller(service)
       await caller.create()
       rmSync(authority)
       await cut(url.href)
       await caller.unavailable('GET /readyz')
-      assert.match(service.output(), /a file for TLS cannot be read/)
+      await failuresOnce(service, 1, /a file for TLS cannot be read/)
       await caller.unavailable('GET /book/1')
       copyFileSync(certificates.caFile, authority)
       await caller.recovers('GET /readyz')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { ServerEngine } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'
-import { Caller } from './caller.ts'
+import { Caller, SOON } from './caller.ts'
 import { onEachServer, openSession, serve } from './engine-servers.ts'
 
 /** Statements that replace a database with an empty one, which belongs to the same user. */
@@ -21,7 +21,7 @@ const BOOKS: Readonly<Record<ServerEngine, string>> = {
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
-/** Calls until it is answered completely: on a slow machine the deadline may come first. @returns the data. */
+/** Calls until it is answered, and completely. @returns the data. */
 async function served<Data>(caller: Caller, line: string, body?: object): Promise<Data> {
   for (;;) {
     const answer = await caller.call(line, body)
@@ -48,13 +48,13 @@ onEachServer(
         for (const sql of REPLACE[engine](nameIn(url))) await server().query(sql)
         await caller.ok(line, body)
         await caller.create()
-        assert.equal((await caller.ok<object[]>('GET /books?q=t')).length, what === 'write' ? 2 : 1)
+        assert.equal((await served<object[]>(caller, 'GET /books?q=t')).length, what === 'write' ? 2 : 1)
       })
     }
 
     it('is waited for as long as it is not there', async (t) => {
       const url = await server().createDatabase()
-      const caller = new Caller(await serve(t, url))
+      const caller = new Caller(await serve(t, url, { STORE_TIMEOUT: SOON }))
       await caller.create()
       const [drop, create] = REPLACE[engine](nameIn(url))
       await server().query(drop)
