@@ -143,16 +143,19 @@ describe('chunks of a byte', () => {
   it('a chunked one without end, of small chunks: 413, then cut', async () => {
     using connection = await RawConnection.open(flooded.url)
     await connection.send(head('POST /book', `Authorization: ${flooded.token}`, 'Transfer-Encoding: chunked'))
-    const chunks = '1\r\n \r\n'.repeat(64 * 1024)
+    let isAnswered = false
     let ended = false
-    const answer = connection.answer()
+    const answer = connection.answer().finally(() => {
+      isAnswered = true
+    })
     const rest = answer
       .then(() => connection.rest())
       .finally(() => {
         ended = true
       })
+    const chunk = '1\r\n \r\n'
     while (!ended) {
-      await Promise.race([connection.send(chunks), rest])
+      await Promise.race([connection.send(isAnswered ? chunk : chunk.repeat(64 * 1024)), rest])
       await setTimeout(10)
     }
     assertFailure(await answer, 413, 'Request body too large')
