@@ -51,6 +51,9 @@ const OBJECTS_TIME = 3600_000
 /** The start tells the operator what it is doing after so many milliseconds. */
 const SILENT_TIME = 2000
 
+/** How often at least. A process that stood still finds its time over after the first. */
+const LEAST_ATTEMPTS = 5
+
 /** The longest wait after the first lost race, in milliseconds. It doubles with each further one. */
 const INTERVAL = 50
 
@@ -132,7 +135,7 @@ async function addMissing<Connection>(
 /**
  * Repeats work that failed because other instances did the same, with growing intervals: whoever waits for the lock
  * of a table keeps all others from reading it.
- * @param time in milliseconds.
+ * @param time in milliseconds, unless it is over after few attempts.
  */
 async function retryLostRaces(
   isLostRace: (error: unknown) => boolean,
@@ -140,13 +143,15 @@ async function retryLostRaces(
   work: () => Promise<void>,
 ): Promise<void> {
   const end = Date.now() + time
-  for (let interval = INTERVAL; ; interval = Math.min(2 * interval, LONGEST_INTERVAL)) {
+  let interval = INTERVAL
+  for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!isLostRace(error) || Date.now() >= end) throw error
+      if (!isLostRace(error) || (attempt >= LEAST_ATTEMPTS && Date.now() >= end)) throw error
     }
     await sleep(Math.random() * interval)
+    interval = Math.min(2 * interval, LONGEST_INTERVAL)
   }
 }
 
