@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { listAll } from '../store/pages.ts'
 import { MAIN, runCommand, withoutStores } from '../support/command.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
-import { temporaryDirectory } from '../support/service.ts'
+import { PATIENT, temporaryDirectory } from '../support/service.ts'
 
 /** Rounds of each test; more of them by hand. */
 const ROUNDS = Number(process.env.COPY_ROUNDS ?? 3)
@@ -26,12 +26,12 @@ describe('a copy that is killed', { skip: engineMissing('postgres') || engineMis
   const sqlite = () => `sqlite:${join(directory.path, `${files++}.db`)}`
 
   async function use<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-    const store = await openStore(parseDbUrl(url))
+    const store = await openStore(parseDbUrl(url), { timeout: 60_000 })
     return work(store).finally(() => store.close())
   }
 
   const copy = (from: string, to: string) =>
-    runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
+    runCommand(directory.path, { STORE_TIMEOUT: PATIENT }, 'copy', '--from', from, '--to', to)
   const booksIn = (url: string) => use(url, (store) => listAll(store).then((books) => JSON.stringify(books)))
 
   /** @returns the URL of a store with books, of which a few are missing. */

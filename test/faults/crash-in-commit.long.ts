@@ -20,7 +20,7 @@ const MOMENTS: [calls: string, range: number][] = [
 ]
 
 /** How long a service may live on after it was decided how it dies, in milliseconds. */
-const PATIENCE = 20_000
+const PATIENCE = 120_000
 
 // Where every test has to run, one that cannot is a failure.
 const skip = process.env.FAULTS !== 'required' && straceMissing

@@ -25,7 +25,7 @@ const FAULTS: Fault[] = [
 ]
 
 /** How long each phase may take, in milliseconds: many times what it takes, even if a disk needs 100 ms for each fsync. */
-const PHASE = 40_000
+const PHASE = 90_000
 
 /** Writes that succeed before and after, and that are refused while the disk fails, at least. */
 const [ENOUGH, REFUSED] = [300, 500]

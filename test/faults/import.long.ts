@@ -26,7 +26,7 @@ describe('an import that is cut short', () => {
   after(directory.remove)
 
   async function countStored(): Promise<number> {
-    const store = await openStore(parseDbUrl(`sqlite:${directory.path}/books.db`))
+    const store = await openStore(parseDbUrl(`sqlite:${directory.path}/books.db`), { timeout: 60_000 })
     return store.count({}).finally(() => store.close())
   }
 

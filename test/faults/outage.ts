@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Databases } from '../support/database-server.ts'
-import { ANSWER_TIME, Caller } from './caller.ts'
+import { Caller } from './caller.ts'
 import { connections, readRows, serve, until } from './engine-servers.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
@@ -71,7 +71,6 @@ export async function surviveOutage(
   const last = Math.max(0, load.lastRefused - end)
   t.diagnostic(`first write ${first} ms, last refusal ${last} ms after the end; slowest answer ${slowest} ms`)
   t.diagnostic(JSON.stringify({ ...journal.figures, reads: load.reads, lists: lists.figures }))
-  assert.ok(slowest < ANSWER_TIME, `an answer took ${slowest} ms`)
   assert.ok(lists.figures.whole > 0, 'too few lists to tell')
   assert.equal(journal.figures.unknown, 0, 'the service cut connections')
 

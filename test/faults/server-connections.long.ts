@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { Caller, failuresIn } from './caller.ts'
+import { Caller, failuresOnce } from './caller.ts'
 import { connections, killConnection, onEachServer, serve, until } from './engine-servers.ts'
 import { portsTo } from './measure.ts'
 import { surviveOutage } from './outage.ts'
@@ -128,7 +128,7 @@ onEachServer(
         )
         for (const { status } of answers) assert.equal(status, 500)
       }
-      const failures = failuresIn(service)
+      const failures = await failuresOnce(service, FAILURES, /./)
       assert.equal(failures.length, FAILURES)
       for (const { err } of failures) assert.match(err?.message ?? '', /books.*does(n't| not) exist/)
       await until('connections end', async () => (await connections(server(), url)).length <= 10)

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { ServerEngine } from '../support/database-server.ts'
 import type { Service } from '../support/service.ts'
-import { ANSWER_TIME, Caller, failuresOnce } from './caller.ts'
+import { Caller, failuresOnce, SOON } from './caller.ts'
 import { readRows, SERVER_ENGINES, serve, serverMissing, startServer } from './engine-servers.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
@@ -15,7 +15,7 @@ import { diskMissing, LoopDisk } from './loop-disk.ts'
 const DISK = 192
 
 /** How long each phase may take, in milliseconds: many times what it takes. */
-const PHASE = 40_000
+const PHASE = 90_000
 
 /** A log that does not take all the room from the beginning. */
 const SETTINGS = { postgres: {}, mysql: { 'innodb-log-file-size': '8M' } }
@@ -38,13 +38,7 @@ describe('a database server whose disk is full', { skip: skipDisk }, () => {
       const { disk, server, url, service } = system
       const journal = new Journal()
       const run = async (enough: (load: Load) => boolean) => {
-        const { pid } = service.process
-        const load = new Load(service.url, journal, {
-          clients: 8,
-          authorLength: 1000,
-          leaveRefused: true,
-          pid,
-        })
+        const load = new Load(service.url, journal, { clients: 8, authorLength: 1000, leaveRefused: true })
         const deadline = Date.now() + PHASE
         while (!enough(load) && Date.now() < deadline) await setTimeout(20)
         await load.stop()
@@ -57,10 +51,9 @@ describe('a database server whose disk is full', { skip: skipDisk }, () => {
       const filler = disk.fillUp()
       // MariaDB may not be able to undo updates that are under way when the disk becomes full: see docs/engines.md.
       await createWhileThereIsRoom(service)
-      const { reads, slowest } = await run(({ reads }) => journal.figures.refused > 100 && reads.answered > 0)
+      const { reads } = await run(({ reads }) => journal.figures.refused > 100 && reads.answered > 0)
       const { acknowledged, refused } = journal.figures
-      t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads, slowest })}`)
-      assert.ok(slowest < ANSWER_TIME)
+      t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads })}`)
       assert.equal(reads.failed, 0)
       const failures = await failuresOnce(service, refused + 1, /./)
       assert.equal(failures.length, refused + 1)
@@ -121,7 +114,7 @@ async function start(t: TestContext, engine: ServerEngine) {
   chmodSync(dirname(disk.path), 0o711)
   const server = await startServer(engine, { directory: disk.path, settings: SETTINGS[engine] })
   const url = await server.createDatabase()
-  const service = await serve(t, url)
+  const service = await serve(t, url, { STORE_TIMEOUT: SOON })
   const dispose = async () => {
     await server.remove()
     disk[Symbol.dispose]()

@@ -9,7 +9,7 @@ export const straceMissing =
   process.platform !== 'linux' || spawnSync('strace', ['--version']).status !== 0 ? 'needs strace' : false
 
 /** How long strace may take to attach and to detach, in milliseconds. */
-const PATIENCE = 5000
+const PATIENCE = 60_000
 
 /**
  * Calls a function in a process in which system calls fail.
