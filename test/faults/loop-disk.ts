@@ -130,7 +130,7 @@ export class LoopDisk implements Disposable {
 /** Stops the process where it is, as if there were no more electricity, and waits until all its threads stand. */
 export async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 60_000
   const stands = (thread: string) =>
     /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))
   while (!readdirSync(`/proc/${pid}/task`).every(stands)) {
