@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -137,7 +138,7 @@ describe('a stream that is compressed', () => {
       const random = new Readable({
         read() {
           read += 64 * 1024
-          this.push(Buffer.from(Array.from({ length: 64 * 1024 }, () => Math.random() * 256)))
+          this.push(randomBytes(64 * 1024))
         },
       })
       const compressed = await compress(random, coding, never)
