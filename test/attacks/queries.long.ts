@@ -7,6 +7,7 @@ import { createKeyIndex, KEY_INDEXES, UNINDEXED } from '../../src/store/sqlite/s
 import { asAdministrator, openSession, serve, until } from '../faults/engine-servers.ts'
 import { percentile } from '../faults/measure.ts'
 import { logIn } from '../support/client.ts'
+import { processTime } from '../support/cpu-time.ts'
 import { nameIn } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { bePolite, KINDS, type Kind, type PoliteReport } from '../support/polite-client.ts'
@@ -40,7 +41,10 @@ const [HANG_UP, ATTACK] = [200, 4000]
 /** Milliseconds for which clients stay that wait for every answer, and for which a polite one is alone before. */
 const [STAY, ALONE] = [20_000, 3000]
 
-/** How long a polite client may wait beside them in 99 of 100 cases, in milliseconds; and for how many rounds at least. */
+/**
+ * The most processor time that the service takes before an answer to a polite client beside them in 99 of 100 cases, in
+ * milliseconds; and for how many rounds at least.
+ */
 const MAX_WAIT = { read: 250, page: 250, write: 1000, query: 1000, health: 1000 }
 const ROUNDS = 10
 
@@ -70,8 +74,10 @@ type Ask = (address: string, path: string) => Promise<void>
 async function openConnections(url: string, authorization: string, path: string): Promise<Ask> {
   const ask: Ask = async (address, path) => {
     const headers = { authorization, 'x-forwarded-for': address }
-    const response = await fetch(url + path, { headers })
-    await response.arrayBuffer()
+    // What has waited for too long, on a machine that stood still, is refused.
+    let response: Response
+    do response = await fetch(url + path, { headers })
+    while ((await response.arrayBuffer()) && response.status === 503)
     assert.equal(response.status, 200)
   }
   await Promise.all(Array.from({ length: CROWD + 1 }, (_, i) => ask(`198.51.100.${i}`, path)))
@@ -145,8 +151,8 @@ describe('expensive queries on SQLite', () => {
     service = await startService(directory.path, { TRUST_PROXY: '127.0.0.1' })
     authorization = await logIn(service.url)
     // Starts the threads, which is not what is measured.
-    assert.equal(await ask('/books?q=5000&limit=20'), 200)
-    assert.equal(await ask('/books?limit=20'), 200)
+    await insist('/books?q=5000&limit=20')
+    await insist('/books?limit=20')
   })
 
   /** Asks, and hangs up soon. */
@@ -161,55 +167,58 @@ describe('expensive queries on SQLite', () => {
     return response.status
   }
 
+  /** Asks until it is not refused for now. @returns the processor time of the service, in milliseconds. */
+  async function insist(path: string): Promise<number> {
+    const pid = service.process.pid ?? 0
+    const before = processTime(pid)
+    let status: number
+    do status = await ask(path)
+    while (status === 503)
+    assert.equal(status, 200)
+    return processTime(pid) - before
+  }
+
   it('that nobody waits for any more keep nobody else waiting', async () => {
     const end = Date.now() + ATTACK
     const refusals = new Refusals(service.process)
-    const polite = bePolite(service.url, authorization, AbortSignal.timeout(ATTACK), {
-      triesAgain: true,
-      pid: service.process.pid,
-    })
+    const { pid } = service.process
+    const polite = bePolite(service.url, authorization, AbortSignal.timeout(ATTACK), pid)
     const attack = Array.from({ length: CLIENTS }, async (_, i) => {
       while (Date.now() < end) await hangUp(EXPENSIVE[i % EXPENSIVE.length] ?? '')
     })
     const sorted: number[] = []
     while (Date.now() < end) {
-      const begun = performance.now()
-      const status = await ask('/books?sort=-title&limit=20')
-      if (status === 503) refusals.count++
-      else assert.equal(status, 200)
-      sorted.push(performance.now() - begun)
+      sorted.push(await insist('/books?sort=-title&limit=20'))
       await setTimeout(20)
     }
     await Promise.all(attack)
     const report = await polite
     assert.deepEqual(report.failures, [])
-    refusals.count += report.refusals
+    refusals.count = report.refusals
     refusals.check()
-    // Where they do keep others waiting, it is for longer than a polite client has patience: 10 seconds.
+    // Where they do keep others waiting, it is for 10 seconds or more.
     const slowest = Math.max(...sorted)
     assert.ok(report.max('query') < 5000 && slowest < 5000, `${report}; sorted ${slowest} ms`)
-    const begun = performance.now()
-    assert.equal(await ask('/books?q=5000&limit=20'), 200)
-    assert.ok(performance.now() - begun < 5000, 'a search waits for one that was given up')
+    assert.ok((await insist('/books?q=5000&limit=20')) < 5000, 'a search waits for one that was given up')
     assert.doesNotMatch(service.output(), /"level":[456]0/)
   })
 
   /** What a polite client sees alone, and then beside clients that wait for every answer. */
   async function besideMany(): Promise<{ alone: PoliteReport; beside: PoliteReport; wait: number }> {
-    const options = { triesAgain: true, pid: service.process.pid }
+    const { pid = 0 } = service.process
     const refusals = new Refusals(service.process)
-    const alone = await bePolite(service.url, authorization, AbortSignal.timeout(ALONE), options)
+    const alone = await bePolite(service.url, authorization, AbortSignal.timeout(ALONE), pid)
     const end = AbortSignal.timeout(STAY)
     const waits: number[] = []
     const attack = Array.from({ length: CLIENTS }, async (_, i) => {
       for (let j = i; !end.aborted; j++) {
-        const begun = performance.now()
+        const before = processTime(pid)
         // A list whose next page has to wait for too long is cut.
         await ask(EXPENSIVE[j % EXPENSIVE.length] ?? '', end).catch(() => {})
-        waits.push(performance.now() - begun)
+        waits.push(processTime(pid) - before)
       }
     })
-    const beside = await bePolite(service.url, authorization, end, options)
+    const beside = await bePolite(service.url, authorization, end, pid)
     await Promise.all(attack)
     refusals.count = alone.refusals + beside.refusals
     refusals.check()
@@ -223,19 +232,14 @@ describe('expensive queries on SQLite', () => {
   }
 
   it('of many clients that stay keep a polite one waiting hardly longer', async (t) => {
-    const reports: string[] = []
-    let late: readonly Kind[] = KINDS
-    // What was late is measured once more, because other programs may have the processors or the disk for a while.
-    while (late.length > 0 && reports.length < 2) {
-      const { alone, beside, wait } = await besideMany()
-      reports.push(`alone: ${alone}; beside them: ${beside}; they wait ${Math.round(wait)} ms`)
-      t.diagnostic(`${reports.at(-1)}`)
-      assert.deepEqual(beside.failures, [], `${reports}`)
-      assert.ok(beside.times.query.length >= ROUNDS, `${reports}`)
-      // On a slow machine all takes longer, but that of the others by far more.
-      late = late.filter((kind) => beside.p99(kind) > Math.max(MAX_WAIT[kind] + alone.p99(kind), wait / 2))
-    }
-    assert.deepEqual(late, [], `${reports}`)
+    const { alone, beside, wait } = await besideMany()
+    const report = `alone: ${alone}; beside them: ${beside}; they wait ${Math.round(wait)} ms`
+    t.diagnostic(report)
+    assert.deepEqual(beside.failures, [], report)
+    assert.ok(beside.times.query.length >= ROUNDS, report)
+    // On a slow machine all takes longer, but that of the others by far more.
+    const isLate = (kind: Kind) => beside.p99(kind) > Math.max(MAX_WAIT[kind] + alone.p99(kind), wait / 2)
+    assert.deepEqual(KINDS.filter(isLate), [], report)
   })
 
   for (const path of crowded('5000')) {
@@ -251,9 +255,7 @@ describe('expensive queries on SQLite', () => {
     for (let i = 0; !statuses.has(503) && i < 200; i++) {
       const path = '/books/statistics?q=b+t+n+o'
       for (let j = 0; j < 20; j++) asking.push(ask(path).then((status) => statuses.add(status)))
-      const begun = performance.now()
-      assert.equal(await ask('/books?sort=-title&limit=20'), 200)
-      slowest = Math.max(slowest, performance.now() - begun)
+      slowest = Math.max(slowest, await insist('/books?sort=-title&limit=20'))
       await setTimeout(100)
     }
     await Promise.all(asking)
@@ -282,8 +284,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
         async () => ({
           DB_URL: await (await databases()).createDatabase(),
           TRUST_PROXY: '127.0.0.1',
-          // However slow the machine is, the last of the crowd is answered, too.
-          STORE_TIMEOUT: '60',
         }),
       )
       for (const path of crowded('book')) {
@@ -315,33 +315,26 @@ for (const engine of ['postgres', 'mysql'] as const) {
         )
         return rows.length
       }
+      const statistics = (signal?: AbortSignal) =>
+        fetch(`${service.url}/books/statistics`, { headers: { authorization }, signal: signal ?? null })
       await using session = await openSession(asAdministrator(on, url))
+      // A query begins when the sort keys have been looked at: at once, or after half of its time behind the lock.
+      await (await statistics()).arrayBuffer()
       // A statement that waits for a lock runs for as long as one likes.
       await session.run(
         engine === 'postgres'
           ? 'BEGIN; LOCK TABLE books IN ACCESS EXCLUSIVE MODE'
           : 'LOCK TABLES books WRITE',
       )
-      /** How long the server goes on after the client has hung up, in milliseconds. */
-      const hangUp = async () => {
-        const client = new AbortController()
-        const options = { headers: { authorization }, signal: client.signal }
-        const answer = fetch(`${service.url}/books/statistics`, options).catch(() => {})
-        await until('the query runs', async () => (await running()) > 0)
-        client.abort()
-        await answer
-        return until('it does not run any more', async () => (await running()) === 0)
-      }
-      // Nothing but its own limits would end it, after 3 or 4 seconds; a busy machine may come to it late.
-      const took: number[] = []
-      while (took.length < 3 && !took.some((time) => time < 1500)) took.push(await hangUp())
-      assert.ok(
-        took.some((time) => time < 1500),
-        `${took} ms`,
-      )
+      const client = new AbortController()
+      const answer = statistics(client.signal).catch(() => {})
+      await until('the query runs', async () => (await running()) > 0, 45_000)
+      client.abort()
+      await answer
+      // Otherwise the deadline of the service would end it, at the earliest after half of its 60 seconds.
+      await until('it does not run any more', async () => (await running()) === 0, 20_000)
       await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
-      const after = await fetch(`${service.url}/books/statistics`, { headers: { authorization } })
-      assert.equal(after.status, 200)
+      assert.equal((await statistics()).status, 200)
       assert.doesNotMatch(service.output(), /"level":[456]0/)
     })
   })

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { stopwatch } from './cpu-time.ts'
+import { processTime } from './cpu-time.ts'
 
 /** How long an answer may take before the request counts as failed, with all that is tried again; milliseconds. */
-const PATIENCE = 10_000
+const PATIENCE = 60_000
 
 /** How long the client rests after each request, in milliseconds. */
 const REST = 20
@@ -19,7 +19,10 @@ export type Kind = keyof typeof LINES
 
 export const KINDS = Object.keys(LINES) as Kind[]
 
-/** What a polite client has seen: milliseconds of each kind of request, and what else than 200 was answered. */
+/**
+ * What a polite client has seen: how many milliseconds of processor time the service took during each request of each
+ * kind, whoever it worked for, and what else than 200 was answered.
+ */
 export class PoliteReport {
   readonly times: Record<Kind, number[]> = { read: [], page: [], write: [], query: [], health: [] }
   readonly failures: string[] = []
@@ -46,19 +49,19 @@ export class PoliteReport {
 
 /**
  * Reads, writes, queries, and asks how the service is, one after the other, until it is told to stop. Book 1 has to exist.
- * @param options `triesAgain`: whether a request that is answered with 503 is repeated when Retry-After says, and fails
- * only if that takes too long. `pid`: the process of a service whose waits for a processor do not count.
+ * What is answered with 503 is repeated when Retry-After says, and fails only if that takes too long.
+ * @param pid of the service.
  */
 export async function bePolite(
   url: string,
   token: string,
   signal: AbortSignal,
-  { triesAgain = false, pid }: { triesAgain?: boolean; pid?: number | undefined } = {},
+  pid = 0,
 ): Promise<PoliteReport> {
   const report = new PoliteReport()
   while (!signal.aborted) {
     for (const [kind, [method, path]] of Object.entries(LINES) as [Kind, (typeof LINES)[Kind]][]) {
-      const time = stopwatch(pid)
+      const before = processTime(pid)
       const body = method === 'PUT' ? '{"year":2}' : null
       try {
         const options = {
@@ -69,7 +72,7 @@ export async function bePolite(
         }
         let response = await fetch(url + path, options)
         await response.arrayBuffer()
-        while (triesAgain && response.status === 503) {
+        while (response.status === 503) {
           report.refusals++
           await setTimeout(1000 * Number(response.headers.get('retry-after')))
           response = await fetch(url + path, options)
@@ -79,7 +82,7 @@ export async function bePolite(
       } catch (error) {
         report.failures.push(`${kind} ${(error as Error).name}`)
       }
-      report.times[kind].push(time())
+      report.times[kind].push(processTime(pid) - before)
       await setTimeout(REST)
     }
   }
