@@ -1,8 +1,15 @@
+import type { OpenOptions } from '../../src/store/client-server/connect.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Databases } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'
 import type { TestStore } from './use-store.ts'
+
+/** Of stores whose deadline is not what is tested: it lets a machine stand still for some seconds; milliseconds. */
+export const TIMEOUT = 60_000
+
+export const openPatiently = (url: string, options: Partial<OpenOptions> = {}) =>
+  openStore(parseDbUrl(url), { timeout: TIMEOUT, ...options })
 
 /**
  * A store in a new database of its own.
@@ -14,7 +21,7 @@ export async function openNewDatabase(
 ): Promise<TestStore> {
   const url = await databases.createDatabase()
   for (const statement of prepare(nameIn(url))) await databases.query(statement, url)
-  const open = () => openStore(parseDbUrl(url))
+  const open = () => openPatiently(url)
   let store = await open()
   return {
     store,

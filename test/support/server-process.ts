@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises'
 import { processTree, running, signalAll } from './process-tree.ts'
 import type { ServerDirectory } from './server-directory.ts'
 
-/** How long a server may take to take connections, recovery included, or to end; in milliseconds. */
-const PATIENCE = 30_000
+/** How long a server may take to take connections, recovery included, or to end; far more than it needs; milliseconds. */
+const PATIENCE = 120_000
 
 export interface ServerCommand {
   readonly file: string

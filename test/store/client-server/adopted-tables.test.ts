@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import type { Databases, Row } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { openPatiently } from '../new-database.ts'
 import { booksOf, listAll } from '../pages.ts'
 import { TABLES } from './tables-of-others.ts'
 
@@ -55,7 +54,7 @@ function suits(databases: () => Promise<Databases>, sql: string): void {
     await database.query(sql)
     await database.query(`INSERT INTO books (title, author, year) VALUES
       (NULL, NULL, NULL), ('', NULL, 5), (NULL, 'B 📚', -6), (' T ', '', 0), ('T', 'A', 9007199254740991)`)
-    store = await openStore(parseDbUrl(database.url))
+    store = await openPatiently(database.url)
   })
   afterEach(async () => {
     await store.close()
@@ -171,7 +170,7 @@ async function describeAll({ url, query }: Database) {
 
 /** @returns what the refusal says. */
 async function refusal(url: string): Promise<string> {
-  const error: unknown = await openStore(parseDbUrl(url)).then(
+  const error: unknown = await openPatiently(url).then(
     () => assert.fail('the store was opened'),
     (error: unknown) => error,
   )

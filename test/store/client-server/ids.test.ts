@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { onEachServer } from '../../faults/engine-servers.ts'
+import { openPatiently } from '../new-database.ts'
 import { TABLES } from './tables-of-others.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -20,7 +19,7 @@ onEachServer('an id is never given again', (server, engine) => {
         for (const [what, deleted] of Object.entries(DELETIONS)) {
           const url = await server().createDatabase()
           if (sql !== undefined) await server().query(sql, url)
-          const store = await openStore(parseDbUrl(url))
+          const store = await openPatiently(url)
           const ids: number[] = []
           for (let i = 0; i < 5; i++) ids.push((await store.create(BOOK)).id)
           for (const id of ids.slice(-deleted)) assert.ok(await store.delete(id))
@@ -30,7 +29,7 @@ onEachServer('an id is never given again', (server, engine) => {
       await server().stop(how)
       await server().start()
       for (const { url, ids, after } of databases) {
-        const store = await openStore(parseDbUrl(url))
+        const store = await openPatiently(url)
         const { id } = await store.create(BOOK)
         await store.close()
         assert.ok(id > Math.max(...ids), `${id} after ${ids}: ${after}`)

@@ -1,9 +1,8 @@
 import type { TestContext } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import type { Databases, Row } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
+import { openPatiently, TIMEOUT } from '../new-database.ts'
 
 /** A database of a test, in which an administrator may do anything. */
 export interface PreparedDatabase {
@@ -13,8 +12,8 @@ export interface PreparedDatabase {
   /** Runs a statement as the administrator. */
   query(sql: string): Promise<Row[]>
   /** Opens a store, which is closed when the test ends. @param connections the most that it may have. */
-  open(connections?: number): Promise<Store>
-  /** What the stores have told the operator. */
+  open(connections?: number, timeout?: number): Promise<Store>
+  /** What the stores have told the operator, apart from what depends on how busy the machine is. */
   readonly reports: string[]
 }
 
@@ -29,16 +28,23 @@ export async function prepareDatabase(
 ): Promise<PreparedDatabase> {
   const on = await databases()
   const url = await on.createDatabase()
-  t.after(() => on.dropDatabase(url))
+  const stores: Store[] = []
+  t.after(async () => {
+    // First, because a store without its database would try again until its deadline.
+    await Promise.all(stores.map((store) => store.close()))
+    await on.dropDatabase(url)
+  })
   const run = async (...all: readonly string[]) => {
     for (const sql of all) await on.query(sql, url)
   }
   await run(...statements(nameIn(url)))
   const reports: string[] = []
-  const open = async (connections = 4) => {
-    const report = (message: string) => reports.push(message)
-    const store = await openStore(parseDbUrl(url), { connections, report })
-    t.after(() => store.close())
+  const open = async (connections = 4, timeout = TIMEOUT) => {
+    const report = (message: string) => {
+      if (!message.startsWith('adding indexes')) reports.push(message)
+    }
+    const store = await openPatiently(url, { connections, report, timeout })
+    stores.push(store)
     return store
   }
   return { url, run, query: (sql) => on.query(sql, url), open, reports }

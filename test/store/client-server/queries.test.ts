@@ -4,7 +4,6 @@ import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 import {
   asAdministrator,
   connections,
@@ -15,6 +14,7 @@ import {
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { earlierTable } from '../earlier-schemas.ts'
+import { TIMEOUT } from '../new-database.ts'
 import { booksOf } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { give, restrict, TABLES } from './tables-of-others.ts'
@@ -121,7 +121,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await pages.next()
       // Only while nothing is waited for: connections have real times.
       t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
-      t.mock.timers.tick(DEFAULT_TIMEOUT - 1000)
+      t.mock.timers.tick(TIMEOUT - 1000)
       const second = pages.next()
       t.mock.timers.tick(1000)
       t.mock.timers.reset()
@@ -191,7 +191,8 @@ for (const engine of ['postgres', 'mysql'] as const) {
 
     it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
       const { open, query, url } = await prepare(t, () => [])
-      const store = await open()
+      // Searches wait for half of this time.
+      const store = await open(4, 10_000)
       await store.create({ title: 'Dune', author: 'A', year: 1 })
       await using session = await openSession(url)
       // The first pass of the index may come between the change and the lock.

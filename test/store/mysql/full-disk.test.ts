@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import type { Databases } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { TABLES } from '../client-server/tables-of-others.ts'
+import { openPatiently } from '../new-database.ts'
 
 /** The number of ER_RECORD_FILE_FULL. */
 const RECORD_FILE_FULL = 1114
@@ -20,7 +19,7 @@ describe('the files of the tables, on MariaDB', { skip: engineMissing('mysql') }
   it('are larger than an extent once the service has started, and have no row and no id less', async () => {
     const on = await databases()
     const url = await on.createDatabase()
-    const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(parseDbUrl(url))))
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openPatiently(url)))
     for (const table of ['books', 'book_words_2']) {
       assert.deepEqual(await on.query(`SELECT * FROM ${table}`, url), [])
       const file = await fileSize(on, url, table)
@@ -49,7 +48,6 @@ describe('a table that the service did not make, on MariaDB', { skip: engineMiss
   it('gets no row but books of clients, also when its disk was full', async (t) => {
     const on = await databases()
     const url = await on.createDatabase()
-    t.after(() => on.dropDatabase(url))
     await on.query(TABLES.mysql.suiting['as GORM makes it'] ?? '', url)
     const inserts = await watchInserts(on, url)
     // What the server reports of a full disk.
@@ -58,8 +56,9 @@ describe('a table that the service did not make, on MariaDB', { skip: engineMiss
        IF NEW.title = 'full' THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${RECORD_FILE_FULL}; END IF`,
       url,
     )
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     t.after(() => store.close())
+    t.after(() => on.dropDatabase(url))
     const { id } = await store.create({ title: 'T', author: 'A', year: 1 })
     await assert.rejects(store.update(id, { title: 'full' }), StoreUnavailable)
     assert.equal((await store.update(id, { title: 'U' }))?.title, 'U')
@@ -70,10 +69,10 @@ describe('a table that the service did not make, on MariaDB', { skip: engineMiss
     const on = await databases()
     const url = await on.createDatabase()
     t.after(() => on.dropDatabase(url))
-    await (await openStore(parseDbUrl(url))).close()
+    await (await openPatiently(url)).close()
     const inserts = await watchInserts(on, url)
     await on.query('ALTER TABLE books FORCE', url)
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     await store.close()
     assert.deepEqual(await inserts(), ['xxxxxxxxx'])
   })

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { dialectOf, NO_WORDS } from '../../../src/store/mysql/dialect.ts'
 import { WORDS } from '../../../src/store/mysql/search-index.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { conditionOf } from '../../../src/store/query/dialect.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { openPatiently } from '../new-database.ts'
 
 const BOOKS = 3000
 
@@ -14,7 +13,7 @@ describe('the plan of a search on MySQL', { skip: engineMissing('mysql') }, () =
 
   it('looks up the words of each book by the book, also with the statistics of an empty table', async () => {
     const url = await (await databases()).createDatabase()
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     const query = async (sql: string) => (await databases()).query(sql, url)
     await query(`ALTER TABLE ${WORDS} STATS_AUTO_RECALC = 0`)
     await store.import(

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { serverMissing, startServer } from '../../faults/engine-servers.ts'
 import type { Row } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { openPatiently } from '../new-database.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -16,7 +15,7 @@ describe('the transactions of the store on MySQL', { skip: serverMissing('mysql'
   it('prepare no statement: the server might not report that it rolls them back meanwhile', async (t) => {
     const server = await startServer('mysql', { settings: { 'general-log': '1', 'log-output': 'TABLE' } })
     t.after(() => server.remove())
-    const store = await openStore(parseDbUrl(await server.createDatabase()))
+    const store = await openPatiently(await server.createDatabase())
     await useEverything(store)
     await store.close()
     const log = await server.query(`
@@ -75,7 +74,7 @@ describe('an update on MySQL after which the book lacks the change', { skip: eng
   async function openUndoing(updates: number) {
     const on = await databases()
     const url = await on.createDatabase()
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     const { id } = await store.create(BOOK)
     // Waits until the book is indexed. That would update the book too, and MariaDB does not notice a deadlock with the
     // table of the trigger.
@@ -153,7 +152,7 @@ describe('an import on MySQL that the server rolls back', { skip: engineMissing(
   it('is not done again, because its books can be read only once', async () => {
     const on = await databases()
     const url = await on.createDatabase()
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     await on.query(
       `CREATE TRIGGER deadlock BEFORE INSERT ON books FOR EACH ROW
       SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213`,

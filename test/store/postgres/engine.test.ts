@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ImportedBook } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { openStore } from '../../../src/store/open.ts'
 import { until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { storeContract } from '../contract.ts'
-import { openNewDatabase } from '../new-database.ts'
+import { openNewDatabase, openPatiently } from '../new-database.ts'
 
 const MANY = 3000
 
@@ -23,7 +21,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     const on = await databases()
     const url = await on.createDatabase()
     t.after(() => on.dropDatabase(url))
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     // An import would make new ones.
     await on.query(
       `INSERT INTO books (title, author, year)
@@ -48,7 +46,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     const on = await databases()
     const url = await on.createDatabase()
     t.after(() => on.dropDatabase(url))
-    const store = await openStore(parseDbUrl(url))
+    const store = await openPatiently(url)
     await on.query('ALTER TABLE books SET (autovacuum_enabled = false)', url)
     const known = async () => {
       const [row] = await on.query("SELECT reltuples FROM pg_class WHERE oid = 'books'::regclass", url)
@@ -71,7 +69,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     const on = await databases()
     const url = await on.createDatabase()
     t.after(() => on.dropDatabase(url))
-    const store = await openStore(parseDbUrl(url), { connections: 2 })
+    const store = await openPatiently(url, { connections: 2 })
     for (const sql of [
       `CREATE FUNCTION slow_for_analyze(title text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
        BEGIN IF current_query() LIKE '%ANALYZE books' THEN PERFORM pg_sleep(1000); END IF; RETURN 1; END $$`,
@@ -99,7 +97,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
       const on = await databases()
       const url = await on.createDatabase()
       t.after(() => on.dropDatabase(url))
-      const store = await openStore(parseDbUrl(url))
+      const store = await openPatiently(url)
       const long = { title: 'Title '.repeat(100), author: 'A', year: 1 }
       async function* books(): AsyncGenerator<ImportedBook[]> {
         for (let id = 1; id <= MANY; id++) yield [{ id, title: `Title ${id}`, author: 'A', year: 1 }]
