@@ -191,14 +191,14 @@ function areLinearizable(settings: () => Promise<Record<string, string>>): void 
 
   it(`are as linearizable as registers, even if all use one book (${HOT_CLIENTS} clients)`, async () => {
     const [hot = 0] = histories.keys()
-    await Promise.all(Array.from({ length: HOT_CLIENTS }, (_, client) => use(hot, 30, 2 + (client % 3))))
+    await Promise.all(Array.from({ length: HOT_CLIENTS }, (_, client) => use(hot, 20, 2 + (client % 3))))
     assertLinearizable()
   })
 
   it('are so while few write, whose writes others do not replace soon, and stay deleted at last', async () => {
-    const clients = [...histories.keys()].flatMap((id) => [2, 20, 25].map((every) => use(id, 80, every)))
+    const clients = [...histories.keys()].flatMap((id) => [2, 20, 25].map((every) => use(id, 60, every)))
     const deletions = [...histories.keys()].map(async (id) => {
-      await use(id, 60, 30)
+      await use(id, 50, 30)
       const end = await remove(id)
       await use(id, 5, 5)
       return { id, end }
