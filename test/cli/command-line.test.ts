@@ -10,8 +10,8 @@ import { parseEnv, promisify } from 'node:util'
 import type { Book } from '../../src/catalogue/book.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
-import { MAIN, runCommand, withoutStores } from '../support/command.ts'
-import { SECRET, temporaryDirectory } from '../support/service.ts'
+import { type Ended, MAIN, runCommand, withoutStores } from '../support/command.ts'
+import { INHERITED, SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
 const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/cli/commands')).map((name) =>
@@ -24,9 +24,30 @@ describe('the command line', () => {
   after(directory.remove)
   const run = (...args: string[]) => runCommand(directory.path, {}, ...args)
 
+  /** Runs command lines that do no work, one after the other in one process. @returns how each ended. */
+  async function runAll(...commandLines: string[][]): Promise<Ended[]> {
+    const script = `
+      import { runCommandLine } from ${JSON.stringify(resolve(MAIN, '../cli/command-line.ts'))}
+      const { stdout, stderr } = process
+      const write = stdout.write.bind(stdout)
+      const ended = []
+      for (const args of ${JSON.stringify(commandLines)}) {
+        const said = { stdout: '', stderr: '' }
+        stdout.write = (text) => (said.stdout += text) !== ''
+        stderr.write = (text) => (said.stderr += text) !== ''
+        process.exitCode = 0
+        await runCommandLine(args)
+        ended.push({ code: process.exitCode, ...said })
+      }
+      process.exitCode = 0
+      write(JSON.stringify(ended))`
+    const options = { cwd: directory.path, env: INHERITED }
+    const node = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], options)
+    return JSON.parse((await node).stdout)
+  }
+
   it('lists every command', async () => {
-    for (const option of ['--help', '-h', 'help']) {
-      const { code, stdout } = await run(option)
+    for (const { code, stdout } of await runAll(['--help'], ['-h'], ['help'])) {
       assert.equal(code, 0)
       for (const name of COMMANDS) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     }
@@ -34,28 +55,30 @@ describe('the command line', () => {
 
   it('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(resolve(MAIN, '../../package.json'), 'utf8'))
-    for (const option of ['--version', '-v'])
-      assert.deepEqual(await run(option), { code: 0, stdout: `${version}\n`, stderr: '' })
+    const expected = { code: 0, stdout: `${version}\n`, stderr: '' }
+    assert.deepEqual(await runAll(['--version'], ['-v']), [expected, expected])
   })
 
-  for (const name of COMMANDS) {
-    it(`tells how ${name} is used, and refuses what it does not know with exit code 2`, async () => {
-      for (const option of ['--help', '-h']) {
-        const { code, stdout, stderr } = await run(name, option)
+  it('tells how each command is used, and refuses what it does not know with exit code 2', async () => {
+    const all = await runAll(
+      ...COMMANDS.flatMap((name) =>
+        ['--help', '-h', '--unknown', 'a b c'].map((args) => [name, ...args.split(' ')]),
+      ),
+    )
+    for (const [i, { code, stdout, stderr }] of all.entries()) {
+      const name = COMMANDS[Math.floor(i / 4)]
+      if (i % 4 < 2) {
         assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
         assert.ok(stdout.startsWith(`Usage: book-catalogue ${name}`))
-      }
-      for (const args of [['--unknown'], ['a', 'b', 'c']]) {
-        const { code, stdout, stderr } = await run(name, ...args)
+      } else {
         assert.deepEqual({ code, stdout }, { code: 2, stdout: '' })
         assert.match(stderr, new RegExp(`^book-catalogue: .+\nSee: book-catalogue ${name} --help\n$`))
       }
-    })
-  }
+    }
+  })
 
   it('refuses an unknown command with exit code 2', async () => {
-    for (const name of ['unknown', 'toString', '--unknown']) {
-      const { code, stderr } = await run(name)
+    for (const { code, stderr } of await runAll(['unknown'], ['toString'], ['--unknown'])) {
       assert.equal(code, 2)
       assert.match(stderr, /^book-catalogue: there is no command ".+"\nSee: book-catalogue --help\n$/)
     }
@@ -115,7 +138,7 @@ describe('commands beside the running service', () => {
   const run = (...args: string[]) => runCommand(service.directory, settings, ...args)
   /** Starts a command whose streams the test reads and writes. @returns how it ends too, with its two outputs. */
   function begin(variables: Record<string, string>, ...args: string[]) {
-    const env = { PATH: process.env.PATH, ...settings, ...variables }
+    const env = { ...INHERITED, ...settings, ...variables }
     const options = { cwd: service.directory, env, timeout: 60_000, killSignal: 'SIGKILL' } as const
     const child = spawn(process.execPath, [MAIN, ...args], options)
     const errors = text(child.stderr).then(withoutStores)
@@ -148,11 +171,9 @@ describe('commands beside the running service', () => {
     const { stdout } = await run('export', '-', '--format', 'ndjson')
     assert.equal(stdout.split('\n')[0], '{"id":1,"title":"=1+1","author":"a,b","year":-2}')
     assert.equal((await run('export', 'x')).code, 2)
-    for (const args of [['-', '--format', 'xml'], ['-', '--format', 'json'], ['all.json']]) {
-      const { code, stderr } = await run('export', ...args)
-      assert.equal(code, 2)
-      assert.match(stderr, /--format (is )?csv or ndjson\n/)
-    }
+    const { code, stderr } = await run('export', '-', '--format', 'json')
+    assert.equal(code, 2)
+    assert.match(stderr, /--format is csv or ndjson\n/)
   })
 
   it('export writes CSV for spreadsheets, which import reads back', async () => {
@@ -294,31 +315,6 @@ describe('commands beside the running service', () => {
     )
   })
 
-  it('import takes an export to which another tool has added lines that end in another way', async () => {
-    const author = 'appended'
-    const file = join(service.directory, 'appended.csv')
-    writeFileSync(file, `id,title,year,author\r\n1,T,1,${author}\r\n2,U,2,${author}\n3,V,3,${author}\r`)
-    assert.equal((await run('import', 'appended.csv')).stdout, 'added 3 books, skipped 0\n')
-    assert.equal((await booksBy(author)).length, 3)
-  })
-
-  it('import takes columns whose names tell their fields, and refuses two for one field', async () => {
-    const write = (text: string) => writeFileSync(join(service.directory, 'lista.csv'), text)
-    write('Título;Autores;Año de publicación\nT;A;1999\n')
-    const told = await run('import', 'lista.csv', '--dry-run')
-    assert.deepEqual([told.stdout, withoutStores(told.stderr)], ['would add 1 book, skipped 0\n', ''])
-    write('title,year,publication date,autor\n')
-    const { code, stderr } = await run('import', 'lista.csv', '--dry-run', '--columns', 'title=title')
-    assert.deepEqual(
-      [code, withoutStores(stderr)],
-      [
-        1,
-        'Cannot import: lista.csv: the columns "year" and "publication date" may both be the year; name the right one, ' +
-          'as in columns=year="year"\n',
-      ],
-    )
-  })
-
   it('import takes the columns that are named, and says how to name them', async () => {
     writeFileSync(join(service.directory, 'list.csv'), 'Titel,"Name, Vorname",Jahr\nT,A,1999\nU,A,\n')
     const dryRun = (columns: string) => run('import', 'list.csv', '--dry-run', '--columns', columns)
@@ -332,29 +328,11 @@ describe('commands beside the running service', () => {
         'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name, Vorname", "Jahr"\n',
       ],
     )
-    for (const columns of ['Titel', 'title=Titel,title=Titel', '']) {
-      const { code, stderr } = await dryRun(columns)
-      assert.equal(code, 2)
-      assert.match(
-        stderr,
-        /^book-catalogue: --columns names the column of one or more of title, author and year, each once, as in title=/,
-      )
-    }
-  })
-
-  it('import ignores bytes that are not UTF-8 where they are not stored, and otherwise names their line and field', async () => {
-    const header = 'Title\tPrimary Author\tReview\tDate\n'
-    const write = (text: string) => writeFileSync(join(service.directory, 'bytes.tsv'), text, 'latin1')
-    write(`${header}T\tA\tGr\xfc\xdfe\t1\n`)
-    const good = await run('import', 'bytes.tsv', '--dry-run')
-    assert.deepEqual([good.stdout, withoutStores(good.stderr)], ['would add 1 book, skipped 0\n', ''])
-    write(`${header}T\tGr\xfc\xdfe\t\t1\n`)
-    const { code, stderr } = await run('import', 'bytes.tsv')
-    assert.equal(code, 1)
-    assert.equal(
-      withoutStores(stderr),
-      'Cannot import: bytes.tsv: 1 of 1 rows cannot be stored; line 2: author: "Gr\ufffd\ufffde" is not in UTF-8; the ' +
-        'file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding\n',
+    const { code, stderr } = await dryRun('title=Titel,title=Titel')
+    assert.equal(code, 2)
+    assert.match(
+      stderr,
+      /^book-catalogue: --columns names the column of one or more of title, author and year, each once, as in title=/,
     )
   })
 
@@ -367,39 +345,22 @@ describe('commands beside the running service', () => {
     const { stdout } = await run('import', 'latin.csv', '--encoding', 'Windows-1252')
     assert.equal(stdout, 'added 1 book, skipped 0\n')
     assert.equal((await booksBy('encoded'))[0]?.title, 'Grüße')
-    for (const name of ['windows-9999', '']) {
-      const { code, stderr } = await run('import', 'latin.csv', '--encoding', name)
-      assert.equal(code, 2)
-      assert.match(
-        stderr,
-        /^book-catalogue: --encoding is a name that web browsers know, such as windows-1252, .*\n/,
-      )
-    }
+    const { code, stderr } = await run('import', 'latin.csv', '--encoding', '')
+    assert.equal(code, 2)
+    assert.match(
+      stderr,
+      /^book-catalogue: --encoding is a name that web browsers know, such as windows-1252, .*\n/,
+    )
   })
 
-  it('import takes semicolons, and names what a file is that it cannot read', async () => {
+  it('import takes a file for what its name says, and names what it is that it cannot read', async () => {
     for (const [name, text, expected] of [
-      ['excel.csv', 'sep=;\r\ntitle;author;year\r\nT;A;1\r\n', 'would add 1 book, skipped 0\n'],
+      ['array.json', '[{"title":"T","author":"A","year":1}]', 'would add 1 book, skipped 0\n'],
+      ['lines.ndjson', '{"title":"T","author":"A","year":1}', 'would add 1 book, skipped 0\n'],
       [
         'excel.csv',
         'PK\x03\x04',
         /^Cannot import: excel\.csv: the file is a spreadsheet .*; save it as CSV in UTF-8\n$/,
-      ],
-      [
-        'array.csv',
-        '[{"title":"T"}]',
-        /^Cannot import: array\.csv: the file seems to be JSON, not CSV; .*\n$/,
-      ],
-      [
-        'array.ndjson',
-        '[\n',
-        /^Cannot import: array\.ndjson: 1 of 1 rows .*; line 1: is a JSON array; .*\n$/,
-      ],
-      ['array.json', '[{"title":"T","author":"A","year":1}]', 'would add 1 book, skipped 0\n'],
-      [
-        'array.json',
-        '[{"title":1}]',
-        /^Cannot import: array\.json: 1 of 1 rows .*; line 1: title: 1 is not text \(item 1\)\n$/,
       ],
       [
         'books.xml',
@@ -428,7 +389,7 @@ describe('commands beside the running service', () => {
     const { code, stdout } = await run('check')
     assert.deepEqual(
       [code, stdout],
-      [0, 'The settings are good, and the store (sqlite) answers: 13 books.\n'],
+      [0, 'The settings are good, and the store (sqlite) answers: 10 books.\n'],
     )
     const none = await runCommand(service.directory, { ...settings, DB_URL: 'sqlite:none.db' }, 'check')
     assert.equal(none.code, 0)

@@ -12,7 +12,7 @@ import { openSession, until } from '../faults/engine-servers.ts'
 import { listAll } from '../store/pages.ts'
 import { MAIN, runCommand, withoutStores } from '../support/command.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
-import { temporaryDirectory } from '../support/service.ts'
+import { INHERITED, PATIENT, temporaryDirectory } from '../support/service.ts'
 
 const TEXTS = [
   'plain',
@@ -33,7 +33,7 @@ describe('copy', () => {
     runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
 
   async function use<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-    const store = await openStore(parseDbUrl(url))
+    const store = await openStore(parseDbUrl(url), { timeout: 60_000 })
     return work(store).finally(() => store.close())
   }
 
@@ -41,7 +41,7 @@ describe('copy', () => {
   const fill = (url: string) =>
     use(url, async (store) => {
       async function* books() {
-        for (let i = 0; i < 5; i++) {
+        for (let i = 0; i < 2; i++) {
           yield Array.from({ length: 600 }, (_, n) => ({
             title: TEXTS[n % TEXTS.length]?.slice(0, n === 7 ? undefined : 100) ?? '',
             author: `Author ${n}`,
@@ -50,19 +50,18 @@ describe('copy', () => {
         }
       }
       await store.import(books())
-      for (const id of [1, 7, 3000]) await store.delete(id)
+      for (const id of [1, 7, 1200]) await store.delete(id)
     })
 
   const booksIn = (url: string) =>
     use(url, async (store) => (await listAll(store)).map((book) => ({ ...book })))
 
   it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
-    await fill(sqlite('in-file.db'))
     const file = (name: string) => join(directory.path, name)
+    await use(sqlite('in-file.db'), (store) => store.create({ title: 'T', author: 'A', year: 1 }))
     writeFileSync(file('from'), `${sqlite('in-file.db')}\n`)
     writeFileSync(file('to'), sqlite('copied.db'))
-    assert.equal((await copy(`@${file('from')}`, `@${file('to')}`)).code, 0)
-    assert.deepEqual(await booksIn(sqlite('copied.db')), await booksIn(sqlite('in-file.db')))
+    assert.match((await copy(`@${file('from')}`, `@${file('to')}`)).stdout, /^copied 1 book;/)
     const missing = await copy('@none', `@${file('to')}`)
     assert.equal(missing.code, 1)
     assert.match(missing.stderr, /^Cannot copy: --from ENOENT: [^\n]*none'\n$/)
@@ -72,10 +71,10 @@ describe('copy', () => {
     await fill(sqlite('a.db'))
     const { code, stdout } = await copy(sqlite('a.db'), sqlite('b.db'))
     assert.equal(code, 0)
-    assert.match(stdout, /^copied 2997 books; both stores have the checksum [0-9a-f]{64}\n$/)
+    assert.match(stdout, /^copied 1197 books; both stores have the checksum [0-9a-f]{64}\n$/)
     assert.deepEqual(await booksIn(sqlite('b.db')), await booksIn(sqlite('a.db')))
     const created = await use(sqlite('b.db'), (store) => store.create({ title: '', author: '', year: 0 }))
-    assert.equal(created.id, 3000)
+    assert.equal(created.id, 1200)
   })
 
   it('refuses a store that has books, and leaves it as it is', async () => {
@@ -122,7 +121,7 @@ describe('copy', () => {
         checksums.add(stdout)
         assert.equal((await copy(urls[i] ?? '', to)).code, 1)
         const { id } = await use(to, (store) => store.create({ title: '', author: '', year: 0 }))
-        assert.ok(id > 2999, `${id}`)
+        assert.ok(id > 1199, `${id}`)
         await use(to, (store) => store.delete(id))
       }
       assert.equal(checksums.size, 1)
@@ -143,7 +142,8 @@ describe('copy', () => {
       await use(to, async () => {})
       await using session = await openSession(to)
       await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
-      const copying = spawn(process.execPath, [MAIN, 'copy', '--from', from, '--to', to])
+      const env = { ...INHERITED, STORE_TIMEOUT: PATIENT }
+      const copying = spawn(process.execPath, [MAIN, 'copy', '--from', from, '--to', to], { env })
       const ended = Promise.all([once(copying, 'exit'), text(copying.stderr)])
       await untilWaiting(to, 1)
       await act(copying)
@@ -159,7 +159,7 @@ describe('copy', () => {
       const stderr = await copyAndMeanwhile(from, to, () =>
         use(from, (store) => store.update(2, { title: 'changed' })),
       )
-      assert.match(stderr, /^Cannot copy: the stores differ: --from has 2997 books, --to has 2997\. /)
+      assert.match(stderr, /^Cannot copy: the stores differ: --from has 1197 books, --to has 1197\. /)
     })
 
     it('copies nothing when it is interrupted', async () => {
@@ -184,7 +184,7 @@ describe('copy', () => {
         })()
       })
       assert.match(stderr, /interrupted; the books were copied, but the stores were not compared/)
-      assert.equal((await booksIn(to)).length, 2997)
+      assert.equal((await booksIn(to)).length, 1197)
     })
   })
 })

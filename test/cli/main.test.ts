@@ -6,9 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { logIn } from '../support/client.ts'
 import {
   ACCOUNT,
   SECRET,
@@ -37,36 +35,24 @@ describe('first run without any configuration', () => {
   const directory = temporaryDirectory()
   after(directory.remove)
 
-  it('makes data/books.db and prints a curl line that logs in as printed', async () => {
-    const service = await start(directory.path, UNCONFIGURED)
-    const line = /^ *(curl .*)$/m.exec(service.output())?.[1]
-    assert.ok(line !== undefined, service.output())
-    const { stdout } = await promisify(execFile)('sh', ['-c', line])
-    assert.match(
-      stdout,
-      /^\{"status":200,"message":"Token generated successfully","data":\{"token":"[^"]+"\}\}$/,
-    )
-    assert.ok(existsSync(join(directory.path, 'data/books.db')))
-    await service.stop()
-  })
-
-  it('quotes a username for the shell', async () => {
-    const service = await start(directory.path, { ...UNCONFIGURED, USERNAME: `it's "me" $HOME \\` })
-    const line = /^ *(curl .*)$/m.exec(service.output())?.[1] ?? ''
-    const { stdout } = await promisify(execFile)('sh', ['-c', line])
-    assert.match(stdout, /Token generated successfully/)
-    await service.stop()
-  })
-
-  it('makes another password each time', async () => {
+  it('makes data/books.db and another password each time, and prints a curl line that logs in as printed', async () => {
     const passwords = new Set<string | undefined>()
-    for (let run = 0; run < 2; run++) {
-      const service = await start(directory.path, UNCONFIGURED)
+    for (const USERNAME of [undefined, `it's "me" $HOME \\`]) {
+      const service = await start(directory.path, { ...UNCONFIGURED, USERNAME })
+      const line = /^ *(curl .*)$/m.exec(service.output())?.[1]
+      assert.ok(line !== undefined, service.output())
+      const { stdout } = await promisify(execFile)('sh', ['-c', line])
+      assert.match(
+        stdout,
+        /^\{"status":200,"message":"Token generated successfully","data":\{"token":"[^"]+"\}\}$/,
+      )
       passwords.add(/password {2}(\S{20})/.exec(service.output())?.[1])
+      assert.match(service.output(), /SECRET_TOKEN is not set/)
       await service.stop()
     }
     assert.equal(passwords.size, 2)
     assert.ok(!passwords.has(undefined))
+    assert.ok(existsSync(join(directory.path, 'data/books.db')))
   })
 })
 
@@ -96,14 +82,11 @@ describe('configuration', () => {
     assert.ok(!existsSync(join(cwd, 'file.db')))
   })
 
-  it('warns of a secret under 32 bytes and of one made for this run', async () => {
+  it('warns of a secret under 32 bytes', async () => {
     const short = await start(directory.path, { SECRET_TOKEN: 'short' })
     await short.stop()
     assert.match(short.output(), /SECRET_TOKEN is shorter than 32 bytes/)
     assert.ok(!short.output().includes('"short"'))
-    const none = await start(directory.path, { SECRET_TOKEN: undefined })
-    await none.stop()
-    assert.match(none.output(), /SECRET_TOKEN is not set/)
   })
 })
 
@@ -191,23 +174,15 @@ describe('signals', () => {
   after(directory.remove)
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`${signal} closes idle connections and the store, and ends with code 0`, async () => {
+    it(`SIGUSR1 opens no inspector; ${signal} closes idle connections and the store, and ends with code 0`, async () => {
       const service = await start(directory.path)
+      service.process.kill('SIGUSR1')
       await (await fetch(`${service.url}/books`)).text()
       assert.deepEqual(await service.stop(signal), { code: 0, signal: null })
       assert.deepEqual(readdirSync(directory.path), ['books.db'], 'a closed database has no WAL beside it')
+      assert.doesNotMatch(service.output(), /Debugger/)
     })
   }
-
-  it('SIGUSR1 opens no inspector, and the service goes on', async () => {
-    const directory = temporaryDirectory()
-    const service = await start(directory.path)
-    service.process.kill('SIGUSR1')
-    assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
-    await service.stop()
-    directory.remove()
-    assert.doesNotMatch(service.output(), /Debugger/)
-  })
 
   it('SIGTERM stops accepting and lets a request in flight finish', async () => {
     const service = await start(directory.path)
@@ -237,47 +212,5 @@ describe('signals', () => {
     const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
     await request.begun
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
-  })
-})
-
-describe('kill -9 while books are written', () => {
-  const directory = temporaryDirectory()
-  after(directory.remove)
-
-  it('loses no acknowledged book', async () => {
-    const acknowledged: string[] = []
-    for (let round = 0; round < 3; round++) {
-      const service = await start(directory.path)
-      const headers = { authorization: await logIn(service.url) }
-      const write = async (client: number) => {
-        for (let i = 0; ; i++) {
-          const title = `round ${round} client ${client} book ${i}`
-          const body = JSON.stringify({ title, author: '', year: i })
-          try {
-            const response = await fetch(`${service.url}/book`, { method: 'POST', headers, body })
-            if (response.status === 201) acknowledged.push(title)
-          } catch {
-            return // The service is gone.
-          }
-        }
-      }
-      const enough = acknowledged.length + 30
-      const clients = Array.from({ length: 8 }, (_, client) => write(client))
-      while (acknowledged.length < enough) await sleep(1)
-      await sleep(200 * Math.random())
-      await service.stop('SIGKILL')
-      await Promise.all(clients)
-    }
-    const service = await start(directory.path)
-    const response = await fetch(`${service.url}/books`, {
-      headers: { authorization: await logIn(service.url) },
-    })
-    const { data } = (await response.json()) as { data: { title: string }[] }
-    await service.stop()
-    const stored = new Set(data.map(({ title }) => title))
-    assert.deepEqual(
-      acknowledged.filter((title) => !stored.has(title)),
-      [],
-    )
   })
 })

@@ -15,10 +15,10 @@ const VERSION: string = optionalDependencies[nodePackage()]
 /** Says when it waits, and whatever signal it gets; it does not wait for ever. */
 const WAITS = `for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => { console.log(signal); process.exit(7) })
-setTimeout(() => process.exit(8), 20_000)
+setTimeout(() => process.exit(8), 60_000)
 console.log('waits')`
 
-const options: SpawnSyncOptions & { encoding: 'utf8' } = { encoding: 'utf8', timeout: 30_000 }
+const options: SpawnSyncOptions & { encoding: 'utf8' } = { encoding: 'utf8', timeout: 60_000 }
 
 function run(args: readonly string[], more: { file?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const { file = PINNED_NODE, ...others } = more

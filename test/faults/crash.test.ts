@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../support/service.ts'
 import { crashCycle, WRITES } from './crash.ts'
 import { Journal } from './journal.ts'
 
-const CYCLES = 10
+const CYCLES = 6
 
 describe('kill -9 at random moments, again and again on the same file', () => {
   const directory = temporaryDirectory()

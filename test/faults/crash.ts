@@ -16,13 +16,14 @@ export async function crashCycle(directory: string, journal: Journal): Promise<v
   journal.compare(readStored(join(directory, 'books.db')))
 }
 
-/** Writes of a cycle before the random moment begins. */
+/** Acknowledged writes of a cycle, at least. */
 export const WRITES = 100
 
-/** @returns at a random moment, up to 450 ms after some writes were acknowledged, however long these take. */
+/** @returns at a random moment: when up to four times as many are acknowledged, however long they take. */
 export async function loadForAMoment(service: Service, journal: Journal): Promise<Load> {
   const load = new Load(service.url, journal)
-  await load.begun(WRITES)
-  await setTimeout(450 * Math.random())
+  await load.begun(WRITES * (1 + 3 * Math.random()))
+  // Not always just after an answer.
+  await setTimeout(10 * Math.random())
   return load
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { INHERITED } from './service.ts'
+import { INHERITED, PATIENT } from './service.ts'
 
 export const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
@@ -23,7 +23,7 @@ export async function runCommand(
   settings: Record<string, string>,
   ...args: string[]
 ): Promise<Ended> {
-  const options = { cwd, env: { ...INHERITED, ...settings }, maxBuffer: 2 ** 28 }
+  const options = { cwd, env: { ...INHERITED, STORE_TIMEOUT: PATIENT, ...settings }, maxBuffer: 2 ** 28 }
   try {
     return { code: 0, ...(await promisify(execFile)(process.execPath, [MAIN, ...args], options)) }
   } catch (error) {
