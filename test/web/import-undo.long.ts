@@ -52,7 +52,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await choose('Cancelled', 12_000)
     const session = await page.context().newCDPSession(page)
     const slow = { offline: false, latency: 0, downloadThroughput: -1 }
-    await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: 60_000 })
+    await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: 10_000 })
     await button('Import').click()
     await page.getByText(/^Sending… [1-9]\d?%$/).waitFor()
     await page.keyboard.press('Escape')

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, waitForTitles } from './page.ts'
+import { openCatalogue, stopClock, waitForTitles } from './page.ts'
 
 describe('a notice on the web page', { skip: browserMissing }, () => {
   const service = useService(async (service) => {
@@ -28,10 +28,10 @@ describe('a notice on the web page', { skip: browserMissing }, () => {
   }
 
   it('stays while the mouse is moved to it, but ends if it appears under one that rests', async () => {
+    await stopClock(page)
     await deleteFirst()
     const { x, y, width, height } = (await page.locator('.notice').boundingBox()) ?? assert.fail('no notice')
     await undo().click()
-    await page.clock.install()
     await page.mouse.move(x + 5, y + height / 2)
     await deleteFirst()
     await page.mouse.move(x + width / 2, y + height / 2)

@@ -86,6 +86,16 @@ export async function keepNotices(page: Page): Promise<void> {
   }`)
 }
 
+/**
+ * From now on the timers that this page sets run only when the test lets time pass, with `page.clock.runFor`: also those
+ * of axe-core, so `assertAccessible` would never end.
+ */
+export async function stopClock(page: Page): Promise<void> {
+  await page.clock.install()
+  // Not in the past, however long this takes.
+  await page.clock.pauseAt(Date.now() + 60_000)
+}
+
 /** Waits until the titles in sight begin so. */
 export async function waitForTitles(page: Page, expected: readonly string[]): Promise<void> {
   for (const deadline = Date.now() + PATIENCE; ; await page.waitForTimeout(30)) {

@@ -11,6 +11,7 @@ import {
   openCatalogue,
   openPage,
   screenshot,
+  stopClock,
   titles,
   waitForTitles,
 } from './page.ts'
@@ -69,7 +70,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await count('251 books')
     await page.getByText('Statistics').click()
     await button('Series 251 books').waitFor()
-    await page.clock.install()
+    await stopClock(page)
     const remove = async () => {
       await page.getByRole('button', { name: 'Volume 0' }).click()
       await button('Delete').click()
@@ -278,6 +279,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     })
 
   it('says that a new book does not match what is searched for', async () => {
+    await keepNotices(page)
     await button('Add book').click()
     await field('Title').fill('Something else')
     await field('Year').fill('1')
