@@ -113,8 +113,10 @@ export const forever = () => new Promise<never>(() => {})
 /** Waits until everything has happened that does not wait for a timer. */
 export const settle = () => setImmediate()
 
-/** From now on time passes only when a test says so. */
+/** From now on time passes only when a test says so, and what is random takes its longest. */
 export function mockTime(): void {
+  mock.restoreAll()
+  mock.method(Math, 'random', () => 1)
   mock.timers.reset()
   mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 }
