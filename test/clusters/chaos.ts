@@ -5,7 +5,7 @@ import { failuresIn } from '../faults/caller.ts'
 import { readRows, serve, until } from '../faults/engine-servers.ts'
 import { Journal, type TrackedBook } from '../faults/journal.ts'
 import { assertUnavailable, Load, send } from '../faults/load.ts'
-import { stopwatch } from '../support/cpu-time.ts'
+import { stoodStill, stopwatch } from '../support/cpu-time.ts'
 import type { Databases } from '../support/database-server.ts'
 import { RawConnection } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
@@ -19,7 +19,7 @@ export const isFull = process.env.CLUSTERS_FORM === 'full'
 const CALM = 2000
 
 /** How long after an event all has to work again. */
-const PATIENCE = 20_000
+const PATIENCE = 60_000
 
 /** The pauses of a writer and of a reader between two requests. */
 const [WRITE_PAUSE, READ_PAUSE] = [20, 10]
@@ -30,11 +30,14 @@ const [SERVICES, READERS, WRITERS] = [2, 2, 10]
 /** No service outlives tests that are killed. */
 const ENDS_WITH_TESTS = ['setpriv', '--pdeathsig', 'KILL']
 
-/** The deadline of the service by default, in seconds. */
+/** The deadline of the service, in seconds. */
 const STORE_TIMEOUT = 4
 
 /** What an answer may take beside the deadline, in milliseconds: less than another attempt to connect takes. */
-const GRACE = 900
+const GRACE = 2500
+
+/** When the machine stood still for longer, shares and rates tell nothing; milliseconds. */
+const NO_STALL = 500
 
 /**
  * A write has to succeed within this time of the database's own recovery. It usually takes a tenth of it. HAProxy has to
@@ -111,6 +114,7 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
     'database paused ≤ ms': end.pause,
     'then written after ≤ ms': recovery,
     'slowest ms': slowest,
+    'stood still ms': Math.round(end.stalled),
     'reads/s before': Math.round(reads.before),
     'reads/s while paused ≥': Number.isFinite(reads.during) ? Math.round(reads.during) : '–',
   }
@@ -137,14 +141,14 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
     assert.ok(recovery <= bound, `it did after ${recovery} ms`),
   )
   // What waits longer than its deadline is refused, and on a slow machine the database itself may take as long.
-  if (mayBeRefused !== undefined && end.pause < 1000 * (storeTimeout - 1))
+  if (mayBeRefused !== undefined && end.pause < 1000 * (storeTimeout - 1) && end.stalled < NO_STALL)
     await t.test(`at most ${mayBeRefused} of a thousand answers are 503`, () => {
       // On a slow machine there are few answers, and as many writes in flight that are cut off.
       const inFlight = mayBeRefused === 0 ? 0 : row.events.length * (row.writers ?? WRITERS)
       const most = Math.max(inFlight, (mayBeRefused * answers) / 1000)
       assert.ok(refused <= most, `${refused} of ${answers} are`)
     })
-  if (readsGoOn !== undefined)
+  if (readsGoOn !== undefined && end.stalled < NO_STALL)
     await t.test(`reads go on at ${readsGoOn} of their usual rate, at least`, () =>
       assert.ok(
         reads.during >= readsGoOn * reads.before,
@@ -153,8 +157,12 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
     )
 }
 
-async function run(t: TestContext, { databases, way, events, writers = WRITERS, storeTimeout }: Row) {
-  const settings = { ...way.settings, ...(storeTimeout && { STORE_TIMEOUT: String(storeTimeout) }) }
+async function run(
+  t: TestContext,
+  { databases, way, events, writers = WRITERS, storeTimeout = STORE_TIMEOUT }: Row,
+) {
+  const settings = { ...way.settings, STORE_TIMEOUT: String(storeTimeout) }
+  const still = stoodStill()
   const url = await databases.createDatabase()
   const services: Service[] = []
   for (let i = 0; i < SERVICES; i++) services.push(await serve(t, way.dbUrl(url), settings, ENDS_WITH_TESTS))
@@ -218,6 +226,7 @@ async function run(t: TestContext, { databases, way, events, writers = WRITERS, 
     recovery,
     isWorking,
     pause: longest,
+    stalled: stoodStill() - still,
     refused: sum(({ refused }) => refused),
     answers: sum(({ answers }) => answers),
     cut: sum(({ cut }) => cut),

@@ -4,7 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../../src/catalogue/book.ts'
 import { MysqlDriver } from '../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../src/store/mysql/url.ts'
-import { Caller, failuresIn } from '../faults/caller.ts'
+import { Caller, failuresIn, SOON } from '../faults/caller.ts'
 import { serve, until } from '../faults/engine-servers.ts'
 import { assertUnavailable } from '../faults/load.ts'
 import { engineMissing } from '../support/engines.ts'
@@ -154,7 +154,7 @@ async function start(t: TestContext, { nodes }: GaleraCluster) {
   const clients: Client[] = []
   for (const node of nodes) {
     await node.catchUp()
-    clients.push(new Client(await serve(t, node.at(url))))
+    clients.push(new Client(await serve(t, node.at(url), { STORE_TIMEOUT: SOON })))
   }
   await first.query("INSERT INTO books (title, author, year) VALUES ('0', '0', 0)", url)
   const [book] = await first.query('SELECT id FROM books', url)

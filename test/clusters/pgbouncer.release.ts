@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../src/store/db-url.ts'
-import { openStore } from '../../src/store/open.ts'
 import { storeContract } from '../store/contract.ts'
-import { openNewDatabase } from '../store/new-database.ts'
+import { openNewDatabase, openPatiently } from '../store/new-database.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 
@@ -30,7 +28,7 @@ describe('PgBouncer with a connection per transaction', {
     const { createDatabase, dropDatabase } = await pooler()
     const url = await createDatabase()
     const opened = await Promise.allSettled(
-      Array.from({ length: count }, () => openStore(parseDbUrl(`${url}${query}`))),
+      Array.from({ length: count }, () => openPatiently(`${url}${query}`)),
     )
     const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
     try {

@@ -1,18 +1,19 @@
 /**
- * Loaded into every thread of a service. Where a request has the header `x-die`, its thread dies of an error so many
- * milliseconds later. SIGUSR2 keeps the main thread busy for a second. With DIE_AT_START, threads die of an error with
+ * Loaded into every thread of a service, whose answers name it in the header `x-thread`. Where a request has the header
+ * `x-die`, its thread dies of an error so many milliseconds later. SIGUSR2 keeps the main thread busy for a second. With DIE_AT_START, threads die of an error with
  * that code before they can do anything.
  */
 import { subscribe } from 'node:diagnostics_channel'
-import type { IncomingMessage } from 'node:http'
-import { isMainThread } from 'node:worker_threads'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isMainThread, threadId } from 'node:worker_threads'
 
 const { DIE_AT_START } = process.env
 
 if (!isMainThread) {
   if (DIE_AT_START) throw Object.assign(new Error('the error of the test'), { code: DIE_AT_START })
   subscribe('http.server.request.start', (message) => {
-    const { request } = message as { request: IncomingMessage }
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
+    response.setHeader('x-thread', threadId)
     const delay = request.headers['x-die']
     if (delay === undefined) return
     setTimeout(() => {
