@@ -3,7 +3,15 @@ import { afterEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, holdAnswer, openCatalogue, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  holdAnswer,
+  KEPT,
+  keepNotices,
+  makeLonger,
+  openCatalogue,
+  waitForTitles,
+} from './page.ts'
 
 const BOOK = /\/book\/\d+$/
 
@@ -20,6 +28,9 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
     page = await openCatalogue(browser(), `${service.url}/?q=${title}`)
     await waitForTitles(page, [title])
+    await page.clock.install()
+    await keepNotices(page)
+    await makeLonger(page, 5000)
     await button(title).click()
     await button('Delete').waitFor()
     return `${service.url}/book/${id}`
@@ -66,14 +77,13 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
 
   it('waits for an answer only so long, and tells that it is not known', async () => {
     const url = await openBook('Paradise')
-    await page.clock.install()
     const held = await holdAnswer(page, 'DELETE', BOOK)
     await button('Delete').click()
     await button('Log out').click()
     await page.getByText('Logging out…').waitFor()
     await held.answered
     await assertAccessible(page)
-    await page.clock.runFor(5000)
+    await page.clock.fastForward(KEPT)
     await page.getByText('Could not confirm that “Paradise” was deleted').waitFor()
     assert.equal((await fetch(url, { headers: headers() })).status, 404)
   })

@@ -75,14 +75,17 @@ export async function waitUntil(page: Page, expression: string): Promise<void> {
     assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
 }
 
-/** How long notices stay that are kept, in milliseconds. */
+/** How long it takes from now on until a timer fires that was made longer, in milliseconds. */
 export const KEPT = 4 * PATIENCE
 
 /** Keeps the notices that this page will show, because a busy machine may not get to their buttons in six seconds. */
-export async function keepNotices(page: Page): Promise<void> {
+export const keepNotices = (page: Page): Promise<void> => makeLonger(page, 6000)
+
+/** Makes the timers longer that this page will set for this time, in milliseconds. After `page.clock.install`, if both. */
+export async function makeLonger(page: Page, time: number): Promise<void> {
   await page.evaluate(`{
     const begin = setTimeout
-    globalThis.setTimeout = (run, time, ...rest) => begin(run, time === 6000 ? ${KEPT} : time, ...rest)
+    globalThis.setTimeout = (run, time, ...rest) => begin(run, time === ${time} ? ${KEPT} : time, ...rest)
   }`)
 }
 

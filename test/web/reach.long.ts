@@ -3,7 +3,15 @@ import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, keepNotices, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
+import {
+  assertAccessible,
+  KEPT,
+  keepNotices,
+  openCatalogue,
+  screenshot,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 const BOOKS = 450
 
@@ -232,10 +240,11 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   it('lets nobody wait for a notice that is being read', async () => {
     const page = await open()
     await page.clock.install()
+    await keepNotices(page)
     await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Undo' }).focus()
-    await page.clock.runFor(20_000)
+    await page.clock.fastForward(2 * KEPT)
     await press(page, 'Enter')
     await waitForTitles(page, ['Volume 0'])
     await page.context().close()

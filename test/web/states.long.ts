@@ -3,7 +3,16 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openCatalogue, openPage, screenshot, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  KEPT,
+  keepNotices,
+  logInOn,
+  openCatalogue,
+  openPage,
+  screenshot,
+  waitForTitles,
+} from './page.ts'
 
 describe('the states of the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -52,12 +61,13 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     const id = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
     await openBook('Sula')
     await page.clock.install()
+    await keepNotices(page)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
     await assertAccessible(page)
     const headers = { authorization: service.token }
     await fetch(`${service.url}/book/${id}`, { method: 'PUT', headers, body: '{"year":1974}' })
-    await page.clock.fastForward(7000)
+    await page.clock.fastForward(KEPT)
     await page.getByText('was not deleted: someone else has changed it').waitFor()
     await assertAccessible(page)
     await waitForTitles(page, ['Sula'])

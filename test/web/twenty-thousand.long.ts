@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot, waitUntil } from './page.ts'
+import { assertAccessible, KEPT, makeLonger, openCatalogue, screenshot, waitUntil } from './page.ts'
 
 const BOOKS = 20_000
 
@@ -37,6 +37,7 @@ describe('the web page with 20,000 books', { skip: browserMissing }, () => {
       }`)) as [number, number]
       assert.ok(natural <= actual, `${actual} of ${natural} pixels`)
       await page.clock.install()
+      await makeLonger(page, 1500)
       assert.equal(await page.locator('.sight').count(), 0)
       await page.mouse.move(width / 2, height - 60)
       await page.mouse.wheel(0, 2000)
@@ -51,7 +52,7 @@ describe('the web page with 20,000 books', { skip: browserMissing }, () => {
       assert.ok(Number(last) >= Math.max(...seen), `${last} of ${seen}`)
       await assertAccessible(page)
       await screenshot(page, `scrolled-${width}`)
-      await page.clock.runFor(2000)
+      await page.clock.fastForward(KEPT)
       await sight.waitFor({ state: 'hidden' })
       await page.context().close()
     })
