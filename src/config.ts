@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { ConfigError } from './errors.ts'
-import type { SettingName } from './settings.ts'
+import { meantSetting, type SettingName } from './settings.ts'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile, readSettingFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
@@ -40,6 +40,8 @@ export interface Config {
   readonly metricsPort: number | undefined
   /** Absent settings that got a random value for this run. */
   readonly generated: ReadonlySet<Secret>
+  /** About settings that were accepted, and names that probably mean others; one line each. */
+  readonly warnings: readonly string[]
 }
 
 const MIB = 1024 * 1024
@@ -72,6 +74,7 @@ const RECOMMENDED_SECRET_BYTES = 32
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = []
+  const warnings: string[] = []
   const generated = new Set<Secret>()
 
   function read<Value>(
@@ -163,6 +166,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       wholeNumber(0, 65535),
     ),
     generated,
+    warnings,
   }
   for (const name of ['DB_URL', ...SECRETS]) {
     if (environment[name] !== undefined && environment[`${name}_FILE`] !== undefined)
@@ -181,20 +185,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     faults.push('THREADS is larger than DB_CONNECTIONS; accepted: at most as many, because each needs one')
   }
   if (faults.length > 0) throw new ConfigError(faults)
-  return config
-}
-
-/** Warnings about accepted settings, one line each. */
-export function configWarnings(config: Config): string[] {
-  const warnings: string[] = []
-  if (config.generated.has('SECRET_TOKEN')) {
+  for (const name of Object.keys(environment)) {
+    const meant = meantSetting(name)
+    if (meant !== undefined) warnings.push(`${name} is not a setting; perhaps ${meant} is meant`)
+  }
+  if (generated.has('SECRET_TOKEN')) {
     warnings.push('SECRET_TOKEN is not set: tokens are valid for this run only')
   } else if (Buffer.byteLength(config.secretToken) < RECOMMENDED_SECRET_BYTES) {
     warnings.push(
       `SECRET_TOKEN is shorter than ${RECOMMENDED_SECRET_BYTES} bytes, which makes it easier to guess (RFC 7518 §3.2)`,
     )
   }
-  return warnings
+  return config
 }
 
 function parseLogLevel(text: string): LogLevel {

@@ -1,24 +1,75 @@
 /** What docs/configuration.md describes. */
-export type SettingName =
-  | 'DB_URL'
-  | 'DB_URL_FILE'
-  | 'DB_CONNECTIONS'
-  | 'DB_CONNECTION_MAX_AGE'
-  | 'STORE_TIMEOUT'
-  | 'SECRET_TOKEN'
-  | 'SECRET_TOKEN_FILE'
-  | 'USERNAME'
-  | 'PASSWORD'
-  | 'PASSWORD_FILE'
-  | 'PORT'
-  | 'HOST'
-  | 'THREADS'
-  | 'LOG_LEVEL'
-  | 'LOGIN_FAILURE_LIMIT'
-  | 'TRUST_PROXY'
-  | 'CORS_ORIGIN'
-  | 'IMPORT_LIMIT'
-  | 'METRICS_PORT'
+export const SETTING_NAMES = [
+  'DB_URL',
+  'DB_URL_FILE',
+  'DB_CONNECTIONS',
+  'DB_CONNECTION_MAX_AGE',
+  'STORE_TIMEOUT',
+  'SECRET_TOKEN',
+  'SECRET_TOKEN_FILE',
+  'USERNAME',
+  'PASSWORD',
+  'PASSWORD_FILE',
+  'PORT',
+  'HOST',
+  'THREADS',
+  'LOG_LEVEL',
+  'LOGIN_FAILURE_LIMIT',
+  'TRUST_PROXY',
+  'CORS_ORIGIN',
+  'IMPORT_LIMIT',
+  'METRICS_PORT',
+] as const
+export type SettingName = (typeof SETTING_NAMES)[number]
 
 /** Values as in the environment. A setting that is absent or undefined has its default. */
 export type Settings = { readonly [Name in SettingName]?: string | number | boolean | undefined }
+
+/** Variables of other programs that often stand in the same file: docs/configuration.md lists them. */
+const FOREIGN =
+  /^(?:(?:POSTGRES|MYSQL|MARIADB|COMPOSE|DOCKER|NODE|MALLOC|SQLITE|SYSTEMD|LC)_|(?:SITE|UPSTREAM|PUID|UMASK|TZ|LANG|LANGUAGE|PATH|HOME|TMPDIR|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY)$)/i
+
+/** Whether the service reads the variable. Those of libpq begin with PG. */
+export const isSetting = (name: string) =>
+  name.startsWith('PG') || SETTING_NAMES.some((setting) => setting === name)
+
+export const isForeign = (name: string) => FOREIGN.test(name)
+
+/** The setting whose name is most like another one. */
+export function nearestSetting(name: string): SettingName {
+  const unlike = (setting: SettingName) =>
+    distance(name.toUpperCase(), setting) / Math.max(name.length, setting.length)
+  return SETTING_NAMES.reduce((nearest, each) => (unlike(each) < unlike(nearest) ? each : nearest))
+}
+
+/** The setting that an unknown name probably means. A short name has few letters to be sure of. */
+export function meantSetting(name: string): SettingName | undefined {
+  if (isSetting(name) || isForeign(name)) return undefined
+  const isNear = (setting: SettingName) => {
+    const limit = setting.length <= 4 ? 1 : 2
+    return Math.abs(name.length - setting.length) <= limit && distance(name.toUpperCase(), setting) <= limit
+  }
+  return SETTING_NAMES.find(isNear)
+}
+
+/** How many letters are missing, too many, different, or exchanged with the next one. */
+function distance(a: string, b: string): number {
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    rows.push(row)
+    for (let j = 1; j <= b.length; j++) {
+      const isExchanged = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row.push(
+        Math.min(
+          at(i - 1, j) + 1,
+          at(i, j - 1) + 1,
+          at(i - 1, j - 1) + Number(a[i - 1] !== b[j - 1]),
+          isExchanged ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      )
+    }
+  }
+  return at(a.length, b.length)
+}

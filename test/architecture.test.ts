@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, string> = {
   'main.ts': 'cli',
   'index.ts': 'cli/commands config.ts settings.ts',
   threads: 'http auth files observability catalogue store store/sqlite config.ts',
-  cli: 'cli/commands http auth files observability catalogue store config.ts stop-signal.ts',
+  cli: 'cli/commands http auth files observability catalogue store config.ts settings.ts stop-signal.ts',
   'cli/commands':
     'cli threads http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
   http: 'http/protocol http/routes http/web-page auth observability catalogue config.ts stop-signal.ts',

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { parseEnv } from 'node:util'
 import { type Config, readConfig } from '../config.ts'
 import { ConfigError, OperatorError } from '../errors.ts'
 import { onStopSignal } from '../stop-signal.ts'
+import { readSettingsFile } from './settings-file.ts'
 
 /** A command of the command line. */
 export interface Command {
@@ -38,8 +37,7 @@ export async function withSettings(
   work: (config: Config) => Promise<void>,
 ): Promise<void> {
   await reportFaults(what, async () => {
-    readSettingsFile(settingsPath(args), args.values.settings !== undefined)
-    await work(loadConfig())
+    await work(loadConfig(settingsPath(args), args.values.settings !== undefined))
   })
 }
 
@@ -76,32 +74,24 @@ export async function throwIfInterrupted(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
 }
 
-function loadConfig(): Config {
+/**
+ * Reads the settings of the environment and of a file. Other code needs the variables of the file too, such as PGHOST.
+ * @param isNeeded whether the file has to exist.
+ */
+function loadConfig(path: string, isNeeded: boolean): Config {
+  const { variables, faults } = readSettingsFile(path, isNeeded)
+  for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
   try {
-    return readConfig(process.env)
+    const config = readConfig(process.env)
+    if (faults.length === 0) return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    throw new OperatorError(error.faults.join('\n  '))
+    faults.push(...error.faults)
   }
+  throw new OperatorError(faults.join('\n  '))
 }
 
 /** @returns the path of the file of settings, which is `.env` in the working directory without --settings. */
 export function settingsPath({ values }: Arguments): string {
   return typeof values.settings === 'string' ? values.settings : '.env'
-}
-
-/**
- * Adds a file of variables to the environment, which comes before it. Other code needs them too, such as PGHOST.
- * @param isNeeded whether it has to exist.
- */
-function readSettingsFile(path: string, isNeeded: boolean): void {
-  try {
-    // Some editors begin a file with a byte order mark, which would become part of the first name.
-    const variables = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
-    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && !isNeeded) return
-    throw new OperatorError(`the file ${path} cannot be read: ${message}`)
-  }
 }

@@ -90,18 +90,29 @@ const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
  * @throws Error that says what is wrong, without the path or the content.
  */
 export function readSettingFile(path: string): string {
-  let bytes: Buffer
+  let text: string
   try {
-    bytes = readFileSync(path)
+    text = readText(path)
   } catch (error) {
-    throw new Error(`cannot be read (${codeOf(error)})`)
+    const code = codeOf(error)
+    throw new Error(
+      code === undefined ? `is a file that ${(error as Error).message}` : `cannot be read (${code})`,
+    )
   }
-  // Many different bytes would become one character, and a secret of them easy to guess.
-  if (!isUtf8(bytes)) throw new Error('is a file that is not text in UTF-8')
-  // Some editors begin a file with a byte order mark.
-  const text = bytes.toString().replaceAll(/^\uFEFF|\r?\n$/g, '')
+  text = text.replace(/\r?\n$/, '')
   if (text === '') throw new Error('is an empty file')
   return text
+}
+
+/**
+ * @returns the content of a file, without the byte order mark with which some editors begin it.
+ * @throws Error of the system, or one that says that it is not text in UTF-8.
+ */
+export function readText(path: string): string {
+  const bytes = readFileSync(path)
+  // Many different bytes would become one character, and a secret of them easy to guess. UTF-16 has zeros.
+  if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('is not text in UTF-8')
+  return bytes.toString().replace(/^\uFEFF/, '')
 }
 
 /** @returns the URL for messages, without the password and the parameters. The path of a file is absolute. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
-import { configWarnings, readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config.ts'
 import { ConfigError } from '../../src/errors.ts'
 import { latestTarget } from '../../src/store/db-url.ts'
 import { temporaryDirectory } from '../support/service.ts'
@@ -26,7 +26,7 @@ const refused = (environment: Record<string, string>) =>
 
 describe('settings that are absent', () => {
   it('have their defaults', () => {
-    const { secretToken, password, ...others } = readConfig({})
+    const { secretToken, password, warnings: _, ...others } = readConfig({})
     assert.deepEqual(others, {
       dbUrl: { engine: 'sqlite', path: 'data/books.db' },
       dbConnections: 10,
@@ -64,7 +64,7 @@ describe('settings that are absent', () => {
 describe('settings that are given', () => {
   it('are taken as they are', () => {
     const text = ' ünïcode, "quotes" and spaces '
-    const config = readConfig({
+    const { warnings: _, ...config } = readConfig({
       DB_URL: 'sqlite:/tmp/x.db',
       DB_CONNECTIONS: '1000',
       DB_CONNECTION_MAX_AGE: '10000',
@@ -420,7 +420,7 @@ for (const [name, setting] of [
 
 describe('warnings about the settings', () => {
   const about = (environment: Record<string, string>) =>
-    configWarnings(readConfig(environment)).filter((warning) => warning.startsWith('SECRET_TOKEN '))
+    readConfig(environment).warnings.filter((warning) => warning.startsWith('SECRET_TOKEN '))
 
   it('tell that a generated secret lasts for one run', () => {
     const warnings = about({})

@@ -26,7 +26,7 @@ it('.env.example has every setting, and no other', () =>
 it('.env.example sets nothing as it is, and shows the defaults', () => {
   assert.deepEqual(Object.keys(parseEnv(EXAMPLE)), [])
   const defaults = readConfig({})
-  const { host, metricsPort, trustProxy, corsOrigins, secretToken, password, generated, ...shown } =
+  const { host, metricsPort, trustProxy, corsOrigins, secretToken, password, generated, warnings, ...shown } =
     readConfig(parseEnv(WITHOUT_FILES))
   assert.deepEqual({ ...defaults, ...shown }, defaults)
 })

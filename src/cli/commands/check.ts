@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Config, configWarnings } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { type Command, withSettings } from '../command.ts'
 import { counted } from '../counted.ts'
 import { withStore } from '../with-store.ts'
@@ -17,7 +17,7 @@ that the service can start.`,
 
 async function check(config: Config): Promise<void> {
   const { dbUrl } = config
-  for (const warning of configWarnings(config)) process.stdout.write(`warning: ${warning}\n`)
+  for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
   if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
     process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)
     return

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LoginThrottle } from '../../auth/login-throttle.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
-import { type Config, configWarnings } from '../../config.ts'
+import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
@@ -72,7 +72,7 @@ export async function prepareService(config: Config): Promise<PreparedService> {
       if (config.metricsPort !== undefined)
         await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
       await service.open()
-      for (const warning of configWarnings(config)) log.warn(warning)
+      for (const warning of config.warnings) log.warn(warning)
       if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
       log.info({ url, username: config.username, database: describeDbUrl(config.dbUrl) }, 'listening')
       return url

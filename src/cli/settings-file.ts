@@ -1,0 +1,62 @@
+import { parseEnv } from 'node:util'
+import { OperatorError } from '../errors.ts'
+import { isForeign, isSetting, nearestSetting } from '../settings.ts'
+import { readText } from '../store/db-url.ts'
+
+/** A line, or several if a quoted value goes on. Node says what its value is, but not which lines it leaves out. */
+const LINE =
+  /^(?:[^\S\n]*(?:export[^\S\n]+)?(?<name>[^=\n#]*?)[^\S\n]*=[^\S\n]*(?:(?<quote>["'`])[\s\S]*?\k<quote>)?(?<rest>[^\n]*)|(?<other>[^\n]*))$/gm
+
+/** Another text may be a part of a secret. No setting has a digit or is longer. */
+const CAN_BE_SHOWN = /^[a-z_]{1,30}$/i
+
+/** The variables of a file of settings. */
+export interface SettingsFile {
+  readonly variables: Readonly<Record<string, string>>
+  /** What is no setting, with the number of its line. */
+  readonly faults: string[]
+}
+
+/**
+ * @param isNeeded whether the file has to exist.
+ * @throws OperatorError if it cannot be read.
+ */
+export function readSettingsFile(path: string, isNeeded: boolean): SettingsFile {
+  const variables: Record<string, string> = {}
+  const faults: string[] = []
+  for (const { 0: line, index, input, groups = {} } of textOf(path, isNeeded).matchAll(LINE)) {
+    const { name = '', quote, rest = '', other } = groups
+    if (/^\s*(?:#|$)/.test(other ?? line)) continue
+    const fault = name === '' ? notASetting(line) : faultOf(name, quote !== undefined, rest)
+    if (fault !== undefined) faults.push(`${path} line ${input.slice(0, index).split('\n').length}: ${fault}`)
+    else variables[name] = Object.values(parseEnv(line))[0] ?? ''
+  }
+  return { variables, faults }
+}
+
+function textOf(path: string, isNeeded: boolean): string {
+  try {
+    return readText(path).replaceAll(/\r\n?/g, '\n')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && !isNeeded) return ''
+    const remedy = code === undefined ? '; save it in UTF-8 (PowerShell: | Out-File -Encoding utf8)' : ''
+    throw new OperatorError(`the file ${path} ${code ? 'cannot be read: ' : ''}${message}${remedy}`)
+  }
+}
+
+function notASetting(line: string): string {
+  const [word = ''] = /[a-z_]+/i.exec(line) ?? []
+  return `no NAME=value; the nearest setting is ${nearestSetting(word)}`
+}
+
+function faultOf(name: string, isQuoted: boolean, rest: string): string | undefined {
+  if (isForeign(name)) return undefined
+  if (!isSetting(name)) {
+    const shown = CAN_BE_SHOWN.test(name) ? name : 'this name'
+    return `${shown} is not a setting; the nearest one is ${nearestSetting(name)}`
+  }
+  if (isQuoted) return /^\s*(?:#|$)/.test(rest) ? undefined : `${name} goes on after its quotation marks`
+  if (/^["'`]/.test(rest)) return `${name} has no closing quotation mark`
+  return /\S#/.test(rest) ? `${name} is cut by its #; put the value into quotation marks` : undefined
+}
