@@ -4,6 +4,12 @@ import { ConfigError, OperatorError } from '../errors.ts'
 import { onStopSignal } from '../stop-signal.ts'
 import { readSettingsFile } from './settings-file.ts'
 
+/**
+ * What others set in the environment: Windows and desktops USERNAME, conda and tcsh HOST. The file comes before it, and
+ * without a password there, a USERNAME is not meant for the service.
+ */
+const SET_BY_OTHERS = ['USERNAME', 'HOST']
+
 /** A command of the command line. */
 export interface Command {
   /** Its arguments, for the help. */
@@ -80,9 +86,13 @@ export async function throwIfInterrupted(signal: AbortSignal): Promise<void> {
  */
 function loadConfig(path: string, isNeeded: boolean): Config {
   const { variables, faults } = readSettingsFile(path, isNeeded)
+  const environment = { ...process.env }
+  if (environment.PASSWORD === undefined && environment.PASSWORD_FILE === undefined)
+    delete environment.USERNAME
   for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
+  const ofFile = Object.entries(variables).filter(([name]) => SET_BY_OTHERS.includes(name))
   try {
-    const config = readConfig(process.env)
+    const config = readConfig({ ...variables, ...environment, ...Object.fromEntries(ofFile) })
     if (faults.length === 0) return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -68,7 +68,10 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Add
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return new OperatorError(`HOST: ${host ?? 'every address'} cannot be listened on: ${error.message}`)
+      return new OperatorError(
+        `HOST: ${host ?? 'every address'} cannot be listened on: ${error.message}; set HOST in the file of settings, ` +
+          'which comes before the environment, to an address of this machine, or to :: for all',
+      )
     default:
       return error
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -37,8 +37,9 @@ describe('first run without any configuration', () => {
 
   it('makes data/books.db and another password each time, and prints a curl line that logs in as printed', async () => {
     const passwords = new Set<string | undefined>()
-    for (const USERNAME of [undefined, `it's "me" $HOME \\`]) {
-      const service = await start(directory.path, { ...UNCONFIGURED, USERNAME })
+    for (const settings of ['', `USERNAME=\`it's "me" $HOME \\\``]) {
+      writeFileSync(join(directory.path, '.env'), settings)
+      const service = await start(directory.path, UNCONFIGURED)
       const line = /^ *(curl .*)$/m.exec(service.output())?.[1]
       assert.ok(line !== undefined, service.output())
       const { stdout } = await promisify(execFile)('sh', ['-c', line])
@@ -81,6 +82,45 @@ describe('configuration', () => {
     assert.ok(existsSync(join(cwd, 'environment.db')))
     assert.ok(!existsSync(join(cwd, 'file.db')))
   })
+
+  for (const [what, file, environment, username, host] of [
+    [
+      'desktops and conda set',
+      'USERNAME=of-the-file\nHOST=127.0.0.1\n',
+      { USERNAME: 'me', HOST: 'x.invalid' },
+      'of-the-file',
+      '127.0.0.1',
+    ],
+    [
+      'come with a PASSWORD, and are in the file too',
+      'USERNAME=of-the-file\n',
+      { USERNAME: 'me', PASSWORD: 'p', HOST: '127.0.0.1' },
+      'of-the-file',
+      '127.0.0.1',
+    ],
+    [
+      'come with a PASSWORD',
+      'PASSWORD=q\n',
+      { USERNAME: 'me', PASSWORD: 'p', HOST: '127.0.0.1' },
+      'me',
+      '127.0.0.1',
+    ],
+    ['come without a PASSWORD', 'PASSWORD=q\n', { USERNAME: 'me', HOST: '127.0.0.1' }, 'admin', '127.0.0.1'],
+  ] as const) {
+    it(`takes USERNAME and HOST from the file rather than as others set them: as they ${what}`, async () => {
+      const cwd = mkdtempSync(join(directory.path, 'others-'))
+      writeFileSync(join(cwd, '.env'), file)
+      const service = await start(cwd, { ...UNCONFIGURED, ...environment })
+      await service.stop()
+      const line = JSON.parse(
+        service
+          .output()
+          .split('\n')
+          .find((line) => line.includes('"listening"')) ?? '',
+      )
+      assert.deepEqual([line.username, new URL(line.url).hostname], [username, host])
+    })
+  }
 
   it('warns of a secret under 32 bytes', async () => {
     const short = await start(directory.path, { SECRET_TOKEN: 'short' })
@@ -134,9 +174,14 @@ describe('refusal to start: exit code 1, what to do, no stack trace', () => {
     assert.match(lines[0] ?? '', new RegExp(`PORT: ${port} is in use`))
   })
 
-  it('a host that is not of this machine', async () => {
-    assert.match((await refusal({ HOST: '192.0.2.1' })).join('|'), /^Cannot start: HOST: 192\.0\.2\.1 [^|]*$/)
-  })
+  // conda sets such a name.
+  for (const HOST of ['192.0.2.1', 'x86_64-conda-linux-gnu'])
+    it(`a host that is not of this machine: ${HOST}`, async () => {
+      const [line = '', ...more] = await refusal({ HOST })
+      assert.ok(line.startsWith(`Cannot start: HOST: ${HOST} cannot be listened on: `), line)
+      assert.match(line, /; set HOST in the file of settings, which comes before the environment, to /)
+      assert.deepEqual(more, [])
+    })
 
   it('a directory that cannot be written', async () => {
     // The superuser may write everywhere else.
