@@ -83,8 +83,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     fallback: () => Value,
     parse: (text: string) => Value,
   ): Value {
-    const text = environment[name]
-    if (text === undefined) return fallback()
+    const given = environment[name]
+    if (given === undefined) return fallback()
+    // As in files: `kubectl create secret --from-file` takes the line end too.
+    const text = given.replace(/\r?\n$/, '')
+    if (text !== given) warnings.push(`${name} ends with a line break, which is left out`)
     try {
       if (text === '') throw new Error('is empty')
       return parse(text)

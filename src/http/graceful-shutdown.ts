@@ -1,10 +1,10 @@
-import { once } from 'node:events'
-import { Server as HttpServer } from 'node:http'
-import { Server, type Socket } from 'node:net'
+import type { Server as HttpServer } from 'node:http'
+import type { Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { onStopSignal } from '../stop-signal.ts'
+import { stopListening } from './listen.ts'
 
 /** How long requests in flight may take after a signal to stop, in milliseconds. */
 const GRACE = 5000
@@ -74,16 +74,13 @@ async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
  * connections at once, even one with a request that Node has not read yet.
  */
 async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Promise<void> {
-  const ended = once(server, 'close')
   const closeIdle = () => {
     // For Node a connection is idle when its answer is complete, even if the client has not taken all of it.
     const isSending = [...connections].some((socket) => socket.writableLength > 0)
     if (!isSending) server.closeIdleConnections()
   }
   await acceptWaiting(server)
-  // Bun's HTTP server is no `Server` of node:net.
-  const { close } = server instanceof Server ? Server.prototype : HttpServer.prototype
-  close.call(server)
+  const ended = stopListening(server)
   // Idle connections are closed only after a turn of the event loop, in which Node reads what has arrived.
   const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
   const cut = setTimeout(() => {

@@ -104,6 +104,29 @@ describe('settings that are given', () => {
     })
   })
 
+  for (const end of ['\n', '\r\n']) {
+    it(`may end with a line break, which is left out with a warning: ${JSON.stringify(end)}`, () => {
+      const secret = 'x'.repeat(32)
+      const texts = {
+        DB_URL: 'sqlite:x.db',
+        SECRET_TOKEN: secret,
+        USERNAME: 'u',
+        PASSWORD: ' p\n',
+        PORT: '1',
+      }
+      const environment = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text + end]))
+      const { dbUrl, secretToken, username, password, port, warnings } = readConfig(environment)
+      assert.deepEqual(
+        [dbUrl, secretToken, username, password, port],
+        [{ engine: 'sqlite', path: 'x.db' }, secret, 'u', ' p\n', 1],
+      )
+      assert.deepEqual(
+        warnings,
+        Object.keys(texts).map((name) => `${name} ends with a line break, which is left out`),
+      )
+    })
+  }
+
   it('may be port 0', () => assert.equal(readConfig({ PORT: '0' }).port, 0))
 
   it('may be one connection', () => assert.equal(readConfig({ DB_CONNECTIONS: '1' }).dbConnections, 1))
@@ -120,7 +143,7 @@ describe('settings that are given', () => {
   it('may be 10,000 failed log-ins', () =>
     assert.equal(readConfig({ LOGIN_FAILURE_LIMIT: '10000' }).loginFailureLimit, 10_000))
 
-  const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n', '８０', 'http', 'NaN']
+  const noNumbers = ['-1', '+1', '80.0', '1e3', '0x50', ' 80', '80 ', '80\n\n', '８０', 'http', 'NaN']
 
   for (const PORT of ['65536', '100000', ...noNumbers]) {
     it(`may not be port ${JSON.stringify(PORT)}`, () => {
@@ -264,7 +287,7 @@ describe('faults in the settings', () => {
     `host=h password=${SECRET} '${SECRET}`,
     `mysql//user:${SECRET}@host/books`,
     `mysql://user:${SECRET}@host`,
-    `mysql://user:${SECRET}@host/books\n`,
+    `mysql://user:${SECRET}@host/books\n\n`,
     `mysql://user:1?${SECRET}=x&y=${SECRET}@host/books`,
     `mysql://user:${SECRET}@host/books?ssl={"key":"${SECRET}"}`,
   ]) {

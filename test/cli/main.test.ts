@@ -130,6 +130,53 @@ describe('configuration', () => {
   })
 })
 
+describe('a HOST that is a name', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  /** 192.0.2.1 is no address of this machine, as ::1 without IPv6. */
+  const named = `import dns from 'node:dns/promises'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { lookup } = dns
+    const addresses = ['192.0.2.1', '127.0.0.2', '127.0.0.2', '127.0.0.1'].map((address) => ({ address }))
+    dns.lookup = async (name, options) => name === 'books.test' ? addresses : lookup(name, options)
+    syncBuiltinESMExports()`
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(named)}`]
+
+  for (const THREADS of ['1', '2']) {
+    it(`is listened on at all of its addresses, also for the metrics; ${THREADS} threads`, async () => {
+      const service = await start(directory.path, { HOST: 'books.test', METRICS_PORT: '0', THREADS }, preload)
+      const metrics = /"url":"(http:[^"]*metrics)"/.exec(service.output())?.[1] ?? ''
+      assert.equal(new URL(service.url).hostname, 'books.test')
+      const at = (url: string, address: string) => url.replace('books.test', address)
+      for (const address of ['127.0.0.1', '127.0.0.2']) {
+        assert.equal((await fetch(`${at(service.url, address)}/readyz`)).status, 200)
+        assert.equal((await fetch(at(metrics, address))).status, 200)
+      }
+      const urls = ['127.0.0.2', '127.0.0.1'].map((address) => at(service.url, address))
+      const requests = urls.map((url) => beginRequest(url, JSON.stringify(ACCOUNT)))
+      for (const { begun } of requests) await begun
+      const ended = service.stop()
+      for (const url of urls) await assert.rejects(connectUntilRefused(url))
+      for (const { finish, answer } of requests) {
+        finish()
+        assert.match(await answer, /^HTTP\/1\.1 200 /)
+      }
+      assert.deepEqual(await ended, { code: 0, signal: null })
+    })
+  }
+
+  it('is refused where another program listens on one of them', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    await assert.rejects(
+      start(directory.path, { HOST: 'books.test', PORT: String(port) }, preload),
+      new RegExp(`PORT: ${port} is in use`),
+    )
+    other.close()
+  })
+})
+
 describe('refusal to start: exit code 1, what to do, no stack trace', () => {
   const directory = temporaryDirectory()
   after(directory.remove)

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { ImportTurn } from '../../files/import-turn.ts'
 import { stopOnSignal } from '../../http/graceful-shutdown.ts'
-import { listen } from '../../http/listen.ts'
+import { listen, stopListening } from '../../http/listen.ts'
 import { createLogger, type LogStream, logStream, output } from '../../observability/logging.ts'
 import { describeDbUrl } from '../../store/db-url.ts'
 import { openConfiguredStore } from '../../threads/open-store.ts'
@@ -110,7 +110,7 @@ async function serveMetrics(
   const { metricsServer } = await import('../../observability/metrics.ts')
   const server = metricsServer(() => service.metrics())
   signal.addEventListener('abort', () => {
-    server.close()
+    void stopListening(server)
     server.closeAllConnections()
   })
   const url = await listen(server, { host, port, setting: 'METRICS_PORT' })
