@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { codeOf } from './client-server/network-errors.ts'
 import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
+import { refuseShellPath } from './paths.ts'
 import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
 /** Where the store is, as read from `DB_URL`. It can be cloned. */
@@ -90,6 +91,7 @@ const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
  * @throws Error that says what is wrong, without the path or the content.
  */
 export function readSettingFile(path: string): string {
+  refuseShellPath(path)
   let text: string
   try {
     text = readText(path)
@@ -144,6 +146,7 @@ function parseSqlitePath(text: string): string {
     .replace(/^\/(?=[a-z]:)/i, '')
   if (path === '') throw new Error('names no file')
   if (path === ':memory:') throw new Error('names no file, and a catalogue in memory would lose its books')
+  refuseShellPath(path)
   if (path.includes('?') || path.includes('\0')) throw new Error('has options after the path')
   return path
 }

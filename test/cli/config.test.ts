@@ -342,6 +342,12 @@ describe('DB_URL_FILE', () => {
     assert.doesNotMatch(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true }), /hunter2/)
   })
 
+  it('is refused when only a shell understands its path, as are the files of secrets', () => {
+    const error = configError({ DB_URL_FILE: '~/url', PASSWORD_FILE: '$HOME/p', SECRET_TOKEN_FILE: '~x/s' })
+    assert.equal(error.faults.length, 3)
+    for (const fault of error.faults) assert.match(fault, /_FILE has a path that begins with ~ or \$/)
+  })
+
   it('may not be set together with DB_URL', () => {
     write('sqlite:x.db')
     assert.deepEqual(configError({ DB_URL_FILE, DB_URL: 'sqlite:x.db' }).faults, [

@@ -39,6 +39,21 @@ describe('a DB_URL in messages', () => {
 })
 
 describe('DB_URL', () => {
+  for (const text of [
+    'sqlite:~/books.db',
+    'sqlite:///~/books.db',
+    'sqlite:~reader/books.db',
+    'sqlite:$HOME/books.db',
+    'postgres://u@h/d?sslmode=verify-ca&sslrootcert=~/ca.pem',
+    'host=h sslcert=~/a.pem sslkey=~/a.key',
+    'mysql://u@h/d?ssl-ca=~/ca.pem',
+  ])
+    it(`may not have a path that only a shell understands: ${text}`, () =>
+      assert.match(fault(text) ?? '', /has a path that begins with ~ or \$, which only a shell replaces/))
+
+  it('may have a directory of that name in its path', () =>
+    assert.deepEqual(parseDbUrl('sqlite:./~/$x.db'), { engine: 'sqlite', path: './~/$x.db' }))
+
   for (const [text, path] of [
     ['sqlite:books.db', 'books.db'],
     ['sqlite:data/books.db', 'data/books.db'],

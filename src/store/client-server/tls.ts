@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { refuseShellPath } from '../paths.ts'
 
 /**
  * How a connection is encrypted, with the names of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,
@@ -24,6 +25,7 @@ export function tlsSettings(settings: TlsSettings): TlsSettings {
   if ((settings.certificate === undefined) !== (settings.key === undefined)) {
     throw new Error('has only one of the two files of a certificate of the client: give sslcert and sslkey')
   }
+  for (const path of [settings.authority, settings.certificate, settings.key]) refuseShellPath(path)
   return settings
 }
 

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
 import { giveName, partFileOf } from '../part-file.ts'
 import { openConnection } from './connection.ts'
+import { describeProblem } from './problem.ts'
 
 /** Pages copied between two reports of progress. */
 const PAGES_PER_STEP = 1000
@@ -43,7 +44,8 @@ export async function backupSqlite(
     check(part)
     giveName(part, target)
   } catch (error) {
-    throw new BackupFailed(error instanceof Error ? error.message : String(error), { cause: error })
+    const message = error instanceof Error ? error.message : String(error)
+    throw new BackupFailed(message + describeProblem(error, source), { cause: error })
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true })
   }

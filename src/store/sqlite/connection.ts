@@ -10,6 +10,7 @@ const RETRY_INTERVAL = 5
 
 /** Primary result codes for a failure around the database rather than a defect (sqlite.org/rescode.html). */
 const RESULT = {
+  PERM: 3,
   BUSY: 5,
   LOCKED: 6,
   NOMEM: 7,
@@ -18,9 +19,11 @@ const RESULT = {
   FULL: 13,
   CANTOPEN: 14,
   PROTOCOL: 15,
+  NOLFS: 22,
 }
 
 const REASONS = new Map<number, UnavailableReason>([
+  [RESULT.PERM, 'read_only'],
   [RESULT.BUSY, 'conflict'],
   [RESULT.LOCKED, 'conflict'],
   [RESULT.NOMEM, 'other'],
@@ -29,6 +32,7 @@ const REASONS = new Map<number, UnavailableReason>([
   [RESULT.FULL, 'disk'],
   [RESULT.CANTOPEN, 'other'],
   [RESULT.PROTOCOL, 'conflict'],
+  [RESULT.NOLFS, 'disk'],
 ])
 
 /** Opens the file, creating an empty one if there is none. */

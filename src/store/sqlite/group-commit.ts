@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Book, COLUMNS, FIELD_NAMES, type FieldValue } from '../../catalogue/book.ts'
 import { asFailed, type Failed } from './failure.ts'
+import { databasePath } from './worker.ts'
 
 /** A write, in a form that can be sent to another thread. Values are in the order of FIELD_NAMES. */
 export type Write =
@@ -64,7 +65,8 @@ export class GroupCommit {
       return outcomes
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      return writes.map(() => asFailed(error))
+      const failed = asFailed(error, databasePath)
+      return writes.map(() => failed)
     }
   }
 

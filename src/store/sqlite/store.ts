@@ -23,9 +23,10 @@ import {
 import { makeDirectory } from '../durable-files.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { SqliteBookReader } from './book-reader.ts'
-import { makeDurable, openConnection } from './connection.ts'
+import { isLocked, makeDurable, openConnection } from './connection.ts'
 import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
+import { describeAccess, describeProblem } from './problem.ts'
 import type { Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
 import { ensureSchema, schemaVersion } from './schema.ts'
@@ -55,7 +56,7 @@ export function openSqlite(path: string, answers = new AnswerCount()): Store {
   try {
     makeDirectory(dirname(path))
   } catch (error) {
-    throw notOpened(path, 'its directory cannot be made', error)
+    throw notOpened(path, `its directory cannot be made: ${messageOf(error)}; ${describeAccess(path)}`, error)
   }
   let database: DatabaseSync | undefined
   try {
@@ -68,7 +69,9 @@ export function openSqlite(path: string, answers = new AnswerCount()): Store {
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
-    throw notOpened(path, undefined, error)
+    const busy = '; another process keeps it locked, or its file system has no locks (docs/configuration.md)'
+    const problem = isLocked(error) ? busy : describeProblem(error, path)
+    throw notOpened(path, messageOf(error) + problem, error)
   }
 }
 
@@ -245,8 +248,8 @@ class SqliteStore implements Store {
 
 const expectation = (book: Book | undefined) => (book ? { expected: fieldValues(book) } : {})
 
-function notOpened(path: string, what: string | undefined, error: unknown): StoreNotOpened {
-  const reason = error instanceof Error ? error.message : String(error)
-  const words = what === undefined ? reason : `${what}: ${reason}`
-  return new StoreNotOpened(`the database file ${path} cannot be opened: ${words}`, { cause: error })
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+function notOpened(path: string, reason: string, cause: unknown): StoreNotOpened {
+  return new StoreNotOpened(`the database file ${path} cannot be opened: ${reason}`, { cause })
 }

@@ -133,7 +133,7 @@ export function serveRequests<Request, Answer>(server: Server<Request, Answer>):
       const answer = server.answer(message)
       reply({ answer: answer instanceof Promise ? await answer : answer })
     } catch (error) {
-      reply(asFailed(error))
+      reply(asFailed(error, databasePath))
     }
     server.answered?.(message)
   })

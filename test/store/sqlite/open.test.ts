@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
+import { describeProblem } from '../../../src/store/sqlite/problem.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -119,6 +128,67 @@ describe('opening an SQLite file', () => {
   })
 })
 
+describe('a message about a file that cannot be opened', () => {
+  /** The superuser may do everything. */
+  async function refusedToNobody(directory: string, path: string): Promise<string> {
+    const user = process.geteuid?.()
+    if (user === 0) process.seteuid?.(65534)
+    try {
+      return await messageOf(path)
+    } finally {
+      if (user === 0) process.seteuid?.(0)
+      chmodSync(directory, 0o700)
+    }
+  }
+  const user = () => (process.geteuid?.() === 0 ? 65534 : process.geteuid?.())
+
+  for (const [what, mode, fileMode] of [
+    ['a directory that others own', 0o555, undefined],
+    ['a file that others own', 0o777, 0],
+    ['both', 0o555, 0o444],
+  ] as const) {
+    it(`names the file, its directory, the owners, the modes and the user: ${what}`, async () => {
+      using file = newFile()
+      if (fileMode !== undefined) writeFileSync(file.path, '')
+      if (fileMode !== undefined) chmodSync(file.path, fileMode)
+      chmodSync(file.directory, mode)
+      const { uid, gid } = statSync(file.directory)
+      const described = (path: string, mode: number) =>
+        `${path} \\(owner ${uid}:${gid}, mode ${mode.toString(8)}(?:, not writable: \\w+)?\\)`
+      const [ofFile, ofDirectory] = [described(file.path, fileMode ?? 0), described(file.directory, mode)]
+      assert.match(
+        await refusedToNobody(file.directory, file.path),
+        new RegExp(
+          `: .+; ${fileMode === undefined ? '' : `${ofFile}, `}${ofDirectory}; this process runs as ${user()}:\\d+$`,
+        ),
+      )
+    })
+  }
+
+  it('names the nearest directory if one cannot be made', async () => {
+    using file = newFile()
+    chmodSync(file.directory, 0o555)
+    const message = await refusedToNobody(file.directory, join(file.directory, 'a/b/books.db'))
+    assert.ok(
+      message.includes(`EACCES: permission denied, mkdir '${file.directory}/a'; ${file.directory} (owner `),
+    )
+  })
+
+  for (const [name, errcode] of Object.entries({
+    SQLITE_PROTOCOL: 15,
+    SQLITE_NOLFS: 22,
+    SQLITE_IOERR_RDLOCK: 2314,
+    SQLITE_IOERR_LOCK: 3850,
+    SQLITE_IOERR_SHMOPEN: 4618,
+    SQLITE_IOERR_SHMMAP: 5386,
+  }))
+    it(`names the file system where it is probably the reason: ${name}`, () =>
+      assert.match(
+        describeProblem(Object.assign(new Error('x'), { errcode }), '/mnt/books.db'),
+        /^; the file system of \/mnt\/books\.db probably has no locks .*NFS, SMB and FUSE/,
+      ))
+})
+
 function makeDatabase(path: string, journal: string, sql: string): void {
   const database = new DatabaseSync(path)
   database.exec(`PRAGMA journal_mode = ${journal}; ${sql}`)
@@ -128,6 +198,14 @@ function makeDatabase(path: string, journal: string, sql: string): void {
 /** Opens a file that must be refused, and checks that it and its directory stay as they were. */
 async function refusal(path: string): Promise<string> {
   const before = { files: readdirSync(dirname(path)), bytes: readFileSync(path) }
+  const message = await messageOf(path)
+  assert.deepEqual(readdirSync(dirname(path)), before.files)
+  assert.ok(readFileSync(path).equals(before.bytes), 'the file was changed')
+  return message
+}
+
+/** Why a file is refused. */
+async function messageOf(path: string): Promise<string> {
   let message = ''
   await assert.rejects(
     () => openFile(path),
@@ -137,8 +215,6 @@ async function refusal(path: string): Promise<string> {
       return true
     },
   )
-  assert.deepEqual(readdirSync(dirname(path)), before.files)
-  assert.ok(readFileSync(path).equals(before.bytes), 'the file was changed')
   return message
 }
 

@@ -1,0 +1,64 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** What an operator can do something about. */
+type Problem = 'access' | 'locks' | 'full'
+
+/** Result codes of SQLite (sqlite.org/rescode.html). Of an extended code, the low byte is the primary one. */
+const PROBLEMS: readonly [Problem, readonly number[]][] = [
+  // PERM, READONLY, CANTOPEN.
+  ['access', [3, 8, 14]],
+  // PROTOCOL, NOLFS, and IOERR_UNLOCK, _RDLOCK, _BLOCKED, _CHECKRESERVEDLOCK, _LOCK, _SHMOPEN, _SHMLOCK, _SHMMAP.
+  ['locks', [15, 22, ...[8, 9, 11, 14, 15, 18, 20, 21].map((kind) => 10 | (kind << 8))]],
+  // IOERR_SHMSIZE.
+  ['full', [10 | (19 << 8)]],
+]
+
+/**
+ * What SQLite's message leaves out, to continue it.
+ * @param error of node:sqlite.
+ * @param path of the database file.
+ */
+export function describeProblem(error: unknown, path: string): string {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : Number.NaN
+  switch (PROBLEMS.find(([, codes]) => codes.includes(code) || codes.includes(code & 0xff))?.[0]) {
+    case undefined:
+      return ''
+    case 'access':
+      return `; ${describeAccess(path)}`
+    case 'locks':
+      return `; the file system of ${resolve(path)} probably has no locks or no shared memory, as NFS, SMB and FUSE: put the file on a local disk (docs/configuration.md)`
+    case 'full':
+      return `; the disk of ${resolve(path)} is probably full`
+  }
+}
+
+/** The owners and modes of the files and of the nearest directory that is there, and who asks. */
+export function describeAccess(database: string): string {
+  const path = resolve(database)
+  const files = [path, `${path}-wal`, `${path}-shm`].flatMap((file) => describeFile(file) ?? [])
+  let directory = dirname(path)
+  while (describeFile(directory) === undefined && dirname(directory) !== directory)
+    directory = dirname(directory)
+  const all = [...files, describeFile(directory)].join(', ')
+  return `${all}; this process runs as ${process.geteuid?.()}:${process.getegid?.()}`
+}
+
+/** @returns undefined if it is not there, or cannot be seen. */
+function describeFile(path: string): string | undefined {
+  try {
+    const { uid, gid, mode } = statSync(path)
+    return `${path} (owner ${uid}:${gid}, mode ${(mode & 0o7777).toString(8)}${describeDenial(path)})`
+  } catch {
+    return undefined
+  }
+}
+
+function describeDenial(path: string): string {
+  try {
+    accessSync(path, constants.W_OK)
+    return ''
+  } catch (error) {
+    return `, not writable: ${(error as NodeJS.ErrnoException).code}`
+  }
+}
