@@ -16,7 +16,7 @@ import { type Group, RemoteStore, type StoreCalls } from './remote-store.ts'
 /** What the main thread does for this one. */
 export interface MainCalls extends StoreCalls {
   /** This thread can be called from now on. */
-  ready(): void
+  started(): void
   wait: LoginLimit['wait']
   attempt: LoginLimit['attempt']
   beginImport: ImportTurns['begin']
@@ -60,7 +60,7 @@ const service = await HttpService.create(
   createLogger(config.logLevel, { write: (line) => void main.log.asEvent(line) }),
   openStore,
 )
-void main.ready.asEvent()
+void main.started.asEvent()
 
 /** Only one thread may write to an SQLite file. This one reads single books, lists and short pages itself. */
 async function openStore(): Promise<Store> {
@@ -78,7 +78,10 @@ async function openStore(): Promise<Store> {
     update: (...change) => remote.update(...change),
     delete: (...book) => remote.delete(...book),
     import: (...books) => remote.import(...books),
-    ready: () => books.ready(),
+    ready: async () => {
+      await books.ready()
+      await remote.ready()
+    },
     load: () => ({}),
     close: () => books.close(),
   }

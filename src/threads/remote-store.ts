@@ -34,6 +34,7 @@ export interface StoreCalls {
   create: Store['create']
   update: Store['update']
   delete: Store['delete']
+  ready: Store['ready']
   page: Query<[BookQuery, Position | undefined, PageBounds], Page>
   count: Query<[BookFilter], number>
   statistics: Query<[BookFilter], Statistics>
@@ -84,6 +85,7 @@ export function serveStore(store: Store, nextGroup: (call: number) => Promise<Gr
       create: (book) => store.create(book),
       update: (...change) => store.update(...change),
       delete: (...book) => store.delete(...book),
+      ready: () => store.ready(),
       page: (call, client, ...query) => run(call, (options) => store.page(...query, { ...options, client })),
       count: (call, client, filter) => run(call, (options) => store.count(filter, { ...options, client })),
       statistics: (call, client, filter) =>
@@ -121,6 +123,10 @@ export class RemoteStore implements Pick<Store, Exclude<keyof StoreCalls, 'cance
 
   delete(id: number, expected?: Book): Promise<boolean> {
     return this.#remote.delete(id, expected)
+  }
+
+  ready(): Promise<void> {
+    return this.#remote.ready()
   }
 
   page(

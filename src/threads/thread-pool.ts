@@ -146,7 +146,7 @@ export class ThreadPool implements Service {
     const store = serveStore(this.#store, (call) => thread.calls.nextGroup(call))
     const calls = connect<HttpThreadCalls, MainCalls>(worker, {
       ...store.calls,
-      ready: ready.resolve,
+      started: ready.resolve,
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
       // The calls of a thread that has died may come after its end.

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { logIn } from '../support/client.ts'
 import { startService } from '../support/service.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
@@ -40,11 +41,27 @@ describe('a full disk', { skip }, () => {
     const { reads } = await run(({ reads }) => journal.figures.refused > 500 && reads.answered > 10)
     t.diagnostic(`while it is full: ${JSON.stringify({ ...journal.figures, reads })}`)
     assert.equal(reads.failed, 0)
+    assert.equal((await fetch(`${service.url}/readyz`)).status, 503)
+    assert.match(service.output(), /the store is not ready: database or disk is full/)
 
     rmSync(filler)
+    assert.equal((await fetch(`${service.url}/readyz`)).status, 200)
     const { refused: before, acknowledged } = journal.figures
     await run(() => journal.figures.acknowledged > acknowledged + 500)
     assert.equal(journal.figures.refused, before, 'a write is refused although there is room again')
+
+    // Nothing was written that could have been refused.
+    rmSync(disk.fillUp())
+    assert.equal((await fetch(`${service.url}/readyz`)).status, 200)
+    const again = disk.fillUp()
+    const { status } = await fetch(`${service.url}/readyz`)
+    const write = await fetch(`${service.url}/book`, {
+      method: 'POST',
+      headers: { authorization: await logIn(service.url) },
+      body: '{"title":"T","author":"A","year":1}',
+    })
+    assert.equal(status === 200, write.status === 201, 'the service is ready if and only if it can write')
+    rmSync(again)
 
     await service.stop()
     journal.compare(readStored(join(disk.path, 'books.db')))

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { openFile } from '../store/sqlite/file.ts'
@@ -136,17 +138,66 @@ describe('while the database cannot be read', () => {
     await store.close()
     const whole = readFileSync(path)
     const running = await startService(directory.path)
-    assert.equal((await get(`${running.url}/readyz`)).text, READY)
+    // Before a page of books is in its cache.
     truncateSync(path, 4096)
     await assertUnavailable(`${running.url}/readyz`)
     assert.equal((await get(`${running.url}/healthz`)).text, ALIVE)
     writeFileSync(path, whole)
+    // After a change, SQLite forgets the pages that it has read.
+    using other = new DatabaseSync(path)
+    other.exec('UPDATE books SET year = year WHERE id = 1')
     assert.equal((await get(`${running.url}/readyz`)).text, READY)
     assert.match(
       running.output(),
       /"level":50.*"reqId":"[^"]+".*"route":"\/readyz".*"the store is not ready: [^"]+","stack":".*\/src\/store\//,
     )
     await running.stop()
+  })
+})
+
+describe('while the database cannot be written', {
+  skip: process.platform !== 'linux' && 'needs prlimit',
+}, () => {
+  for (const THREADS of ['1', '2']) {
+    it(`the service is not ready, its cause in the log, and ready when it can again; ${THREADS} threads`, async (t) => {
+      const directory = temporaryDirectory()
+      t.after(directory.remove)
+      const service = await startService(directory.path, { THREADS })
+      t.after(() => service.stop())
+      const headers = { authorization: await logIn(service.url) }
+      const write = () =>
+        get(`${service.url}/book`, { method: 'POST', headers, body: '{"title":"T","author":"A","year":1}' })
+      /** How long its files may become, in bytes. */
+      const limitFiles = (bytes: string) =>
+        execFileSync('prlimit', ['--pid', `${service.process.pid}`, `--fsize=${bytes}:unlimited`])
+      assert.equal((await write()).status, 201)
+      assert.equal((await get(`${service.url}/readyz`)).text, READY)
+
+      limitFiles('4096')
+      assert.equal((await write()).text, UNAVAILABLE)
+      await assertUnavailable(`${service.url}/readyz`)
+      assert.equal((await get(`${service.url}/book/1`, { headers })).status, 200)
+      limitFiles('unlimited')
+      assert.equal((await get(`${service.url}/readyz`)).text, READY)
+      assert.equal((await write()).status, 201)
+      assert.match(service.output(), /"route":"\/readyz".*"the store is not ready: disk I\/O error"/)
+    })
+  }
+
+  it('because others hold its lock, the service stays ready', async (t) => {
+    const directory = temporaryDirectory()
+    t.after(directory.remove)
+    const service = await startService(directory.path)
+    t.after(() => service.stop())
+    const headers = { authorization: await logIn(service.url) }
+    using other = new DatabaseSync(join(directory.path, 'books.db'))
+    other.exec('BEGIN IMMEDIATE')
+    await assertUnavailable(`${service.url}/book`, {
+      method: 'POST',
+      headers,
+      body: '{"title":"T","author":"A","year":1}',
+    })
+    assert.equal((await get(`${service.url}/readyz`)).text, READY)
   })
 })
 

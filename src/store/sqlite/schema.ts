@@ -117,7 +117,7 @@ export function schemaVersion(database: DatabaseSync): number {
 
 /**
  * Creates the schema in a new file, or updates that of an earlier release, in one transaction with the write lock.
- * Several instances may start at once. A file that cannot be written is detected at the start.
+ * Several instances may start at once. A file that cannot be written is refused.
  * @throws StoreNotOpened as schemaVersion does.
  */
 export function ensureSchema(database: DatabaseSync): void {
@@ -125,7 +125,8 @@ export function ensureSchema(database: DatabaseSync): void {
     database.exec('BEGIN IMMEDIATE')
     const missing = STEPS.slice(schemaVersion(database))
     for (const step of missing) database.exec(step)
-    if (missing.length > 0) database.exec(`PRAGMA user_version = ${STEPS.length}`)
+    // Written even if it is the same, because the lock alone can be had where nothing can be written.
+    database.exec(`PRAGMA user_version = ${STEPS.length}`)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')

@@ -1,3 +1,4 @@
+import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import {
@@ -45,6 +46,9 @@ const SHORT = { rows: 20_000, time: 1000 }
 
 /** How long a query may run, in milliseconds: several times what it takes to count a million books. */
 const RUN_TIME = 10_000
+
+/** Bytes free on a disk that is certainly not full: more than a few writes need. */
+const ROOM = 1024 * 1024
 
 /**
  * Opens or creates the database file, its directory included.
@@ -111,8 +115,9 @@ class SqliteStore implements Store {
     return this.#books.find(id)
   }
 
-  ready(): Promise<void> {
-    return this.#books.ready()
+  async ready(): Promise<void> {
+    await this.#books.ready()
+    await this.#writer.ready(!(await hasRoom(this.#path)))
   }
 
   list(format?: 'json' | 'csv'): AsyncIterable<string> {
@@ -247,6 +252,17 @@ class SqliteStore implements Store {
 }
 
 const expectation = (book: Book | undefined) => (book ? { expected: fieldValues(book) } : {})
+
+/** Whether the file may be written, and its disk is not full, as far as the system says. */
+async function hasRoom(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.W_OK)
+    const { bavail, bsize } = await statfs(path)
+    return bavail * bsize >= ROOM
+  } catch {
+    return false
+  }
+}
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 

@@ -2,6 +2,7 @@
 import { makeDurable, openConnection } from './connection.ts'
 import { GroupCommit, type Outcome, type Write } from './group-commit.ts'
 import { IndexScheduler } from './index-scheduler.ts'
+import { ensureSchema } from './schema.ts'
 import { SearchIndex } from './search-index.ts'
 import { databasePath, serveRequests } from './worker.ts'
 
@@ -12,6 +13,8 @@ export type WriterRequest =
   | 'index'
   /** Another thread has written. */
   | 'changed'
+  /** Answered if the file can be written. */
+  | 'probe'
 export type WriterAnswer = readonly Outcome[] | undefined
 
 /** KiB of memory for pages, used as needed. A write to a page that is not there has to read it first. */
@@ -25,12 +28,18 @@ const scheduler = new IndexScheduler(new SearchIndex(database))
 
 function answer(request: WriterRequest): WriterAnswer | Promise<undefined> {
   if (request === 'index') return scheduler.bringUpToDate().then(() => undefined)
-  return request === 'changed' ? [] : groupCommit.commit(request)
+  if (request === 'probe') {
+    ensureSchema(database)
+    // Otherwise probes would in time fill the disk with log.
+    database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+  return typeof request === 'string' ? [] : groupCommit.commit(request)
 }
 
 /** After the answer, because the index may take a while. */
 function answered(request: WriterRequest): void {
-  if (request !== 'index') scheduler.noteWrites(request === 'changed' ? 0 : request.length)
+  if (request === 'changed') scheduler.noteWrites(0)
+  else if (typeof request !== 'string') scheduler.noteWrites(request.length)
 }
 
 function end(): void {

@@ -42,6 +42,8 @@ export class SqliteWriter {
   /** The number of holds that pause commits, and callbacks for when no commit is running. */
   #holders = 0
   #idle: (() => void)[] = []
+  /** Why the last write was refused, if it was not for a lock of others. */
+  #refusal: Error | undefined
   /** The number of unanswered writes, and a callback for when there are none. */
   #unanswered = 0
   #drained = () => {}
@@ -99,6 +101,17 @@ export class SqliteWriter {
     }
   }
 
+  /**
+   * Rejects while nothing can be written. A write tells, but only where an earlier one or the disk gives reason to doubt.
+   * @param isDoubtful whether the disk does. A probe may be small enough for it where a write was not.
+   */
+  async ready(isDoubtful: boolean): Promise<void> {
+    if (!isDoubtful && this.#refusal === undefined) return
+    if (isDoubtful && this.#refusal !== undefined) throw this.#refusal
+    await this.#request('probe')
+    this.#refusal = undefined
+  }
+
   load() {
     return { writes_waiting: this.#waiting.length, writes_committing: this.#committing.length }
   }
@@ -138,11 +151,18 @@ export class SqliteWriter {
       // Answering many at once would delay the reads, and leave the disk idle without new writes.
       if (i % ANSWERS_IN_A_ROW === ANSWERS_IN_A_ROW - 1) await nextTurn()
       const outcome = outcomes instanceof Error ? outcomes : outcomes[i]
-      if (outcome instanceof Error) reject(outcome)
+      if (outcome instanceof Error) reject(this.#noted(outcome))
       else if (outcome === undefined) reject(new Error('the writer thread left a write without an outcome'))
-      else if ('book' in outcome) resolve(outcome.book)
-      else reject(errorOf(outcome))
+      else if ('book' in outcome) {
+        this.#refusal = undefined
+        resolve(outcome.book)
+      } else reject(this.#noted(errorOf(outcome)))
     }
+  }
+
+  #noted(error: Error): Error {
+    if (error instanceof StoreUnavailable && error.reason !== 'conflict') this.#refusal = error
+    return error
   }
 
   /** @returns the outcome of each write, or the error if none is known. */

@@ -165,6 +165,15 @@ describe('a message about a file that cannot be opened', () => {
     })
   }
 
+  it('names a file that can be read, but not written', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    chmodSync(file.path, 0o444)
+    chmodSync(file.directory, 0o777)
+    const message = await refusedToNobody(file.directory, file.path)
+    assert.ok(message.includes(`: attempt to write a readonly database; ${file.path} (owner `), message)
+  })
+
   it('names the nearest directory if one cannot be made', async () => {
     using file = newFile()
     chmodSync(file.directory, 0o555)
