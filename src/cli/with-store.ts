@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
@@ -9,7 +9,8 @@ import { openStore } from '../store/open.ts'
 /** Connections of a command to a database server. It does one thing after the other. */
 const CONNECTIONS = 2
 
-type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'>
+/** With `reads`, the command only reads. */
+type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'> & { readonly reads?: boolean }
 
 /**
  * Opens the store for a command, uses it, and closes it.
@@ -18,13 +19,13 @@ type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'>
  */
 export async function withStore<Result>(
   setting: string,
-  { dbUrl, storeTimeout }: StoreSettings,
+  { dbUrl, storeTimeout, reads = false }: StoreSettings,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
   report(`using ${describeDbUrl(dbUrl)}`)
   try {
-    const store = await openStore(dbUrl, { connections: CONNECTIONS, timeout: storeTimeout, report })
+    const store = await openStore(dbUrl, { connections: CONNECTIONS, timeout: storeTimeout, report, reads })
     try {
       return await use(store)
     } finally {
@@ -33,13 +34,25 @@ export async function withStore<Result>(
   } catch (error) {
     if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
     const isElsewhere = error instanceof StoreUnavailable && error.reason === 'temporary_disk'
-    throw new OperatorError(`${isElsewhere ? '' : `${setting}: `}${describeError(error)}`, { cause: error })
+    const message = error instanceof StoreNotOpened ? error.message : describeError(error)
+    throw new OperatorError(`${isElsewhere ? '' : `${setting}: `}${message}`, { cause: error })
   }
+}
+
+/** Whether opening the store would create a database file. Of one that this user cannot see, opening it tells more. */
+export function hasDatabase(dbUrl: DbUrl): boolean {
+  if (dbUrl.engine !== 'sqlite') return true
+  try {
+    statSync(dbUrl.path)
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')
+  }
+  return true
 }
 
 /** @throws OperatorError if there is no database file, because opening it would create one. */
 export function requireDatabase(setting: string, dbUrl: DbUrl): void {
-  if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
+  if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
     throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)
   }
 }

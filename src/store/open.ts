@@ -6,6 +6,13 @@ import type { AnswerCount } from './sqlite/shared-read.ts'
 import { openSqlite } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
 
+interface SqliteOptions {
+  /** The answers of threads that read the same file. */
+  readonly answers?: AnswerCount
+  /** Whether a file will do that can only be read. */
+  readonly reads?: boolean
+}
+
 const DEFAULTS: OpenOptions = {
   connections: 10,
   connectionMaxAge: 30 * 60_000,
@@ -15,17 +22,24 @@ const DEFAULTS: OpenOptions = {
 
 /**
  * Opens the store and brings its schema up to date. Loads only the driver it needs, so the service starts quickly.
- * @param given options for an engine that is a server, and the answers of threads that read the same SQLite file.
+ * @param given options for an engine that is a server, or for an SQLite file.
  * @throws StoreNotOpened
  */
 export async function openStore(
   dbUrl: DbUrl,
-  { answers, ...given }: Partial<OpenOptions> & { readonly answers?: AnswerCount } = {},
+  { answers, reads, ...given }: Partial<OpenOptions> & SqliteOptions = {},
 ): Promise<Store> {
   const options = { ...DEFAULTS, ...given }
   switch (dbUrl.engine) {
     case 'sqlite':
-      return openSqlite(dbUrl.path, answers)
+      return openSqlite(
+        dbUrl.path,
+        answers,
+        reads
+          ? (reason) =>
+              options.report(`this user can only read the file, and cannot run the service on it: ${reason}`)
+          : undefined,
+      )
     case 'postgres':
       return (await import('./postgres/engine.ts')).openPostgres(
         dbUrl.target,

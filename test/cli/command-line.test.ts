@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
@@ -431,6 +443,54 @@ describe('commands beside the running service', () => {
       /^Cannot start with these settings: the file missing\.env cannot be read: ENOENT.*\n$/,
     )
   })
+
+  for (const [what, suffixes] of [
+    ['with what a service left beside it', ['', '-wal', '-shm']],
+    ['alone', ['']],
+  ] as const)
+    it(`read a database that cannot be written, nor its directory, ${what}`, async (t) => {
+      const directory = join(service.directory, `read-only-${suffixes.length}`)
+      const path = join(directory, 'books.db')
+      mkdirSync(directory)
+      t.after(() => chmodSync(directory, 0o700))
+      assert.equal((await run('copy', '--from', 'sqlite:books.db', '--to', `sqlite:${path}.new`)).code, 0)
+      using database = new DatabaseSync(`${path}.new`)
+      database.exec('UPDATE books SET year = 7')
+      if (suffixes.length === 1) database.exec('PRAGMA wal_checkpoint')
+      for (const suffix of suffixes) {
+        copyFileSync(`${path}.new${suffix}`, path + suffix)
+        chmodSync(path + suffix, 0o444)
+      }
+      chmodSync(directory, 0o555)
+      // The superuser may write everywhere, unless this is taken from it.
+      const drop = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override', '--'] : ['env']
+      const readOnly = async (...args: string[]) => {
+        const [file = '', ...words] = [...drop, process.execPath, MAIN, ...args]
+        const env = { ...INHERITED, SECRET_TOKEN: SECRET, DB_URL: `sqlite:${path}` }
+        return await promisify(execFile)(file, words, { cwd: service.directory, env })
+      }
+      const exported = await readOnly('export', '-')
+      assert.equal(exported.stdout.split('\n')[1], '1,=1+1,"a,b",7\r')
+      assert.match(
+        exported.stderr,
+        /this user can only read the file, and cannot run the service on it: .*mode 444/,
+      )
+      const books = database.prepare('SELECT count(*) AS books FROM books').get()?.books
+      const checked = await readOnly('check')
+      assert.equal(checked.stdout, `The settings are good, and the store (sqlite) answers: ${books} books.\n`)
+      assert.match(checked.stderr, /this user can only read the file/)
+      await readOnly('copy', '--from', `sqlite:${path}`, '--to', `sqlite:copy-${suffixes.length}.db`)
+      await assert.rejects(
+        readOnly('import', '-'),
+        /Cannot import: DB_URL: .*attempt to write a readonly database; /,
+      )
+      await assert.rejects(
+        promisify(execFile)(drop[0] ?? '', [...drop.slice(1), process.execPath, MAIN, 'check'], {
+          env: { ...INHERITED, DB_URL: `sqlite:${directory}/none.db` },
+        }),
+        /none\.db cannot be made: .*mode 555, not writable: EACCES/,
+      )
+    })
 
   it('say that there is no database, and make none', async () => {
     const { code, stderr } = await runCommand(

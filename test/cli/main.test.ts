@@ -261,6 +261,26 @@ describe('refusal to start: exit code 1, what to do, no stack trace', () => {
   })
 })
 
+describe('a second service on one SQLite file', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const WARNING = /"level":40.*DB_URL: another service uses this file/
+
+  it('warns, unless the first was killed or has ended', async () => {
+    const first = await start(directory.path)
+    const second = await start(directory.path)
+    await first.stop('SIGKILL')
+    await second.stop()
+    const third = await start(directory.path)
+    await third.stop('SIGKILL')
+    const fourth = await start(directory.path)
+    await fourth.stop()
+    const warned = [first, second, third, fourth].map((service) => WARNING.test(service.output()))
+    assert.deepEqual(warned, [false, true, false, false])
+    assert.deepEqual(readdirSync(directory.path), ['books.db'])
+  })
+})
+
 describe('signals', () => {
   const directory = temporaryDirectory()
   after(directory.remove)

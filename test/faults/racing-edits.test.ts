@@ -59,7 +59,7 @@ for (const engine of ENGINES) {
         assert.deepEqual(await creator.ok(`GET /book/${id}`), books.at(-1))
       }
       for (const service of services) {
-        const failures = failuresIn(service).filter(({ err }) => err?.reason !== 'conflict')
+        const failures = failuresIn(service).filter(({ err }) => err && err.reason !== 'conflict')
         assert.deepEqual(failures, [])
       }
       const refused = edits.flat().reduce((sum, { refused }) => sum + refused, 0)

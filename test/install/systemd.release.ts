@@ -78,7 +78,7 @@ describe('the service on a machine with systemd', { skip }, () => {
   const result = (name: string) => readFileSync(join(machine, 'result', name), 'utf8')
 
   before(() => {
-    const packages = 'systemd-sysv,dbus,libatomic1,sudo,curl'
+    const packages = 'systemd-sysv,dbus,libatomic1,curl'
     run(process.execPath, ['package/build-executable.ts'])
     run(MMDEBSTRAP.file, ['--variant=minbase', `--include=${packages}`, 'trixie', machine])
     for (const name of ['result', HOME]) mkdirSync(join(machine, name))

@@ -1,15 +1,16 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
+import { OperatorError } from '../../errors.ts'
+import { whyNotMade } from '../../store/sqlite/problem.ts'
 import { type Command, withSettings } from '../command.ts'
 import { counted } from '../counted.ts'
-import { withStore } from '../with-store.ts'
+import { hasDatabase, withStore } from '../with-store.ts'
 
 /** Checks what the service would start with. */
 export const command: Command = {
   usage: 'check',
   description: `Checks the settings, opens the store as the service does at start, asks it for a book, and ends. Exit code 0 means
-that the service can start.`,
+that the service can start; if this user can only read an SQLite file, that it can be read.`,
   operands: 0,
   options: {},
   run: (args) => withSettings('start with these settings', args, check),
@@ -18,11 +19,14 @@ that the service can start.`,
 async function check(config: Config): Promise<void> {
   const { dbUrl } = config
   for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
-  if (dbUrl.engine === 'sqlite' && !existsSync(dbUrl.path)) {
+  if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
+    const denial = whyNotMade(dbUrl.path)
+    if (denial !== undefined)
+      throw new OperatorError(`DB_URL: ${resolve(dbUrl.path)} cannot be made: ${denial}`)
     process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)
     return
   }
-  const books = await withStore('DB_URL', config, async (store) => {
+  const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
     await store.find(1)
     return store.count({})
   })

@@ -34,7 +34,7 @@ async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<v
   requireDatabase('--from', from)
   let outcome = 'the books were not copied'
   const signal = interruption(() => outcome)
-  const books = await withStore('--from', { dbUrl: from, storeTimeout }, (source) =>
+  const books = await withStore('--from', { dbUrl: from, storeTimeout, reads: true }, (source) =>
     withStore('--to', { dbUrl: to, storeTimeout }, async (target) => {
       const total = await source.count({})
       await copyBooks(source, target, total, signal)

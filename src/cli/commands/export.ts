@@ -38,7 +38,7 @@ async function exportBooks(config: Config, path: string, kind: FileKind): Promis
   requireDatabase('DB_URL', config.dbUrl)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
-  const books = await withStore('DB_URL', config, async (store) => {
+  const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
     const written = { books: 0 }
     const total = await store.count({})
     const text = textOf(store, kind, signal, (books) => {

@@ -8,6 +8,7 @@ import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { listen, stopListening } from '../../http/listen.ts'
 import { createLogger, type LogStream, logStream, output } from '../../observability/logging.ts'
 import { describeDbUrl } from '../../store/db-url.ts'
+import { lockForService, type ServiceLock } from '../../store/sqlite/service-lock.ts'
 import { openConfiguredStore } from '../../threads/open-store.ts'
 import type { Service } from '../../threads/service.ts'
 import { type Command, withSettings } from '../command.ts'
@@ -58,10 +59,11 @@ export async function prepareService(config: Config): Promise<PreparedService> {
   const service = await makeService(config, log, lines)
   const stopMetrics = new AbortController()
   let stopping: Promise<void> | undefined
+  let lock: ServiceLock | undefined
 
   function stop(): Promise<void> {
     stopMetrics.abort()
-    stopping ??= service.stop()
+    stopping ??= service.stop().finally(() => lock?.release())
     return stopping
   }
 
@@ -72,6 +74,11 @@ export async function prepareService(config: Config): Promise<PreparedService> {
       if (config.metricsPort !== undefined)
         await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
       await service.open()
+      if (config.dbUrl.engine === 'sqlite') lock = lockForService(config.dbUrl.path)
+      if (lock?.isTaken)
+        log.warn(
+          'DB_URL: another service uses this file; writes of the two wait for each other, or are refused',
+        )
       for (const warning of config.warnings) log.warn(warning)
       if (config.generated.has('PASSWORD')) output.write(firstSteps(config, url))
       log.info({ url, username: config.username, database: describeDbUrl(config.dbUrl) }, 'listening')

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import type { UnavailableReason } from '../../catalogue/store.ts'
 
 /** How long to wait for a lock that another process holds, in milliseconds. */
@@ -35,10 +37,36 @@ const REASONS = new Map<number, UnavailableReason>([
   [RESULT.NOLFS, 'disk'],
 ])
 
-/** Opens the file, creating an empty one if there is none. */
+/** Opens the file, creating an empty one if there is none. One that cannot be written is opened for reading. */
 export function openConnection(path: string): DatabaseSync {
   // Absolute, because SQLite takes a name that begins with `file:` for a URI.
-  return new DatabaseSync(resolve(path), { timeout: BUSY_TIMEOUT })
+  const file = resolve(path)
+  try {
+    return openAndRead(file)
+  } catch (error) {
+    // A reader needs the log and the memory of a writer, and cannot make them where it may not write. Without a log there
+    // is neither a writer nor anything to read beside the file.
+    if (!isDenied(error) || !existsSync(file) || existsSync(`${file}-wal`)) throw error
+    const url = pathToFileURL(file)
+    url.search = 'immutable=1'
+    try {
+      return openAndRead(url)
+    } catch {
+      throw error
+    }
+  }
+}
+
+/** SQLite opens most of a database only when it is read. */
+function openAndRead(file: string | URL): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: file instanceof URL })
+  try {
+    database.prepare('SELECT 1 FROM sqlite_schema').get()
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 /** From now on a commit is on the disk before it is acknowledged, and readers never wait for a writer. */
@@ -66,6 +94,11 @@ export function isLocked(error: unknown): boolean {
 /** Why the database cannot be used now, but perhaps later; undefined for any other error. */
 export function unavailableReason(error: unknown): UnavailableReason | undefined {
   return REASONS.get(resultCode(error) ?? 0)
+}
+
+/** Whether the system does not allow what SQLite needs. */
+export function isDenied(error: unknown): boolean {
+  return [RESULT.READONLY, RESULT.CANTOPEN].includes(resultCode(error) ?? 0)
 }
 
 /** Whether the file could not be read or written. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** What an operator can do something about. */
@@ -25,13 +25,16 @@ export function describeProblem(error: unknown, path: string): string {
     case undefined:
       return ''
     case 'access':
-      return `; ${describeAccess(path)}`
+      return `; ${describeAccess(path)}${isWithoutMemory(path) ? `; to read it, copy it with its -wal to a directory that you may write` : ''}`
     case 'locks':
       return `; the file system of ${resolve(path)} probably has no locks or no shared memory, as NFS, SMB and FUSE: put the file on a local disk (docs/configuration.md)`
     case 'full':
       return `; the disk of ${resolve(path)} is probably full`
   }
 }
+
+/** Whether there is a log, but no shared memory (-shm), which readers make. */
+const isWithoutMemory = (path: string) => existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)
 
 /** The owners and modes of the files and of the nearest directory that is there, and who asks. */
 export function describeAccess(database: string): string {
@@ -42,6 +45,20 @@ export function describeAccess(database: string): string {
     directory = dirname(directory)
   const all = [...files, describeFile(directory)].join(', ')
   return `${all}; this process runs as ${process.geteuid?.()}:${process.getegid?.()}`
+}
+
+/** @returns why a file cannot be made, or nothing if it can. */
+export function whyNotMade(path: string): string | undefined {
+  const directory = nearestDirectory(resolve(path))
+  return statSync(directory).isDirectory() && describeDenial(directory) === ''
+    ? undefined
+    : describeAccess(path)
+}
+
+/** The directory of a file, or the nearest above it that is there and can be seen. */
+function nearestDirectory(path: string): string {
+  const directory = dirname(path)
+  return describeFile(directory) !== undefined || directory === path ? directory : nearestDirectory(directory)
 }
 
 /** @returns undefined if it is not there, or cannot be seen. */

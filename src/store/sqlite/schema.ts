@@ -115,6 +115,9 @@ export function schemaVersion(database: DatabaseSync): number {
   )
 }
 
+/** Whether the file has the schema of this release. */
+export const isCurrent = (database: DatabaseSync) => schemaVersion(database) === STEPS.length
+
 /**
  * Creates the schema in a new file, or updates that of an earlier release, in one transaction with the write lock.
  * Several instances may start at once. A file that cannot be written is refused.
@@ -131,7 +134,7 @@ export function ensureSchema(database: DatabaseSync): void {
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
     // Another process is writing for long, as at the end of an import. So the file is writable.
-    if (isLocked(error) && schemaVersion(database) === STEPS.length) return
+    if (isLocked(error) && isCurrent(database)) return
     throw error
   }
 }

@@ -24,13 +24,13 @@ import {
 import { makeDirectory } from '../durable-files.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { SqliteBookReader } from './book-reader.ts'
-import { isLocked, makeDurable, openConnection } from './connection.ts'
+import { isDenied, isLocked, makeDurable, openConnection } from './connection.ts'
 import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
 import { describeAccess, describeProblem } from './problem.ts'
 import type { Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
-import { ensureSchema, schemaVersion } from './schema.ts'
+import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
 import { AnswerCount } from './shared-read.ts'
 import { SqliteWriter } from './writer.ts'
 
@@ -54,9 +54,14 @@ const ROOM = 1024 * 1024
  * Opens or creates the database file, its directory included.
  * @param path relative to the working directory, or absolute.
  * @param answers for other threads that read the file.
+ * @param onReadOnly is told why the file can only be read. Without it, that is an error.
  * @throws StoreNotOpened
  */
-export function openSqlite(path: string, answers = new AnswerCount()): Store {
+export function openSqlite(
+  path: string,
+  answers = new AnswerCount(),
+  onReadOnly?: (reason: string) => void,
+): Store {
   try {
     makeDirectory(dirname(path))
   } catch (error) {
@@ -68,7 +73,12 @@ export function openSqlite(path: string, answers = new AnswerCount()): Store {
     // Refuses another program's file before anything in it changes.
     schemaVersion(database)
     makeDurable(database)
-    ensureSchema(database)
+    try {
+      ensureSchema(database)
+    } catch (error) {
+      if (onReadOnly === undefined || !isDenied(error) || !isCurrent(database)) throw error
+      onReadOnly(messageOf(error) + describeProblem(error, path))
+    }
     return new SqliteStore(database, path, answers)
   } catch (error) {
     database?.close()
