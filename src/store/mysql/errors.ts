@@ -25,8 +25,6 @@ const ROLE_CHANGE = [...READ_ONLY, 1047]
 /** Deadlock, or a conflict between nodes of Galera or TiDB: the transaction was rolled back. */
 const DEADLOCK = 1213
 
-const UNKNOWN_VARIABLE = 1193
-
 /** An unknown error. Proxies and compatible servers report lost connections and commits with it too. */
 const UNKNOWN = 1105
 
@@ -95,8 +93,6 @@ export function isRefused(error: unknown): boolean {
 
 /** As ErrorClassifier.isMissingTable. */
 export const isMissingTable = (error: unknown) => hasNumber(error, MISSING_TABLE)
-
-export const isUnknownVariable = (error: unknown) => hasNumber(error, [UNKNOWN_VARIABLE])
 
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasNumber(error, UNKNOWN_SYNTAX)
