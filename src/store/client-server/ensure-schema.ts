@@ -37,6 +37,18 @@ export interface SchemaEditor<Connection> {
   isLostRace(error: unknown): boolean
   /** Whether the server may be ready in a moment. */
   isNotReady(error: unknown): boolean
+  /** Whether a statement failed because of who ran it, or where: an administrator can do it. */
+  isForAdministrator(error: unknown): boolean
+  administration(connection: Connection): Promise<Administration>
+}
+
+/** What an administrator can do for the account of the service: statements, each with a semicolon. */
+export interface Administration {
+  readonly database: string
+  /** Lets the account create tables, and use them. */
+  readonly create: string
+  /** What statements for the table need before them, to find it; and after them, for the account to use what they made. */
+  readonly around: readonly [before: string, after: string]
 }
 
 /** How long to try to create the table while others do so, in milliseconds. */
@@ -68,12 +80,16 @@ const LONGEST_INTERVAL = 5000
  */
 export async function ensureTable<Connection>(
   connection: Connection,
-  { columns, execute, isLostRace }: SchemaEditor<Connection>,
+  { columns, execute, isLostRace, isForAdministrator, administration }: SchemaEditor<Connection>,
   sql: string,
   accepted: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
   await retryLostRaces(isLostRace, TABLE_TIME, async () => {
     if ((await columns(connection)).length === 0) await execute(connection, sql)
+  }).catch(async (cause: unknown) => {
+    if (!isForAdministrator(cause)) throw cause
+    const administrator = await administration(connection)
+    throw new Error(advice(describeError(cause), administrator, administrator.create), { cause })
   })
   checkColumns(await columns(connection), accepted)
 }
@@ -92,6 +108,7 @@ export async function ensureObjects<Connection>(
 ): Promise<boolean[]> {
   const results: boolean[] = []
   const faults: string[] = []
+  const forAdministrator: SchemaObject[] = []
   for (const { without, objects } of groups) {
     try {
       const time = { time: OBJECTS_TIME, isRepeatable: false }
@@ -102,15 +119,26 @@ export async function ensureObjects<Connection>(
       if (cause === undefined || editor.isNotReady(cause)) throw error
       results.push(false)
       faults.push(`${without} (${describeError(cause)})`)
+      // What the server refuses to everybody is no help.
+      if (editor.isForAdministrator(cause)) forAdministrator.push(...objects)
     }
   }
   if (faults.length === 0) return results
   const existing = await runner.run(editor.objects)
-  const missing = groups.flatMap(({ objects }) => objects).filter(({ name }) => !existing.includes(name))
-  const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`).join(' ')
-  report(`${faults.join('; ')}. An administrator can run this, and start the service again: ${statements}`)
+  const missing = forAdministrator.filter(({ name }) => !existing.includes(name))
+  if (missing.length === 0) report(faults.join('; '))
+  else {
+    const administration = await runner.run(editor.administration)
+    const [before, after] = administration.around
+    const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`)
+    report(advice(faults.join('; '), administration, before, ...statements, after))
+  }
   return results
 }
+
+/** What is wrong, and what an administrator can do about it. */
+const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
+  `${what}. An administrator can run this in the database ${database}, and start the service again: ${statements.filter((sql) => sql !== '').join(' ')}`
 
 async function addMissing<Connection>(
   connection: Connection,

@@ -15,24 +15,8 @@ import { codeOf } from '../client-server/network-errors.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import { DEFAULT_TIMEOUT } from '../timeout.ts'
 import * as errors from './errors.ts'
+import { settleConnection } from './settings.ts'
 import type { MysqlTarget } from './url.ts'
-
-/**
- * Nothing is truncated or replaced silently, not even an id of 0. A statement outside of a transaction commits by
- * itself. Waiting for a lock ends before the deadline of the service, because the server would go on waiting for nobody
- * (in seconds). Sort keys count in full; they may have 2,000 bytes.
- */
-const session = (lockTime: number) => `
-  SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', autocommit = 1,
-    innodb_lock_wait_timeout = ${lockTime}, lock_wait_timeout = ${lockTime}, max_sort_length = 4096`
-/** So gaps between ids are not locked, which would make inserts wait. */
-const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
-
-/**
- * Galera would do a statement again that it has rolled back, and the books would get other ids than those that the first
- * attempt has already returned. A server that does not know the variable has no Galera.
- */
-const NO_RETRY = 'SET SESSION wsrep_retry_autocommit = 0'
 
 /** Whether the server refuses writes. Some servers have texts for 0 and 1. */
 export const IS_READ_ONLY = "(CONCAT(@@global.read_only) NOT IN ('0', 'OFF'))"
@@ -48,7 +32,7 @@ const STATE = `
 export class MysqlDriver implements Driver<Connection> {
   readonly errors = errors
   readonly #latest: () => MysqlTarget
-  readonly #session: string
+  readonly #lockTime: number
   #target: MysqlTarget
   readonly #silent: SilentHosts = new Map()
   #encrypted: TlsOptions
@@ -62,7 +46,7 @@ export class MysqlDriver implements Driver<Connection> {
    */
   constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
     this.#latest = latest
-    this.#session = session(Math.max(1, Math.ceil(timeout / 1000) - 1))
+    this.#lockTime = Math.max(1, Math.ceil(timeout / 1000) - 1)
     this.#target = target
     this.#encrypted = tlsOptions(target.tls)
   }
@@ -137,11 +121,7 @@ export class MysqlDriver implements Driver<Connection> {
       this.#addresses.set(connection, { host, port })
       // Without a listener, a lost connection would end the process. Its use fails anyway.
       connection.on('error', () => {})
-      await connection.query(this.#session)
-      await connection.query(ISOLATION)
-      await connection.query(NO_RETRY).catch((error) => {
-        if (!errors.isUnknownVariable(error)) throw error
-      })
+      await settleConnection(connection, this.#lockTime)
       return [connection, isChoosy(this.#target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()

@@ -4,6 +4,9 @@ import { codeOf, isAway, isDefect } from '../client-server/network-errors.ts'
 /** The server or the transaction does not allow writes, for example on a replica. */
 const READ_ONLY = [1290, 1792, 1836]
 
+/** The account lacks a right: for a database, a table, a column. */
+const DENIED = [1044, 1142, 1143]
+
 /**
  * Numbers of errors that are caused by the server and not by the statement, by their reason (error references of
  * dev.mysql.com and mariadb.com).
@@ -13,7 +16,7 @@ const REASONS = new Map<UnavailableReason, readonly number[]>([
   ['connection', [1040, 1203, 1226, 1047, 1053, 1077, 1079, 1080, 1927, 4031, 1129]],
   ['timeout', [1317, 1969, 3024]],
   ['conflict', [1180, 1205, 1213]],
-  ['read_only', [...READ_ONLY, 1036]],
+  ['read_only', [...READ_ONLY, 1036, ...DENIED]],
   ['disk', [1021, 1026, 1030, 1114, 3675]],
   // Out of memory or threads; the storage of TiDB.
   ['other', [1037, 1038, 1041, 1135, 9001, 9002, 9003, 9004, 9005, 9006]],
@@ -25,8 +28,6 @@ const ROLE_CHANGE = [...READ_ONLY, 1047]
 /** Deadlock, or a conflict between nodes of Galera or TiDB: the transaction was rolled back. */
 const DEADLOCK = 1213
 
-const UNKNOWN_VARIABLE = 1193
-
 /** An unknown error. Proxies and compatible servers report lost connections and commits with it too. */
 const UNKNOWN = 1105
 
@@ -34,7 +35,7 @@ const UNKNOWN = 1105
  * Numbers of UNAVAILABLE after which the statement has certainly not been done: including too many connections, a full
  * table, a lock wait, and a table that may not be written.
  */
-const REFUSED = [DEADLOCK, ...ROLE_CHANGE, 1036, 1040, 1114, 1203, 1205, 1226]
+const REFUSED = [DEADLOCK, ...ROLE_CHANGE, ...DENIED, 1036, 1040, 1114, 1203, 1205, 1226]
 
 /** Numbers with which the server ends a connection: it stops, or an administrator has ended it. */
 const LOST = [1053, 1927, 4031]
@@ -95,8 +96,6 @@ export function isRefused(error: unknown): boolean {
 
 /** As ErrorClassifier.isMissingTable. */
 export const isMissingTable = (error: unknown) => hasNumber(error, MISSING_TABLE)
-
-export const isUnknownVariable = (error: unknown) => hasNumber(error, [UNKNOWN_VARIABLE])
 
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasNumber(error, UNKNOWN_SYNTAX)

@@ -11,7 +11,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
   const columns = columnsOf(schema)
   const INSERT = `INSERT INTO books (${columns}) VALUES ?`
   const INSERT_WITH_IDS = `INSERT INTO books (id, ${columns}) VALUES ?`
-  // mysql2 writes lists of rows into the text of the statement, in the SQL mode that SESSION sets.
+  // mysql2 writes lists of rows into the text of the statement, in the SQL mode of settings.ts.
   let stored = 0
   const insert = async (sql: string, rows: readonly (FieldValue | null)[][]) => {
     if (rows.length === 0) return

@@ -12,7 +12,7 @@ import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
-import { isNotReady } from './errors.ts'
+import { isNotReady, reasonOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
 /** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
@@ -25,7 +25,7 @@ const SCHEMA = `
     title  MEDIUMTEXT NOT NULL,
     author MEDIUMTEXT NOT NULL,
     year   BIGINT     NOT NULL
-  ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
+  ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
 
 const COLUMNS = `
   SELECT column_name AS name, extra LIKE '%auto_increment%' AS \`generated\`,
@@ -52,6 +52,9 @@ const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
+/** The format of the rows, unless it is an older one. */
+const DYNAMIC = 'ROW_FORMAT'
+
 const keyIndex = (name: string, columns: string): SchemaObject => ({
   name,
   sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
@@ -66,7 +69,9 @@ const keyIndex = (name: string, columns: string): SchemaObject => ({
 const KEY_GROUP: SchemaGroup = {
   without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
-    // First, because the server rewrites the table.
+    // In the older formats, an entry of an index has at most 767 bytes.
+    { name: DYNAMIC, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
+    // Next, because the server rewrites the table.
     { name: 'year_key', sql: `ALTER TABLE books ADD COLUMN year_key BIGINT AS (${YEAR_KEY}) STORED` },
     ...[TITLE_KEY, AUTHOR_KEY].map((name) => ({
       name,
@@ -92,7 +97,7 @@ const WORD_GROUP: SchemaGroup = {
   objects: [
     {
       name: WORDS,
-      sql: `CREATE TABLE ${WORDS} (
+      sql: `CREATE TABLE IF NOT EXISTS ${WORDS} (
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
       ) ENGINE = InnoDB COMMENT '${MARK}'`,
     },
@@ -117,7 +122,9 @@ const OBJECTS = `
   UNION SELECT index_name FROM information_schema.statistics
   WHERE table_schema = DATABASE() AND table_name = 'books'
   UNION SELECT table_name FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name = '${WORDS}'`
+  WHERE table_schema = DATABASE() AND table_name = '${WORDS}'
+  UNION SELECT '${DYNAMIC}' FROM information_schema.tables
+  WHERE table_schema = DATABASE() AND table_name = 'books' AND row_format NOT IN ('Compact', 'Redundant')`
 
 /** The tables that the service made itself. */
 const OWN_TABLES = `
@@ -143,6 +150,24 @@ const editor: SchemaEditor<Connection> = {
   execute: (connection, sql) => connection.query(sql),
   isLostRace: (error) => LOST_RACE.includes(codeOf(error) ?? ''),
   isNotReady,
+  isForAdministrator: (error) => reasonOf(error) === 'read_only',
+  async administration(connection) {
+    type Row = { database: string; account: string } & RowDataPacket
+    const [rows] = await connection.query<Row[]>('SELECT DATABASE() AS `database`, CURRENT_USER() AS account')
+    const { database = '', account = '' } = rows[0] ?? {}
+    const [, user, host] = /^(.*)@(.*)$/.exec(account.replaceAll("'", "''")) ?? []
+    const name = `\`${database.replaceAll('`', '``')}\``
+    // In the name of a database that is granted, _ and % stand for other characters.
+    const grant = (rights: string, table: string) => `GRANT ${rights} ON ${table} TO '${user}'@'${host}';`
+    return {
+      database,
+      create: grant(
+        'SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX',
+        `${name.replace(/[_%]/g, '\\$&')}.*`,
+      ),
+      around: [`USE ${name};`, grant('SELECT, INSERT, UPDATE, DELETE', `${name}.${WORDS}`)],
+    }
+  },
 }
 
 /** What the database has beside the columns of the books. */

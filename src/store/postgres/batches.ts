@@ -16,7 +16,7 @@ import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
-const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'"
+const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '5s'"
 const SELECT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`
 const LOCK = `
   SELECT ${BOOK} FROM books WHERE id = ANY ($1::bigint[]) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`

@@ -4,6 +4,7 @@ import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { type Address, ConnectTime, connectToHost, type SilentHosts } from '../client-server/hosts.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import * as errors from './errors.ts'
+import { settleConnection } from './settings.ts'
 import type { PostgresTarget } from './url.ts'
 
 /** The type int8, whose values pg would return as strings. Those of the service are within ±(2^53−1). */
@@ -13,7 +14,7 @@ const INT8 = 20
 export const IS_READ_ONLY = "(current_setting('transaction_read_only') = 'on')"
 
 const STATE = `
-  SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS clock, ${IS_READ_ONLY} AS "isReadOnly"`
+  SELECT trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS clock, ${IS_READ_ONLY} AS "isReadOnly"`
 
 const clockOffsets = new WeakMap<pg.Client, number>()
 
@@ -31,7 +32,7 @@ export async function isReadOnly(client: pg.Client, more = ''): Promise<boolean>
   const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE + more)
   const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
   // The server has read its clock before the answer arrived.
-  clockOffsets.set(client, Math.floor(clock) - Date.now())
+  clockOffsets.set(client, clock - Date.now())
   return isReadOnly
 }
 
@@ -130,6 +131,7 @@ export class PostgresDriver implements Driver<pg.Client> {
     time.cut(() => client.connection.stream)
     try {
       await client.connect()
+      await settleConnection(client, (client as unknown as Internals).processID)
       return [client, await isReadOnly(client)] as const
     } catch (error) {
       this.destroy(client)

@@ -15,6 +15,9 @@ const ROLE_CHANGE = [
   LATE,
 ]
 
+/** The account lacks a right. */
+const DENIED = '42501'
+
 /** A transaction was idle for too long, and was rolled back. */
 const IDLE_TRANSACTION = '25P03'
 
@@ -28,6 +31,7 @@ const ROLLED_BACK = ['40001', '40P01']
 const REASONS: readonly [string, UnavailableReason][] = [
   ['08', 'connection'],
   ['25006', 'read_only'],
+  [DENIED, 'read_only'],
   [LATE, 'timeout'],
   [IDLE_TRANSACTION, 'timeout'],
   ['25P04', 'timeout'],
@@ -46,7 +50,7 @@ const UNAVAILABLE = REASONS.map(([code]) => code)
 const INTERNAL = 'XX'
 
 /** Codes of UNAVAILABLE after which the statement has certainly not been done: also those of a lock, a limit of time. */
-const REFUSED = [...ROLLED_BACK, ...ROLE_CHANGE, IDLE_TRANSACTION, '53', '55P03', '57014']
+const REFUSED = [...ROLLED_BACK, ...ROLE_CHANGE, DENIED, IDLE_TRANSACTION, '53', '55P03', '57014']
 
 /** Codes of a commit after which nothing is stored: also those of a constraint. */
 const NOT_COMMITTED = [...ROLLED_BACK, IDLE_TRANSACTION, '23']

@@ -68,7 +68,7 @@ export function postgresImport(client: pg.Client, schema: Schema): ImportTransac
   const number = async (sql: string) =>
     Number((await client.query<{ value: number | null }>(sql)).rows[0]?.value ?? 0)
   return {
-    begin: () => client.query('BEGIN'),
+    begin: () => client.query('BEGIN ISOLATION LEVEL READ COMMITTED'),
     highestId: () => number('SELECT max(id) AS value FROM books'),
     insert: (books, known) => (known === undefined ? insert(all, books) : insert(onlyNew, books, known)),
     insertWithIds: (books) => insert(withIds, books),

@@ -8,10 +8,11 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
+import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
-import { isNotReady } from './errors.ts'
+import { isNotReady, reasonOf } from './errors.ts'
 import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
 /** Ids come from a sequence, which never gives one twice. BY DEFAULT allows books to be copied with their ids. */
@@ -103,6 +104,23 @@ const OBJECTS = `
 /** In one transaction with the change. A long wait for a lock would keep all other requests waiting behind it. */
 export const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
 
+/**
+ * The schema of the books, or the one for them. There is none if the account may use no schema of its search_path, or if
+ * none of them exists.
+ */
+const ADMINISTRATION = `
+  SELECT current_database() AS database, quote_ident(current_user) AS account, current_schema() IS NULL AS lacks,
+    quote_ident(coalesce(
+      (SELECT nspname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE pg_class.oid = to_regclass('books')),
+      current_schema(),
+      (SELECT btrim(name, ' "') FROM unnest(string_to_array(current_setting('search_path'), ',')) AS name
+        WHERE btrim(name, ' "') NOT IN ('', '$user') LIMIT 1),
+      'public')) AS schema`
+
+/** No schema to create a table in. */
+const NO_SCHEMA = '3F000'
+
 /** SQLSTATE codes for: another instance has made it at the same moment; no lock in time; deadlock. */
 const LOST_RACE = ['23505', '42P07', '42701', '42710', '55P03', '40P01', '40001', 'XX000']
 
@@ -112,6 +130,18 @@ const editor: SchemaEditor<pg.Client> = {
   execute: (client, sql) => client.query(`${LIMITS}; ${sql}`),
   isLostRace: (error) => error instanceof pg.DatabaseError && LOST_RACE.includes(error.code ?? ''),
   isNotReady,
+  isForAdministrator: (error) => reasonOf(error) === 'read_only' || codeOf(error) === NO_SCHEMA,
+  async administration(client) {
+    type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & { readonly lacks: boolean }
+    const { rows } = await client.query<Row>(ADMINISTRATION)
+    const { database = '', account = '', schema = '', lacks } = rows[0] ?? {}
+    const grant = `GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${account};`
+    return {
+      database,
+      create: lacks ? `CREATE SCHEMA IF NOT EXISTS ${schema}; ${grant}` : grant,
+      around: [schema === 'public' ? '' : `SET search_path TO ${schema};`, ''],
+    }
+  },
 }
 
 /** What the database has for queries. */

@@ -19,6 +19,8 @@ async function loseRaces(t: TestContext, columns: (attempts: number) => boolean)
     },
     isLostRace: (error: unknown) => error === LOST,
     isNotReady: () => false,
+    isForAdministrator: () => false,
+    administration: async () => assert.fail(),
   }
   await ensureTable(undefined, editor, 'CREATE TABLE books', { id: ['bigint'] })
   return attempts

@@ -11,7 +11,7 @@ const POSTGRES = {
   connection: ['08006', '53300', '57P01', '57P03'],
   timeout: ['57014'],
   conflict: ['40001', '40P01', '55P03'],
-  read_only: ['25006'],
+  read_only: ['25006', '42501'],
   disk: ['53100', '58030'],
   other: ['53200', '53400'],
 }
@@ -19,7 +19,7 @@ const MYSQL = {
   connection: [1040, 1053, 1129, 1203, 1927],
   timeout: [1317, 1969, 3024],
   conflict: [1205, 1213],
-  read_only: [1036, 1290, 1792, 1836],
+  read_only: [1036, 1044, 1142, 1143, 1290, 1792, 1836],
   disk: [1021, 1114],
   other: [1037, 9005],
 }
@@ -62,8 +62,8 @@ function classOf(error: Error, { isRefused, isRoleChange, isLost }: ErrorClassif
 
 const CLASSES: Readonly<Record<Class, { postgres: readonly string[]; mysql: readonly number[] }>> = {
   refused: {
-    postgres: ['23505', '40001', '40P01', '53100', '53300', '55P03', '57014', '25P03', '42P01'],
-    mysql: [1062, 1213, 1205, 1036, 1040, 1114, 1146],
+    postgres: ['23505', '40001', '40P01', '53100', '53300', '55P03', '57014', '25P03', '42501', '42P01'],
+    mysql: [1062, 1213, 1205, 1036, 1040, 1114, 1142, 1143, 1146],
   },
   'role change': { postgres: ['25006', '57P01', '57P03', '2201F'], mysql: [1047, 1290, 1792, 1836] },
   lost: { postgres: ['08006', '08P01', '57P02', '57P05', '25P04'], mysql: [1053, 1927, 4031] },

@@ -155,7 +155,7 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     }
 
     it('would give away the password otherwise, which shows that these tests would see it', async () => {
-      const url = await attack('sslmode=require', answer(passwordInClear, ready, emptyResult))
+      const url = await attack('sslmode=require', answer(passwordInClear, ready, emptyResult, emptyResult))
       const driver = new PostgresDriver(parsePostgresUrl(url))
       driver.destroy(await driver.connect())
       assert.match((await attacker?.received()) ?? '', new RegExp(SECRET))

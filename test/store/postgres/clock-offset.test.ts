@@ -30,6 +30,9 @@ describe('the offset of the clock of PostgreSQL, which has the clock of this mac
 
   it('is never too large', async () => assertSafe(await offset((await databases()).url)))
 
+  it('is never too large where the server rounds numbers', async () =>
+    assertSafe(await offset(`${(await databases()).url}?options=-c%20extra_float_digits%3D-15`)))
+
   it('is never too large through PgBouncer', { skip: pgbouncerMissing }, async () => {
     const pooler = await startPgbouncer(await databases())
     try {

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { ImportedBook, Store } from '../../../src/catalogue/store.ts'
+import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
+import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
+import { serverMissing, startServer } from '../../faults/engine-servers.ts'
+import type { DatabaseServer } from '../../support/database-server.ts'
+import { nameIn } from '../../support/database-url.ts'
+import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { pgbouncerMissing, startPgbouncer } from '../../support/pgbouncer.ts'
+import { listAll } from '../pages.ts'
+import { prepareDatabase } from './prepared-database.ts'
+
+/** What the configuration of a server may set for each connection, to the harm of this service. */
+const POSTGRES = [
+  'client_encoding = LATIN1',
+  'array_nulls = off',
+  'quote_all_identifiers = on',
+  'default_transaction_isolation = serializable',
+]
+const MYSQL = [
+  'SET NAMES latin1',
+  "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'",
+  'SET sql_select_limit = 1',
+  'SET sql_select_limit = 0',
+  'SET autocommit = 0, completion_type = CHAIN',
+  'SET max_join_size = 1',
+  'SET sql_safe_updates = 1',
+  'SET tx_isolation = SERIALIZABLE',
+]
+
+const TITLES = ['García Márquez 📚', "\\'", 'NULL', 'Ёлки']
+const BOOKS = TITLES.map((title, i) => ({ title, author: 'José', year: i }))
+
+/** Does everything that a store is for. */
+async function useStore(store: Store): Promise<void> {
+  const created = await Promise.all(BOOKS.map((book) => store.create(book)))
+  assert.deepEqual(created.map(({ title }) => title).sort(), TITLES.toSorted())
+  // Several at once are one transaction.
+  const updated = await Promise.all(created.map(({ id, year }) => store.update(id, { year: year + 1 })))
+  assert.deepEqual(
+    updated.map((book) => ({ ...book })),
+    created.map((book) => ({ ...book, year: book.year + 1 })),
+  )
+  async function* books(): AsyncGenerator<ImportedBook[]> {
+    yield [
+      ...BOOKS.map((book) => ({ ...book, year: book.year + 1 })),
+      { title: 'É', author: 'NULL', year: 9 },
+    ]
+  }
+  assert.deepEqual(await store.import(books(), { skipExisting: true }), { added: 1, skipped: BOOKS.length })
+  assert.deepEqual((await listAll(store)).map(({ title }) => title).sort(), [...TITLES, 'É'].sort())
+  for (const words of [['garcia'], ['елки']]) assert.equal(await store.count({ words }), 1)
+  assert.equal(await store.count({ words: ['jose'] }), BOOKS.length)
+  const page = await store.page({ filter: {}, order: [{ name: 'author', descending: false }] }, undefined, {
+    books: 3,
+    text: 1000,
+  })
+  assert.equal(JSON.parse(`[${page.json}]`).length, 3)
+  assert.ok(page.more)
+  await Promise.all(created.map(({ id }) => store.delete(id)))
+}
+
+/** The only book that is left, as the database has it. */
+const REST = { title: 'É', author: 'NULL', year: 9 }
+
+describe('a server of PostgreSQL that sets something for each connection', {
+  skip: engineMissing('postgres'),
+}, () => {
+  const databases = useDatabases('postgres')
+
+  for (const setting of POSTGRES) {
+    it(`is used as any other: ${setting}`, async (t) => {
+      const database = await prepareDatabase(t, databases, (name) => [
+        `ALTER DATABASE ${name} SET ${setting}`,
+      ])
+      await useStore(await database.open())
+      const [row] = await database.query('SELECT title, author, year::int FROM books')
+      assert.deepEqual(row, REST)
+    })
+  }
+
+  for (const [set, found] of [
+    ['synchronous_commit = off', 'on'],
+    // This, too, waits for the disk.
+    ['synchronous_commit = remote_apply', 'remote_apply'],
+    ['gin_fuzzy_search_limit = 1', '0'],
+    ['standard_conforming_strings = off', 'on'],
+  ] as const) {
+    it(`has ${found} for this service: ${set}`, async (t) => {
+      const { url } = await prepareDatabase(t, databases, (name) => [`ALTER ROLE ${name} SET ${set}`])
+      const driver = new PostgresDriver(parsePostgresUrl(url, {}))
+      const client = await driver.connect()
+      t.after(() => driver.end(client))
+      const { rows } = await client.query(`SHOW ${set.split(' ')[0]}`)
+      assert.deepEqual(rows.map(Object.values), [[found]])
+    })
+  }
+
+  it('is refused through a pooler, with the statement that helps', { skip: pgbouncerMissing }, async (t) => {
+    const server = await databases()
+    const pooler = await startPgbouncer(server)
+    const { url, open, run } = await prepareDatabase(
+      t,
+      async () => pooler,
+      (name) => [`ALTER ROLE ${name} SET array_nulls = off`],
+    )
+    t.after(() => pooler.remove())
+    const says = await refusal(open)
+    const [, statement] = /array_nulls is off and has to be on, .*: (ALTER ROLE .*;)$/.exec(says) ?? []
+    assert.ok(statement !== undefined, says)
+    await run(statement)
+    await pooler.command(`RECONNECT ${nameIn(url)}`)
+    await useStore(await open())
+  })
+})
+
+describe('a server of MySQL that sets something for each connection', {
+  skip: serverMissing('mysql'),
+}, () => {
+  let started: Promise<DatabaseServer> | undefined
+  const server = () => {
+    // The clients' charset is what the server says, whatever they say.
+    const settings = { 'skip-character-set-client-handshake': '1', 'character-set-server': 'latin1' }
+    started ??= startServer('mysql', { settings })
+    return started
+  }
+  after(async () => (await started)?.remove())
+
+  for (const init of MYSQL) {
+    it(`is used as any other: ${init}`, async (t) => {
+      const on = await server()
+      // Does not apply to an administrator.
+      await on.query(`SET GLOBAL init_connect = "${init}"`)
+      const database = await prepareDatabase(t, server)
+      await useStore(await database.open())
+      const [row] = await database.query('SELECT HEX(title) AS title, author, year FROM books')
+      assert.deepEqual(row, { ...REST, title: Buffer.from(REST.title).toString('hex').toUpperCase() })
+    })
+  }
+
+  it('is refused with the name of what cannot be set, and its value', async (t) => {
+    const on = await startServer('mysql', { settings: { 'maximum-max-sort-length': '1024' } })
+    const { open } = await prepareDatabase(t, async () => on)
+    t.after(() => on.remove())
+    assert.match(await refusal(open), /max_sort_length is 1024 and has to be 4096/)
+  })
+})
+
+/** @returns what the refusal says. */
+async function refusal(open: () => Promise<Store>): Promise<string> {
+  return open().then(
+    () => assert.fail('the store was opened'),
+    (error: Error) => error.message,
+  )
+}
