@@ -251,6 +251,7 @@ export const words = {
     added: 'To add',
     skipped: 'To skip',
     withoutYear: 'Without a year',
+    empty: 'Empty rows',
     faulty: 'With errors',
     faults: 'Rows with errors',
     line: 'Line',

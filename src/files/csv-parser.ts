@@ -28,7 +28,7 @@ type State = 'start' | 'plain' | 'quoted' | 'closed'
  * Parses the rows of a CSV file (RFC 4180) that arrives in parts. It reads each part only once, so the time is linear
  * in the length of the file. Each line ends with CR LF, LF or CR, because tools append lines that end in another way.
  * Within quotes these characters are data. A quote within an unquoted field is an ordinary character. White space after
- * a closing quote is ignored. Empty lines are skipped.
+ * a closing quote is ignored. An empty line is a row of one empty field.
  */
 export class CsvParser {
   /** Programs that write tabs do not quote fields, and do not double quotes in them. */
@@ -70,8 +70,7 @@ export class CsvParser {
     let start = 0
     const endRow = (newline: number) => {
       const isPair = text.charCodeAt(newline) === CR && text.charCodeAt(newline + 1) === LF
-      const row = this.#takeRow(this.#line + 1)
-      if (row !== undefined) rows.push(row)
+      rows.push(this.#takeRow(this.#line + 1))
       start = at = newline + (isPair ? 2 : 1)
     }
     reading: while (at < text.length) {
@@ -84,8 +83,8 @@ export class CsvParser {
           }
           const end = nextNewline(at)
           if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
-            // Most rows are complete and have no quotes. An empty line is not a row.
-            if (end > at) this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
+            // Most rows are complete and have no quotes.
+            this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
             this.#field = this.#cells.pop() ?? ''
             endRow(end)
           } else this.#state = 'plain'
@@ -135,8 +134,7 @@ export class CsvParser {
     this.#rest = all.slice(at)
     if (isEnd && (this.#cells.length > 0 || this.#state !== 'start')) {
       this.#isMalformed ||= this.#state === 'quoted'
-      const row = this.#takeRow(this.#line)
-      if (row !== undefined) rows.push(row)
+      rows.push(this.#takeRow(this.#line))
     }
     if (this.#length > MAX_ROW) throw this.#refusal('is too long; is a closing quotation mark missing?')
     return rows
@@ -149,10 +147,9 @@ export class CsvParser {
     if (this.#cells.length > MAX_CELLS) throw this.#refusal(`has more than ${MAX_CELLS} fields`)
   }
 
-  /** Ends the row. @param next the line that is reached then. @returns the row, unless it is an empty line. */
-  #takeRow(next: number): CsvRow | undefined {
+  /** Ends the row. @param next the line that is reached then. */
+  #takeRow(next: number): CsvRow {
     this.#endField()
-    const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
     const isMalformed = this.#isMalformed
     const mayContainRows = isMalformed && this.#line > this.#begin
@@ -161,7 +158,7 @@ export class CsvParser {
     this.#length = 0
     this.#cells = []
     this.#isMalformed = false
-    return isEmpty ? undefined : row
+    return row
   }
 
   #refusal(reason: string): ImportRefused {

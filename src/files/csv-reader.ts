@@ -2,6 +2,7 @@ import { CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
+const EMPTY_LINES = /^[\r\n]+/
 
 /** What may separate fields. The first is for files of one column. */
 const DELIMITERS = [',', ';', '\t']
@@ -21,19 +22,22 @@ const MAX_HEADER = 64 * 1024
  */
 export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
+  let before = ''
   let start = ''
   for await (const text of texts) {
     if (parser === undefined) {
-      // The whole first line tells the delimiter.
-      start += text
-      if (!NEWLINE.test(text) && start.length <= MAX_ROW) continue
+      // The whole first line tells the delimiter, after empty ones.
+      const rest = start === '' ? text.replace(EMPTY_LINES, '') : text
+      before += text.slice(0, text.length - rest.length)
+      start += rest
+      if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue
       parser = parserFor(start)
-      yield parser.push(withoutDeclaration(start), false)
-      start = ''
+      yield parser.push(before + withoutDeclaration(start), false)
+      before = start = ''
     } else yield parser.push(text, false)
   }
   parser ??= parserFor(start)
-  yield parser.push(withoutDeclaration(start), true)
+  yield parser.push(before + withoutDeclaration(start), true)
 }
 
 function parserFor(start: string): CsvParser {

@@ -16,6 +16,8 @@ export const MAX_FAULTY = 10_000
 export class ImportReport {
   /** Rows that should be books, good and bad. */
   rows = 0
+  /** Rows after the first line whose cells are all blank. They are no rows: spreadsheets leave them of what was deleted. */
+  empty = 0
   /** Rows that cannot be stored. */
   faulty = 0
   /** The first of their faults, one for each row. */

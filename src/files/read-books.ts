@@ -90,8 +90,9 @@ async function* fromCsv(
     return bookOfRow(row, source as CsvLayout, width, report)
   }
   for await (const rows of csvRows(texts)) {
-    const header = source === undefined ? rows.shift() : undefined
-    if (header !== undefined) {
+    while (source === undefined && rows.length > 0) {
+      const header = rows.shift()
+      if (header === undefined || isEmpty(header)) continue
       source = detectLayout(header.cells, columns)
       width = header.cells.length
       report.source = source.name
@@ -102,14 +103,20 @@ async function* fromCsv(
     throw new ImportRefused('the file is empty; it needs a first line with the column names')
 }
 
+const isBlank = (text: string) => text.trim() === ''
+
+const isEmpty = ({ cells, isMalformed }: CsvRow) => !isMalformed && cells.every(isBlank)
+
 const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
 
 function bookOfRow(
-  { cells, isMalformed }: CsvRow,
+  row: CsvRow,
   source: CsvLayout,
   width: number,
   report: ImportReport,
-): NewBook | FieldFault {
+): NewBook | FieldFault | undefined {
+  if (isEmpty(row)) return undefined
+  const { cells, isMalformed } = row
   if (isMalformed) return { field: null, reason: MISPLACED }
   if (cells.length !== width) {
     return {
@@ -138,7 +145,8 @@ async function* fromJson(
   for await (const group of groups) yield await collect(group, bookOfLine, report)
 }
 
-function bookOfLine({ text, item }: Line): NewBook | FieldFault {
+function bookOfLine({ text, item }: Line): NewBook | FieldFault | undefined {
+  if (isBlank(text)) return undefined
   // Only objects are parsed, because errors and deep nesting take long.
   if (!text.trimStart().startsWith('{'))
     return { field: null, reason: strayReason(text) ?? noObject(text, item) }
@@ -177,11 +185,12 @@ function structureOf(text: string): number {
 
 /**
  * Validates and counts rows, and reports the bad ones. Empties their group.
+ * @param read returns undefined for an empty row.
  * @throws FaultyRows when too many rows are bad.
  */
 async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],
-  read: (row: Each) => NewBook | FieldFault,
+  read: (row: Each) => NewBook | FieldFault | undefined,
   report: ImportReport,
 ): Promise<NewBook[]> {
   const books: NewBook[] = []
@@ -192,6 +201,10 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
       begin = performance.now()
     }
     const result = read(row)
+    if (result === undefined) {
+      report.empty++
+      continue
+    }
     report.rows++
     if (!isFault(result)) books.push(result)
     else {

