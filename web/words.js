@@ -236,7 +236,7 @@ export const words = {
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
     columnsMissing: (/** @type {string[]} */ fields) =>
-      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
+      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.${fields.includes('year') ? ' If the file has no years, choose “No years”.' : ''}`,
     chooseColumn: 'Choose…',
     noYears: 'No years',
     noName: '(no name)',

@@ -331,6 +331,12 @@ describe('commands beside the running service', () => {
         'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name, Vorname", "Jahr"\n',
       ],
     )
+    writeFileSync(join(service.directory, 'no-years.csv'), 'Author,Title\nA,T\n')
+    const year = await run('import', 'no-years.csv')
+    assert.match(
+      year.stderr,
+      /columns "Author", "Title", and .* the year; name it, .*, with --columns 'year=Jahr' or --columns 'year='\n$/,
+    )
     const { code, stderr } = await dryRun('title=Titel,title=Titel')
     assert.equal(code, 2)
     assert.match(

@@ -108,7 +108,8 @@ async function importFile(config: Config, { path, reading, ...options }: ImportA
     )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
-    throw new OperatorError(`${path}: ${error.message}${otherFaults(report)}`, { cause: error })
+    const message = error.worded((columns) => `--columns '${columns}'`)
+    throw new OperatorError(`${path}: ${message}${otherFaults(report)}`, { cause: error })
   }
 }
 

@@ -253,6 +253,7 @@ function readOptions(request: FastifyRequest): Options {
   }
 }
 
-function refusal({ message }: ImportRefused): Failure {
+function refusal(error: ImportRefused): Failure {
+  const message = error.worded((columns) => `?columns=${columns}`)
   return new Failure(failure.importRefused.status, `${failure.importRefused.message}: ${message}`)
 }
