@@ -16,9 +16,12 @@ export async function firstRows(file, encoding) {
   const bytes = new Uint8Array(await file.slice(0, START).arrayBuffer())
   // The rest of a character that is cut is left out.
   const text = new TextDecoder(tellEncoding(bytes) ?? encoding).decode(bytes, { stream: true })
-  const [first = ''] = text.split(/[\r\n]/, 1)
+  const [, before = '', first = ''] = /^([\r\n]*)([^\r\n]*)/.exec(text) ?? []
   const declared = /^"?sep=(.)"?$/i.exec(first)?.[1]
-  const rows = rowsOf(declared === undefined ? text : text.slice(first.length), declared ?? mostOf(first))
+  const rows = rowsOf(
+    declared === undefined ? text : text.slice(before.length + first.length),
+    declared ?? mostOf(first),
+  )
   // The last one may be cut too.
   return rows.slice(0, file.size > START && rows.length > 1 ? Math.min(ROWS, rows.length - 1) : ROWS)
 }
@@ -55,8 +58,8 @@ function rowsOf(text, delimiter) {
     const [, quoted, plain = '', end] = match
     row.push(quoted?.replaceAll('""', '"') ?? plain)
     if (end === delimiter) continue
-    // An empty line is no row.
-    if (row.length > 1 || row[0] !== '') rows.push(row)
+    // An empty row is none.
+    if (row.some((cell) => cell.trim() !== '')) rows.push(row)
     row = []
   }
   if (row.length > 0) rows.push(row)

@@ -305,6 +305,7 @@ const results = (result) => html`
     <div><dt>${words.import.added}</dt><dd>${result.added.toLocaleString('en')}</dd></div>
     <div><dt>${words.import.skipped}</dt><dd>${result.skipped.toLocaleString('en')}</dd></div>
     <div><dt>${words.import.withoutYear}</dt><dd>${result.without_year.toLocaleString('en')}</dd></div>
+    <div><dt>${words.import.empty}</dt><dd>${result.empty.toLocaleString('en')}</dd></div>
     <div><dt>${words.import.faulty}</dt><dd>${result.faulty.toLocaleString('en')}</dd></div>
   </dl>
   ${result.faulty === 0 ? nothing : faults(result)}

@@ -4,7 +4,7 @@ import { words } from './words.js'
 
 /**
  * @typedef {{ line: number, field: string | null, reason: string }} Fault
- * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, faulty: number, faults: Fault[] }} Report
+ * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, empty: number, faulty: number, faults: Fault[] }} Report
  * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined }} Options
  *   the parameters of POST /books/import.
  */

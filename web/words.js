@@ -236,7 +236,7 @@ export const words = {
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
     columnsMissing: (/** @type {string[]} */ fields) =>
-      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
+      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.${fields.includes('year') ? ' If the file has no years, choose “No years”.' : ''}`,
     chooseColumn: 'Choose…',
     noYears: 'No years',
     noName: '(no name)',
@@ -251,6 +251,7 @@ export const words = {
     added: 'To add',
     skipped: 'To skip',
     withoutYear: 'Without a year',
+    empty: 'Empty rows',
     faulty: 'With errors',
     faults: 'Rows with errors',
     line: 'Line',

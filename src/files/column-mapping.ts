@@ -10,7 +10,10 @@ const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(year)=)`
 /** Matches the texts that parseColumns() accepts, but also those that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
 
-export const COLUMNS_EXAMPLE = 'title=Titel,author="Name, Vorname",year=Jahr'
+/** A name for the column of each field. */
+export const EXAMPLES: Required<ColumnMapping> = { title: 'Titel', author: '"Name, Vorname"', year: 'Jahr' }
+
+export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLES[field]}`).join(',')
 
 /**
  * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks within quoted names are doubled. `year=`

@@ -1,6 +1,6 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import { COLUMNS_EXAMPLE, type ColumnMapping } from './column-mapping.ts'
+import { type ColumnMapping, EXAMPLES } from './column-mapping.ts'
 import { fieldNamed } from './column-names.ts'
 import { ID_COLUMN, unguarded } from './formulas.ts'
 import { ImportRefused } from './import-report.ts'
@@ -14,6 +14,10 @@ export interface CsvLayout {
   readonly name: string
   /** Whether an unknown year becomes 0. Otherwise it is a fault. */
   readonly mayLackYear: boolean
+  /** Columns of the header; which of them are read; and as many as have title and author. */
+  readonly width: number
+  readonly used: ReadonlySet<number>
+  readonly least: number
   read(cells: readonly string[]): Cells
 }
 
@@ -22,15 +26,15 @@ type Get = (column: string) => string
 
 interface KnownSource {
   readonly name: string
-  /** The columns that identify it. Of a list, one is enough. */
-  readonly columns: readonly (string | readonly string[])[]
+  /** The columns that identify it, those of title and author first. Of a list, one is enough. */
+  readonly columns: readonly [title: string, author: string, ...others: (string | readonly string[])[]]
   readonly mayLackYear: boolean
   read(get: Get): Cells
 }
 
 const OWN: KnownSource = {
   name: 'this service',
-  columns: FIELD_NAMES,
+  columns: ['title', 'author', 'year'],
   mayLackYear: false,
   read: (get) => ({ title: get('title'), author: get('author'), year: ownYear(get('year')) }),
 }
@@ -38,7 +42,7 @@ const OWN: KnownSource = {
 /** The file for spreadsheets that this service writes. */
 const SPREADSHEET: KnownSource = {
   ...OWN,
-  columns: [ID_COLUMN, ...FIELD_NAMES],
+  columns: [...OWN.columns, ID_COLUMN],
   read: (get) => OWN.read((column) => unguarded(get(column))),
 }
 
@@ -101,7 +105,7 @@ const READERS: { readonly [Name in keyof NewBook]: (cell: string) => Cells[Name]
 /** A program that is not known. All fields are read from named columns. */
 const OTHER: KnownSource = {
   name: 'another program',
-  columns: [],
+  columns: OWN.columns,
   mayLackYear: true,
   read: () => ({ title: undefined, author: undefined, year: undefined }),
 }
@@ -110,8 +114,8 @@ const OTHER: KnownSource = {
  * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
  * @param columns of fields that are not where that program has them. If the program is not known, all fields are read
  * from these columns, or from those whose names tell.
- * @throws ImportRefused that names the columns found and those needed, or those that tell the same field, or one whose name
- * occurs several times.
+ * @throws ImportRefused that names the columns found and the fields that have none, or columns that tell the same field, or
+ * one whose name occurs several times.
  */
 export function detectLayout(header: readonly string[], columns: ColumnMapping): CsvLayout {
   const positions = new Map<string, number>()
@@ -132,23 +136,31 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
   )
   const source = known ?? OTHER
   const named: ColumnMapping = known ? columns : { ...telling([...positions.keys()], columns), ...columns }
+  const missing = FIELD_NAMES.filter((name) => source === OTHER && named[name] === undefined)
+  if (missing.length > 0) throw unknownColumns(header, missing)
   const fields = FIELD_NAMES.flatMap((name) =>
     named[name] === undefined ? [] : { name, column: keyOf(named[name]) },
   )
-  if (source === OTHER && fields.length < FIELD_NAMES.length) throw new ImportRefused(unknownHeader(header))
   const cellOf = (get: Get, column: string) => (known === SPREADSHEET ? unguarded(get(column)) : get(column))
   const readNamed = (get: Get): Partial<Cells> =>
     Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](cellOf(get, column))]))
   const read = fields.length === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
+  const placeOf = (column: string) => positions.get(keyOf(column)) ?? -1
+  const used = new Set<number>()
   // Reads no row yet: this shows which columns are read.
   read((column) => {
+    used.add(placeOf(column))
     if (!repeated.has(keyOf(column))) return ''
     const several = `several columns are named ${quoted(column)} (case does not matter)`
     throw new ImportRefused(`${several}; rename all but the right one`)
   })
+  const [title, author] = source.columns
   return {
     name: source.name,
     mayLackYear: source.mayLackYear || named.year !== undefined,
+    width: header.length,
+    used,
+    least: 1 + Math.max(placeOf(named.title ?? title), placeOf(named.author ?? author)),
     read: (cells) => read((column) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''),
   }
 }
@@ -165,7 +177,9 @@ function telling(names: readonly string[], columns: ColumnMapping): ColumnMappin
     const [name, other] = byField.get(field) ?? []
     if (other === undefined) return [field, name]
     const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
-    throw new ImportRefused(`the columns ${both}; name the right one, as in columns=${field}=${quoted(name)}`)
+    throw new ImportRefused(`the columns ${both}; name the right one`, {
+      columns: [`${field}=${quoted(name)}`],
+    })
   })
   return Object.fromEntries(told)
 }
@@ -179,12 +193,16 @@ function columnsOf(header: readonly string[]): string {
   return `the file has the columns ${names.join(', ')}${more}`
 }
 
-function unknownHeader(header: readonly string[]): string {
-  const needed = SOURCES.map(
-    ({ name, columns }) =>
-      `${columns.map((column) => (typeof column === 'string' ? column : column.join(' or '))).join(', ')} (${name})`,
+/** @param missing fields that no column is known for. */
+function unknownColumns(header: readonly string[], missing: readonly (keyof NewBook)[]): ImportRefused {
+  const fields = missing.map((name) => `the ${name}`).join(' or ')
+  const examples = missing.map((name) => `${name}=${EXAMPLES[name]}`).join(',')
+  const mayLackYears = missing.includes('year')
+  return new ImportRefused(
+    `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
+      (mayLackYears ? ', or say that there are no years,' : ''),
+    { columns: mayLackYears ? [examples, examples.replace(EXAMPLES.year, '')] : [examples] },
   )
-  return `${columnsOf(header)}; it needs ${needed.join('; or ')}; or name its columns, as in columns=${COLUMNS_EXAMPLE}`
 }
 
 /** Removes the `="…"` that keeps spreadsheets from reading a text as a number. */

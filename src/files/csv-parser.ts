@@ -5,7 +5,9 @@ export interface CsvRow {
   /** Where it begins, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Whether a quote is misplaced or not closed. */
+  /** Which cell is the first with a quotation mark that is an ordinary character. */
+  readonly stray: number | undefined
+  /** Whether a quote is misplaced or not closed in a column that is used. */
   readonly isMalformed: boolean
   /** Whether such a quote may have joined it with rows that follow. */
   readonly mayContainRows: boolean
@@ -27,34 +29,46 @@ type State = 'start' | 'plain' | 'quoted' | 'closed'
 /**
  * Parses the rows of a CSV file (RFC 4180) that arrives in parts. It reads each part only once, so the time is linear
  * in the length of the file. Each line ends with CR LF, LF or CR, because tools append lines that end in another way.
- * Within quotes these characters are data. A quote within an unquoted field is an ordinary character. White space after
- * a closing quote is ignored. Empty lines are skipped.
+ * Within quotes these characters are data. A quote within an unquoted field is an ordinary character, and so is one that
+ * begins a field of a column that is not used, if it is not closed where a field may end. White space after a closing
+ * quote is ignored. An empty line is a row of one empty field.
  */
 export class CsvParser {
   /** Programs that write tabs do not quote fields, and do not double quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
+  readonly #begin: (header: readonly string[]) => ReadonlySet<number>
+  /** Undefined before the header. */
+  #used: ReadonlySet<number> | undefined
   /** The end of the last part, if its meaning depends on what follows. */
   #rest = ''
-  /** The line that the parser has reached, and the one on which the row begins. */
+  /** The lines that the parser has reached, and on which the row and its last quoted field begin. */
   #line = 1
-  #begin = 1
+  #rowLine = 1
+  #fieldLine = 1
   /** The unfinished row: its length in earlier parts, its complete fields, and the beginning of the next field. */
   #length = 0
   #cells: string[] = []
   #field = ''
   #state: State = 'start'
+  /** The text of a quoted field in earlier parts, with its quotes, if the column is not used. */
+  #raw = ''
+  #stray: number | undefined
   #isMalformed = false
 
-  /** @param delimiter the character between two fields. */
-  constructor(delimiter: string) {
+  /**
+   * @param delimiter the character between two fields.
+   * @param begin called with the first row that is not blank. @returns which columns are used.
+   */
+  constructor(delimiter: string, begin: (header: readonly string[]) => ReadonlySet<number>) {
+    this.#begin = begin
     this.#isTabular = delimiter === '\t'
     this.#delimiter = delimiter
   }
 
   /**
    * @param isEnd whether this is the last part.
-   * @returns the rows that are complete now.
+   * @returns the rows after the header that are complete now.
    * @throws ImportRefused for a row that is too long or has too many fields.
    */
   push(part: string, isEnd: boolean): CsvRow[] {
@@ -68,6 +82,9 @@ export class CsvParser {
     const rows: CsvRow[] = []
     let at = 0
     let start = 0
+    /** Where the last quoted field begins, if that is in this part; and whether its first quote is an ordinary character. */
+    let opened = -1
+    let isStray = false
     const endRow = (newline: number) => {
       const isPair = text.charCodeAt(newline) === CR && text.charCodeAt(newline + 1) === LF
       const row = this.#takeRow(this.#line + 1)
@@ -79,13 +96,15 @@ export class CsvParser {
         case 'start': {
           if (nextQuote(at) === at) {
             this.#state = 'quoted'
-            at++
+            this.#fieldLine = this.#line
+            this.#raw = ''
+            opened = at++
             break
           }
           const end = nextNewline(at)
           if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
-            // Most rows are complete and have no quotes. An empty line is not a row.
-            if (end > at) this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
+            // Most rows are complete and have no quotes.
+            this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
             this.#field = this.#cells.pop() ?? ''
             endRow(end)
           } else this.#state = 'plain'
@@ -94,6 +113,7 @@ export class CsvParser {
         case 'plain': {
           const newline = nextNewline(at)
           const end = Math.min(nextDelimiter(at), newline)
+          if (nextQuote(at) < end) this.#stray ??= this.#cells.length
           this.#field += text.slice(at, end)
           at = end
           if (end === text.length) break
@@ -125,14 +145,30 @@ export class CsvParser {
             this.#endField()
             at++
           } else if (/\s/.test(text.charAt(at))) at++
-          else {
+          else if (this.#isUsed()) {
             this.#isMalformed = true
             this.#state = 'quoted'
+          } else if (opened === -1) {
+            isStray = true
+            break reading
+          } else {
+            this.#beginAgain()
+            at = opened
           }
       }
     }
     this.#length += at - start
     this.#rest = all.slice(at)
+    if ((this.#state === 'quoted' || this.#state === 'closed') && !this.#isUsed()) {
+      this.#raw += text.slice(Math.max(opened, 0), at)
+      isStray ||= this.#state === 'quoted' && (isEnd || this.#length > MAX_ROW)
+    }
+    if (isStray) {
+      this.#rest = this.#raw + this.#rest
+      this.#length -= this.#raw.length
+      this.#beginAgain()
+      return rows.concat(this.push('', isEnd))
+    }
     if (isEnd && (this.#cells.length > 0 || this.#state !== 'start')) {
       this.#isMalformed ||= this.#state === 'quoted'
       const row = this.#takeRow(this.#line)
@@ -142,6 +178,17 @@ export class CsvParser {
     return rows
   }
 
+  #isUsed(): boolean {
+    return this.#used?.has(this.#cells.length) ?? true
+  }
+
+  /** Reads a quoted field once more, from its first quote on, which is an ordinary character. */
+  #beginAgain(): void {
+    this.#state = 'plain'
+    this.#field = ''
+    this.#line = this.#fieldLine
+  }
+
   #endField(): void {
     this.#cells.push(this.#field)
     this.#field = ''
@@ -149,48 +196,60 @@ export class CsvParser {
     if (this.#cells.length > MAX_CELLS) throw this.#refusal(`has more than ${MAX_CELLS} fields`)
   }
 
-  /** Ends the row. @param next the line that is reached then. @returns the row, unless it is an empty line. */
+  /** Ends the row. @param next the line that is reached then. @returns the row, unless it is the header or before it. */
   #takeRow(next: number): CsvRow | undefined {
     this.#endField()
-    const isEmpty = this.#cells.length === 1 && this.#cells[0] === '' && !this.#isMalformed
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
     const isMalformed = this.#isMalformed
-    const mayContainRows = isMalformed && this.#line > this.#begin
-    const row = { line: this.#begin, cells, isMalformed, mayContainRows }
-    this.#begin = this.#line = next
+    const mayContainRows = isMalformed && this.#line > this.#rowLine
+    const row = { line: this.#rowLine, cells, stray: this.#stray, isMalformed, mayContainRows }
+    this.#rowLine = this.#line = next
     this.#length = 0
     this.#cells = []
+    this.#stray = undefined
     this.#isMalformed = false
-    return isEmpty ? undefined : row
+    if (this.#used !== undefined) return row
+    if (!isEmpty(row)) this.#used = this.#begin(cells)
+    return undefined
   }
 
   #refusal(reason: string): ImportRefused {
-    return new ImportRefused(`line ${this.#begin}: the row ${reason}`)
+    return new ImportRefused(`line ${this.#rowLine}: the row ${reason}`)
   }
 }
+
+export const isBlank = (text: string) => text.trim() === ''
+
+/** Whether all cells of a row are blank. */
+export const isEmpty = ({ cells, isMalformed }: Pick<CsvRow, 'cells' | 'isMalformed'>) =>
+  !isMalformed && cells.every(isBlank)
 
 type Finder = (from: number) => number
 
 /**
  * @returns a function that finds the next occurrence at or after a position, or else returns the length of the text.
- * The positions must ascend, so the text is searched only once.
+ * While the positions ascend, the text is searched only once.
  */
 function finder(text: string, what: string): Finder {
+  let asked = 0
   let found = -1
   return (from) => {
-    if (found < from) {
+    if (found < from || from < asked) {
       const index = text.indexOf(what, from)
       found = index === -1 ? text.length : index
     }
+    asked = from
     return found
   }
 }
 
 /** The same for the nearer one of two. */
 function nearer(one: Finder, other: Finder): Finder {
+  let asked = 0
   let found = -1
   return (from) => {
-    if (found < from) found = Math.min(one(from), other(from))
+    if (found < from || from < asked) found = Math.min(one(from), other(from))
+    asked = from
     return found
   }
 }

@@ -2,6 +2,7 @@ import { CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
+const EMPTY_LINES = /^[\r\n]+/
 
 /** What may separate fields. The first is for files of one column. */
 const DELIMITERS = [',', ';', '\t']
@@ -16,34 +17,41 @@ const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
 const MAX_HEADER = 64 * 1024
 
 /**
- * The rows of a file of comma-, semicolon- or tab-separated values, the header first, in groups as they arrive.
+ * The rows of a file of comma-, semicolon- or tab-separated values after the header, in groups as they arrive.
+ * @param begin called with the header. @returns which columns are used.
  * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
-export async function* csvRows(texts: AsyncIterable<string>): AsyncGenerator<CsvRow[], void> {
+export async function* csvRows(
+  texts: AsyncIterable<string>,
+  begin: (header: readonly string[]) => ReadonlySet<number>,
+): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
+  let before = ''
   let start = ''
   for await (const text of texts) {
     if (parser === undefined) {
-      // The whole first line tells the delimiter.
-      start += text
-      if (!NEWLINE.test(text) && start.length <= MAX_ROW) continue
-      parser = parserFor(start)
-      yield parser.push(withoutDeclaration(start), false)
-      start = ''
+      // The whole first line tells the delimiter, after empty ones.
+      const rest = start === '' ? text.replace(EMPTY_LINES, '') : text
+      before += text.slice(0, text.length - rest.length)
+      start += rest
+      if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue
+      parser = new CsvParser(delimiterIn(start), begin)
+      yield parser.push(before + withoutDeclaration(start), false)
+      before = start = ''
     } else yield parser.push(text, false)
   }
-  parser ??= parserFor(start)
-  yield parser.push(withoutDeclaration(start), true)
+  parser ??= new CsvParser(delimiterIn(start), begin)
+  yield parser.push(before + withoutDeclaration(start), true)
 }
 
-function parserFor(start: string): CsvParser {
+function delimiterIn(start: string): string {
   if (JSON_START.test(start)) {
     throw new ImportRefused(
       'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson; an array, if these are .json and application/json',
     )
   }
   const line = firstLine(start)
-  return new CsvParser(DECLARATION.exec(line)?.[1] ?? delimiterOf(line))
+  return DECLARATION.exec(line)?.[1] ?? delimiterOf(line)
 }
 
 const firstLine = (start: string) => start.split(NEWLINE, 1)[0] ?? ''

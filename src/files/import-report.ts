@@ -16,6 +16,8 @@ export const MAX_FAULTY = 10_000
 export class ImportReport {
   /** Rows that should be books, good and bad. */
   rows = 0
+  /** Rows after the first line whose cells are all blank. They are no rows: spreadsheets leave them of what was deleted. */
+  empty = 0
   /** Rows that cannot be stored. */
   faulty = 0
   /** The first of their faults, one for each row. */
@@ -42,6 +44,18 @@ export class ImportReport {
 /** The file has a fault, and nothing of it is stored. The message is one line, for the user. */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
+  /** Values of the option `columns` with one of which the user can do what the message says at its end. */
+  readonly columns: readonly string[]
+
+  constructor(message: string, { columns = [], ...options }: ErrorOptions & { columns?: string[] } = {}) {
+    super(message, options)
+    this.columns = columns
+  }
+
+  /** The message with the option as users give it. */
+  worded(option: (columns: string) => string): string {
+    return this.message + (this.columns.length > 0 ? ` with ${this.columns.map(option).join(' or ')}` : '')
+  }
 }
 
 /** Rows of the file cannot be stored. The report has their faults. */

@@ -13,7 +13,7 @@ export interface Line {
 const MAX_LINE = MAX_BOOK_SIZE + 1024
 
 /**
- * The non-blank lines of a file, in groups as they arrive.
+ * The lines of a file, also blank ones, in groups as they arrive.
  * @throws ImportRefused for a line that is too long.
  */
 export async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Line[], void> {
@@ -42,15 +42,12 @@ class LineSplitter {
 
   end(): Line[] {
     const group: Line[] = []
-    this.#endLine(group)
+    if (this.#rest !== '') this.#endLine(group)
     return group
   }
 
   #endLine(group: Line[]): void {
-    if (!isBlank(this.#rest)) group.push({ line: this.#number, text: this.#rest })
+    group.push({ line: this.#number++, text: this.#rest })
     this.#rest = ''
-    this.#number++
   }
 }
-
-const isBlank = (text: string) => !/[^ \t\r]/.test(text)

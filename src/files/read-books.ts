@@ -4,7 +4,7 @@ import { quoted } from '../catalogue/quoted.ts'
 import { collectGarbage } from '../collect-garbage.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
-import type { CsvRow } from './csv-parser.ts'
+import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import { decode, strayReason } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
@@ -81,40 +81,33 @@ async function* fromCsv(
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
-  let width = 0
+  const begin = (header: readonly string[]) => {
+    source = detectLayout(header, columns)
+    report.source = source.name
+    return source.used
+  }
   const read = (row: CsvRow) => {
     if (skipFaulty && row.mayContainRows)
       throw new ImportRefused(
         `line ${row.line}: the row ${MISPLACED}; the end of the row cannot be determined`,
       )
-    return bookOfRow(row, source as CsvLayout, width, report)
+    return bookOfRow(row, source as CsvLayout, report)
   }
-  for await (const rows of csvRows(texts)) {
-    const header = source === undefined ? rows.shift() : undefined
-    if (header !== undefined) {
-      source = detectLayout(header.cells, columns)
-      width = header.cells.length
-      report.source = source.name
-    }
-    yield await collect(rows, read, report)
-  }
+  for await (const rows of csvRows(texts, begin)) yield await collect(rows, read, report)
   if (source === undefined)
     throw new ImportRefused('the file is empty; it needs a first line with the column names')
 }
 
 const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
 
-function bookOfRow(
-  { cells, isMalformed }: CsvRow,
-  source: CsvLayout,
-  width: number,
-  report: ImportReport,
-): NewBook | FieldFault {
-  if (isMalformed) return { field: null, reason: MISPLACED }
-  if (cells.length !== width) {
+function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBook | FieldFault | undefined {
+  if (isEmpty(row)) return undefined
+  if (row.isMalformed) return { field: null, reason: MISPLACED }
+  const { cells } = row
+  if (cells.length !== source.width && !mayDiffer(row, source)) {
     return {
       field: null,
-      reason: `the number of fields is ${cells.length}, not ${width} as in the first line`,
+      reason: `the number of fields is ${cells.length}, not ${source.width} as in the first line`,
     }
   }
   const values = source.read(cells)
@@ -122,6 +115,15 @@ function bookOfRow(
   const book = bookFrom({ ...values, year: 0 })
   if (!isFault(book)) report.withoutYear++
   return book
+}
+
+/**
+ * Whether the number of cells may be another than in the header. Spreadsheets leave out empty cells at the end, and add
+ * some. A row without title or author is rather a part of one. After a stray quote, delimiters may be part of a text.
+ */
+function mayDiffer({ cells, stray }: CsvRow, { used, least, width }: CsvLayout): boolean {
+  if (stray !== undefined) return stray > Math.max(...used)
+  return cells.length >= least && cells.slice(width).every(isBlank)
 }
 
 function bookFrom(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
@@ -138,7 +140,8 @@ async function* fromJson(
   for await (const group of groups) yield await collect(group, bookOfLine, report)
 }
 
-function bookOfLine({ text, item }: Line): NewBook | FieldFault {
+function bookOfLine({ text, item }: Line): NewBook | FieldFault | undefined {
+  if (isBlank(text)) return undefined
   // Only objects are parsed, because errors and deep nesting take long.
   if (!text.trimStart().startsWith('{'))
     return { field: null, reason: strayReason(text) ?? noObject(text, item) }
@@ -177,11 +180,12 @@ function structureOf(text: string): number {
 
 /**
  * Validates and counts rows, and reports the bad ones. Empties their group.
+ * @param read returns undefined for an empty row.
  * @throws FaultyRows when too many rows are bad.
  */
 async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],
-  read: (row: Each) => NewBook | FieldFault,
+  read: (row: Each) => NewBook | FieldFault | undefined,
   report: ImportReport,
 ): Promise<NewBook[]> {
   const books: NewBook[] = []
@@ -192,6 +196,10 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
       begin = performance.now()
     }
     const result = read(row)
+    if (result === undefined) {
+      report.empty++
+      continue
+    }
     report.rows++
     if (!isFault(result)) books.push(result)
     else {

@@ -250,12 +250,15 @@ describe('commands beside the running service', () => {
 
   it('import adds a file beside the running service, all or nothing', async () => {
     const write = (name: string, text: string) => writeFileSync(join(service.directory, name), text)
-    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n')
+    write('new.csv', 'title,author,year\nT,imported,1\nU,imported,2\n,,\n')
     const dry = await run('import', 'new.csv', '--dry-run')
-    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0\n'])
+    assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0; left out 1 empty row\n'])
     const { code, stdout } = await run('import', 'new.csv')
-    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0\n'])
-    assert.equal((await run('import', 'new.csv', '--skip-existing')).stdout, 'added 0 books, skipped 2\n')
+    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0; left out 1 empty row\n'])
+    assert.equal(
+      (await run('import', 'new.csv', '--skip-existing')).stdout.slice(0, 24),
+      'added 0 books, skipped 2',
+    )
     write('bad.csv', 'title,author,year\nT,imported,3\nT,imported,x\nT\n')
     const bad = await run('import', 'bad.csv')
     assert.equal(bad.code, 1)
@@ -339,6 +342,12 @@ describe('commands beside the running service', () => {
         1,
         'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name, Vorname", "Jahr"\n',
       ],
+    )
+    writeFileSync(join(service.directory, 'no-years.csv'), 'Author,Title\nA,T\n')
+    const year = await run('import', 'no-years.csv')
+    assert.match(
+      year.stderr,
+      /columns "Author", "Title", and .* the year; name it, .*, with --columns 'year=Jahr' or --columns 'year='\n$/,
     )
     const { code, stderr } = await dryRun('title=Titel,title=Titel')
     assert.equal(code, 2)

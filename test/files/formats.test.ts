@@ -195,7 +195,8 @@ describe('our own CSV', () => {
   })
 
   for (const [row, reason] of Object.entries({
-    'T,A': 'line 2: the number of fields is 2, not 3 as in the first line',
+    T: 'line 2: the number of fields is 1, not 3 as in the first line',
+    'T,A': `line 2: year: "" ${NO_YEAR}`,
     'T,A,5,6': 'line 2: the number of fields is 4, not 3 as in the first line',
     '"T"x,A,5': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
     '"T,A,5\n': 'line 2: has a quotation mark in the wrong place, or one that is not closed',
@@ -218,14 +219,11 @@ describe('our own CSV', () => {
     const { error } = await readFile('name,writer,year\nT,A,5\n', 'csv')
     assert.equal(
       error,
-      'the file has the columns "name", "writer", "year"; it needs title, author, year (this service); or Title, ' +
-        'Author, Original Publication Year or Year Published (Goodreads); or Title, Primary Author, Date ' +
-        '(LibraryThing); or title, authors, pubdate (Calibre); or Title, Authors, ISBN/UID (StoryGraph); or title, ' +
-        'author_text, remote_id (BookWyrm); or name its columns, as in ' +
-        'columns=title=Titel,author="Name, Vorname",year=Jahr',
+      'the file has the columns "name", "writer", "year", and none that is known to be the title; name it with ' +
+        'columns=title=Titel',
     )
     const many = await readFile(`${'x,'.repeat(31)}y\n`, 'csv')
-    assert.match(many.error ?? '', /columns (?:"x", ){29}"x" and 2 more; it needs/)
+    assert.match(many.error ?? '', /columns (?:"x", ){29}"x" and 2 more, and none/)
   })
 
   it('refuses an empty file, and a quote that is never closed before it has read all of a large one', async () => {
@@ -324,6 +322,122 @@ describe('our own CSV', () => {
   })
 })
 
+describe('rows with another number of cells than the first line', () => {
+  for (const [what, text, years] of [
+    ['unused ones left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', [1, 2, 3]],
+    ['empty ones added', 'title;author;year\nT;A;1;\nT;A;2;;\nT;A;3; ; \n', [1, 2, 3]],
+    ['empty ones added to the first line', 'title,author,year,,\nT,A,1\nT,A,2,,,\n', [1, 2]],
+    ['the year left out, of another program', 'Titel\tAutor\tJahr\nT\tA\t1\nT\tA\n', [1, 0]],
+    ['those of Goodreads', 'Title,Author,Year Published,Additional Authors\nT,A,1\nT,A\n', [1, 0]],
+  ] as const) {
+    it(`are read: ${what}`, async () => {
+      const { books, error } = await readFile(text, 'csv', 3)
+      const expected = years.map((year) => ({ title: 'T', author: 'A', year }))
+      assert.deepEqual([error, books], [undefined, expected])
+    })
+  }
+
+  for (const row of ['T', '1,T', '1,T,A,x', '1,T,A,,x', '1,6" T,A,']) {
+    it(`are refused if they may be parts of rows, or have more: ${row}`, async () => {
+      const { error } = await readFile(`Jahr,Titel,Autor\n${row}\n`, 'csv')
+      const reason = `the number of fields is ${row.split(',').length}, not 3 as in the first line`
+      assert.equal(error, `1 of 1 rows cannot be stored; line 2: ${reason}`)
+    })
+  }
+})
+
+describe('quotation marks in columns that are not used', () => {
+  const OTHERS = ['T,A,2,x', 'T,A,3,"""x"" y"', 'T,A,4,"two\r\nlines"']
+  for (const row of [
+    'T,A,1,["x y","z"]',
+    'T,A,1,["x", "y", "z"]',
+    'T,A,1,"x" y',
+    'T,A,1,"x" y, "z',
+    'T,A,1,"x ""y"" z" ,"u" v,w',
+    'T,A,1,"open',
+    'T,A,1,"open "" too',
+    'T,A,1,"',
+    'T,A,1,x"',
+  ]) {
+    it(`do not join or cut rows: ${row}`, async () => {
+      for (const rows of [
+        [row, ...OTHERS],
+        [...OTHERS, row],
+        [...OTHERS, row, ...OTHERS],
+      ])
+        for (const length of [1, 2, 3, 7, 1000]) {
+          const text = `title,author,year,notes\n${rows.join('\n')}`
+          const { books, error } = await readFile(text, 'csv', length)
+          const years = rows.map((each) => Number(each.split(',')[2]))
+          assert.deepEqual([error, books.map(({ year }) => year)], [undefined, years])
+          assert.ok(books.every(({ title, author }) => title === 'T' && author === 'A'))
+        }
+    })
+  }
+
+  it('before the others do no harm if the number of cells is right', async () => {
+    const rows = ['"x" y,T,A,1', '"x,T,A,2', '"x", y" z,T,A,3', '"a ""b""\n\nc",T,A,x']
+    const text = `notes,title,author,year\n${rows.join('\n')}`
+    for (const length of [1, 2, 3, 1000]) {
+      const { books, report } = await readFile(text, 'csv', length, { skipFaulty: true })
+      const years = books.map(({ year }) => year)
+      const faults = report.faults.map(({ line, field }) => `${line} ${field}`)
+      assert.deepEqual(
+        [years, faults],
+        [
+          [1, 2],
+          ['4 null', '5 year'],
+        ],
+      )
+    }
+  })
+
+  it('may stay open however much follows', async () => {
+    const rows = Array.from({ length: 100_000 }, (_, year) => `T,A,${year},of some more text\n`)
+    const { books, error } = await readFile(`title,author,year,notes\nT,A,0,"x\n${rows.join('')}`, 'csv')
+    assert.deepEqual([error, books.length, books.at(-1)?.year], [undefined, 100_001, 99_999])
+  })
+})
+
+describe('rows that a spreadsheet has emptied', () => {
+  const book = { title: 'T', author: 'A', year: 5 }
+  for (const [what, text, empty, columns] of [
+    ['our own columns', 'title;author;year\n;;\nT;A;5\n;;\n;;', 3],
+    ['columns of another program', 'Titel,Autor,Jahr,Regal\n,,,\nT,A,5,x\n,,,\n', 2],
+    ['those of a known program', 'title\tauthors\tpubdate\nT\tA\t0005\n\t\t\n', 1],
+    ['columns that are named', 'a,b\nT,A\n,\n', 1, { title: 'a', author: 'b', year: '' }],
+    ['blanks', 'title,author,year\n" ",\u00a0,\t\nT,A,5\n   \n', 2],
+    ['another number of cells', 'title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
+    ['lines without anything', 'title,author,year\r\n\r\nT,A,5\r\n\r\n', 2],
+    ['empty rows before the first line', '\r\n\n;;\ntitle;author;year\nT;A;5\n', 0],
+    ['a line that declares the delimiter', 'sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
+  ] as const) {
+    it(`are no books, and counted: ${what}`, async () => {
+      for (const length of [1, 2, 1000]) {
+        const { books, error, report } = await readFile(text, 'csv', length, { columns })
+        assert.deepEqual([error, books], [undefined, [{ ...book, year: columns === undefined ? 5 : 0 }]])
+        assert.deepEqual([report.rows, report.empty], [1, empty])
+      }
+    })
+  }
+
+  it('count as lines in the faults of others', async () => {
+    const { error } = await readFile('\n;;\ntitle;author;year\n;;\n\nT;A;x\n', 'csv')
+    assert.equal(error, `1 of 1 rows cannot be stored; line 6: year: "x" ${NO_YEAR}`)
+  })
+
+  it('are not books with empty texts, nor rows that have anything else', async () => {
+    const nothing = { title: '', author: '', year: 0 }
+    for (const format of FORMATS) {
+      const { books, report } = await readFile(await write([nothing], format), format)
+      assert.deepEqual([books, report.empty], [[nothing], 0])
+    }
+    const { report } = await readFile('title,author,year\n,,5\n"\n', 'csv')
+    assert.deepEqual([report.rows, report.empty, report.faulty], [2, 0, 1])
+    assert.equal((await readFile('{}\n', 'ndjson')).report.faulty, 1)
+  })
+})
+
 describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
     '{"title":': '"{\\"title\\":" is not JSON',
@@ -349,8 +463,8 @@ describe('NDJSON', () => {
 
 it('NDJSON may have a byte order mark, blank lines and carriage returns', async () => {
   const book = { title: 'T', author: 'A', year: 1 }
-  const { books, error } = await readFile(`\ufeff${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
-  assert.deepEqual([error, books], [undefined, [book]])
+  const { books, error, report } = await readFile(`\ufeff${JSON.stringify(book)}\r\n \t\r\n\n`, 'ndjson')
+  assert.deepEqual([error, books, report.empty], [undefined, [book], 2])
 })
 
 it('NDJSON is refused if a line has much beside its texts, or is longer than a book may be', async () => {

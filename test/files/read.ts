@@ -1,6 +1,6 @@
 import type { NewBook } from '../../src/catalogue/book.ts'
 import type { ReadFormat } from '../../src/files/formats.ts'
-import { ImportReport } from '../../src/files/import-report.ts'
+import { ImportRefused, ImportReport } from '../../src/files/import-report.ts'
 import { type ReadOptions, readBooks } from '../../src/files/read-books.ts'
 
 /** Reads a file that arrives in parts of so many bytes. */
@@ -22,8 +22,8 @@ export async function readFile(
     }
     return { books, report, error: undefined }
   } catch (error) {
-    if (!(error instanceof Error) || error.name !== 'ImportRefused') throw error
-    return { books, report, error: error.message }
+    if (!(error instanceof ImportRefused)) throw error
+    return { books, report, error: error.worded((value) => `columns=${value}`) }
   }
 }
 

@@ -18,14 +18,14 @@ const UNKNOWN = { year: 0, withoutYear: 1 }
 
 /** Each year with the texts that tell it. */
 const TOLD: readonly (readonly [year: number, ...texts: string[]])[] = [
-  // A text that is an integer, of however many digits.
+  // A text that is an integer of up to four digits.
   [8, '8', '+8', ' 8 ', '="8"', '08', '8.0'],
   [0, '0', '-0', '0000'],
   [1999, '1999', '="1999"', '="1999" ', '1999.0', '1999.00'],
-  [12345, '12345'],
-  [20060916, '20060916'],
-  [9162006, '9162006'],
-  [Number.MAX_SAFE_INTEGER, '9007199254740991'],
+  // A date of eight digits.
+  [2000, '20000229'],
+  [1999, '19990501', '19991231', '="19990501"', '19990501.0'],
+  [2006, '20060916', '20060916.0'],
   // Before our era.
   [-750, '-750', '−750', '="-750"', '-750.0', '-0750'],
   [-750, '750 BC', '750 BCE', '750 B.C.', '750 B. C.', '750 B.C.E.', '750 bc', '750BC', ' 750  BC '],
@@ -66,6 +66,37 @@ const NOT_TOLD = [
   ['0000-00-00', '0000-00-00T00:00:00+0000', '[0000]'],
   // JSON numbers and SQL cannot hold these without a loss.
   ['9007199254740992', '-9007199254740993', '9007199254740993 BC', '9'.repeat(400)],
+  // Months, dates that are none, days and months before the year, digits of other things.
+  [
+    '199905',
+    '19991305',
+    '19990230',
+    '19990500',
+    '20070229',
+    '01051999',
+    '13051999',
+    '9162006',
+    '01010101',
+    '99991231',
+  ],
+  // Days since 1900, and seconds and milliseconds since 1970, as spreadsheets and programs write them.
+  [
+    '12345',
+    '43831',
+    '43831.0',
+    '36281.5208',
+    '36281,5208',
+    '957139200',
+    '-315619200',
+    '957139200000',
+    '9.5714E+11',
+    '1.9991e+07',
+  ],
+  ['00008', '-12000', '+19990501', '-19990501', '9007199254740991'],
+  // What programs write for a date that they do not know.
+  ['0001-01-01', '0001-01-01T00:00:00Z', '1/1/0001 12:00:00 AM', '9999-12-31'],
+  // Other calendars.
+  ['1420 AH', '1420 A.H.', '1420 هـ', '1420هـ', 'พ.ศ. 2542', 'พ.ศ.2542'],
 ].flat()
 
 describe('the year of a book in an export of another program', () => {
@@ -89,10 +120,36 @@ describe('the year of a book in an export of another program', () => {
       const year = yearIn(text)
       if (year === undefined) return
       assert.ok(Number.isSafeInteger(year))
-      assert.ok((text.match(/\d+/g) ?? []).map(Number).includes(Math.abs(year)))
+      const numbers = text.match(/\d+/g) ?? []
+      const dates = numbers.filter(({ length }) => length === 8).map((date) => date.slice(0, 4))
+      assert.ok([...numbers, ...dates].map(Number).includes(Math.abs(year)))
       if (/^[-−–]| BC(?![a-z])/i.test(text)) assert.ok(year <= 0)
     })
     fc.assert(property, { numRuns: 20_000 })
+  })
+})
+
+describe('digits of a date', () => {
+  for (const columns of [
+    'Title,Author,Year Published',
+    'title,authors,pubdate',
+    'Title,Primary Author,Date',
+    'Titel,Autor,Jahr',
+  ]) {
+    it(`are a year in another program's columns if they are a whole date: ${columns}`, async () => {
+      const { books, report } = await readFile(`${columns}\nT,A,19990501\nT,A,199905\nT,A,43831\n`, 'csv')
+      assert.deepEqual([books.map(({ year }) => year), report.withoutYear], [[1999, 0, 0], 2])
+    })
+  }
+
+  it('are what they say in our own columns', async () => {
+    const years = [19990501, 199905, 43831, -957139200, 9007199254740991]
+    const rows = years.map((year) => `T,A,${year}\n`)
+    const { books } = await readFile(`title,author,year\n${rows.join('')}`, 'csv')
+    assert.deepEqual(
+      books.map(({ year }) => year),
+      years,
+    )
   })
 })
 
@@ -103,6 +160,7 @@ describe('the year in an export of Goodreads', () => {
     ['', '2000', known(2000)],
     ['18th century', '9/16/2006', known(2006)],
     ['18th century', '1998/1999', UNKNOWN],
+    ['43831', '19990501', known(1999)],
   ] as const) {
     it(`is that of the first edition, or else of this one: ${original}, ${published}`, async () => {
       assert.deepEqual(await readRow(columns, ['T', 'A', original, published]), expected)

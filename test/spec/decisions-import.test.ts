@@ -9,6 +9,7 @@ interface Result {
   readonly added: number
   readonly skipped: number
   readonly without_year: number
+  readonly empty: number
   readonly faulty: number
   readonly faults: readonly { line: number; field: string | null; reason: string }[]
 }
@@ -48,6 +49,7 @@ function testImports(target: Target): void {
         added: 2,
         skipped: 0,
         without_year: 0,
+        empty: 0,
         faulty: 0,
         faults: [],
       })
@@ -58,6 +60,15 @@ function testImports(target: Target): void {
           ['a "b"\n, c', 2000],
         ],
       )
+    })
+
+    it('decision: rows whose cells are all blank are no books, and counted', async () => {
+      await removeAll()
+      for (const header of ['TITLE;AUTHOR;YEAR', 'Title;Author;Publication Year']) {
+        const { data } = (await send(`${header}\nT;${author};1999\n;;\n; ;\n`)).body
+        assert.deepEqual([data.rows, data.added, data.without_year, data.empty, data.faulty], [1, 1, 0, 2, 0])
+      }
+      assert.equal((await stored()).length, 2)
     })
 
     it('decision: an export that is imported is the same export', async () => {
@@ -247,11 +258,12 @@ function testImports(target: Target): void {
     })
 
     it('decision: a file that cannot be read is 400 with the reason', async () => {
-      const header = await send('name,year\nT,1\n')
-      assert.equal(header.status, 400)
-      assert.match(
-        header.body.message,
-        /^Import refused: the file has the columns "name", "year"; it needs title, author, year/,
+      assertAnswer(
+        await send('Author,Title\nA,T\n'),
+        400,
+        'Import refused: the file has the columns "Author", "Title", and none that is known to be the year; name it, or say ' +
+          'that there are no years, with ?columns=year=Jahr or ?columns=year=',
+        null,
       )
       assert.match((await send('')).body.message, /^Import refused: the file is empty/)
       assert.equal((await send('', CSV, '?dry_run=true')).status, 400)
@@ -267,6 +279,7 @@ function testImports(target: Target): void {
         added: 0,
         skipped: 0,
         without_year: 0,
+        empty: 0,
         faulty: 2,
         faults: [
           { line: 3, field: 'year', reason: YEAR },
@@ -291,6 +304,7 @@ function testImports(target: Target): void {
         added: 3,
         skipped: 0,
         without_year: 1,
+        empty: 0,
         faulty: 2,
         faults,
       }
@@ -367,6 +381,7 @@ function testImports(target: Target): void {
         added: 2,
         skipped: 0,
         without_year: 1,
+        empty: 0,
         faulty: 0,
         faults: [],
       })
@@ -408,7 +423,7 @@ function testImports(target: Target): void {
       assertAnswer(
         await send(text),
         400,
-        'Import refused: the columns "title" and "titel" may both be the title; name the right one, as in columns=title="title"',
+        'Import refused: the columns "title" and "titel" may both be the title; name the right one with ?columns=title="title"',
         null,
       )
       assert.equal((await send(text, CSV, '?columns=title=%22titel%22')).body.data.added, 1)

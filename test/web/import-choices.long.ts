@@ -171,6 +171,14 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     }
   })
 
+  it('are asked for if there are no years, which can be said', async () => {
+    await choose('cover,title,author,timestamp\nx,T,Lent,"November 27, 2022 18:07"\n')
+    await page.getByText('Choose the column for year. If the file has no years, choose “No years”.').waitFor()
+    await column('Year').selectOption('No years')
+    await toAdd('1')
+    assert.deepEqual(await importIt(), ['T', 'Lent', 0])
+  })
+
   it('are asked for if two may be the same field', async () => {
     await choose('titre,titel,author,year\nA,B,C,1\n')
     await page.getByText('Choose the column for title.').waitFor()

@@ -103,8 +103,9 @@ describeOnEngine('an import by the web page', (database) => {
 
   it('leaves out rows with errors only if it is told to', async () => {
     const path = file('Faulty', 2)
-    appendFileSync(path, '\nT,Faulty,never\n')
+    appendFileSync(path, '\n,,\nT,Faulty,never\n')
     await choose(path)
+    assert.equal(await figure('Empty rows'), '1')
     assert.equal(await figure('With errors'), '1')
     assert.ok(await importButton().isDisabled())
     await page.getByLabel('Leave out rows with errors').check()

@@ -101,13 +101,15 @@ async function importFile(config: Config, { path, reading, ...options }: ImportA
     const unknown =
       report.withoutYear === 0 ? '' : `; year 0 for ${counted(report.withoutYear, 'book')} without a year`
     const leftOut = report.faulty === 0 ? '' : `; left out ${counted(report.faulty, 'faulty row')}`
+    const empty = report.empty === 0 ? '' : `; left out ${counted(report.empty, 'empty row')}`
     if (report.faulty > 0) process.stderr.write(`${path}: ${report.summary}${otherFaults(report)}\n`)
     process.stdout.write(
-      `${options.dryRun ? 'would add' : 'added'} ${counted(added, 'book')}, skipped ${skipped}${unknown}${leftOut}\n`,
+      `${options.dryRun ? 'would add' : 'added'} ${counted(added, 'book')}, skipped ${skipped}${unknown}${leftOut}${empty}\n`,
     )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
-    throw new OperatorError(`${path}: ${error.message}${otherFaults(report)}`, { cause: error })
+    const message = error.worded((columns) => `--columns '${columns}'`)
+    throw new OperatorError(`${path}: ${message}${otherFaults(report)}`, { cause: error })
   }
 }
 

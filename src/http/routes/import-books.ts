@@ -58,6 +58,7 @@ export interface ImportResult {
   readonly added: number
   readonly skipped: number
   readonly without_year: number
+  readonly empty: number
   readonly faulty: number
   readonly faults: readonly RowFault[]
 }
@@ -74,6 +75,7 @@ export const ImportResult = objectSchema<ImportResult>(
     without_year: count(
       'Books of another program’s file whose year is unknown. They are stored with the year 0.',
     ),
+    empty: count('Rows whose cells are all blank, which are left out and not counted in `rows`.'),
     faulty: count(
       'Rows that cannot be stored. If there are any, only a dry run and `skip_faulty` are answered with 200.',
     ),
@@ -90,7 +92,16 @@ export const ImportResult = objectSchema<ImportResult>(
   {
     $id: 'ImportResult',
     examples: [
-      { source: 'Goodreads', rows: 2, added: 2, skipped: 0, without_year: 1, faulty: 0, faults: [] },
+      {
+        source: 'Goodreads',
+        rows: 2,
+        added: 2,
+        skipped: 0,
+        without_year: 1,
+        empty: 0,
+        faulty: 0,
+        faults: [],
+      },
     ],
   },
 )
@@ -185,12 +196,13 @@ async function importFile(
     if (error instanceof FaultyRows && options.dryRun && !reading.skipFaulty) return NONE
     throw error
   })
-  const { source, rows, withoutYear, faulty, faults } = report
+  const { source, rows, withoutYear, empty, faulty, faults } = report
   return {
     source,
     rows,
     ...counts,
     without_year: withoutYear,
+    empty,
     faulty,
     faults: faults.map((fault) => ({ ...fault })),
   }
@@ -241,6 +253,7 @@ function readOptions(request: FastifyRequest): Options {
   }
 }
 
-function refusal({ message }: ImportRefused): Failure {
+function refusal(error: ImportRefused): Failure {
+  const message = error.worded((columns) => `?columns=${columns}`)
   return new Failure(failure.importRefused.status, `${failure.importRefused.message}: ${message}`)
 }
