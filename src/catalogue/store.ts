@@ -152,7 +152,7 @@ export const UNAVAILABLE_REASONS = [
   'connection',
   /** Others hold a lock, or have changed the same book. */
   'conflict',
-  /** The database takes no writes now. */
+  /** The database takes no writes now, or the account lacks a right. */
   'read_only',
   /** The disk of the database is full or fails. */
   'disk',

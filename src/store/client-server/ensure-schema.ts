@@ -47,6 +47,8 @@ export interface Administration {
   readonly database: string
   /** Lets the account create tables, and use them. */
   readonly create: string
+  /** Lets the account use the table of books. */
+  readonly use: string
   /** What statements for the table need before them, to find it; and after them, for the account to use what they made. */
   readonly around: readonly [before: string, after: string]
 }
@@ -137,7 +139,7 @@ export async function ensureObjects<Connection>(
 }
 
 /** What is wrong, and what an administrator can do about it. */
-const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
+export const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
   `${what}. An administrator can run this in the database ${database}, and start the service again: ${statements.filter((sql) => sql !== '').join(' ')}`
 
 async function addMissing<Connection>(

@@ -1,5 +1,6 @@
 import { type NewBook, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
+import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { keysOf } from './sort-keys.ts'
 
@@ -195,7 +196,12 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
       }
       if (stale.some(({ isReadOnly }) => isReadOnly)) return false
       const step = this.#entriesOfSome(stale)
-      const stored = await this.#index.store(step)
+      // The account may lack the right, as one that only reads.
+      const stored = await this.#index.store(step).catch((error: unknown) => {
+        if (error instanceof StoreUnavailable && error.reason === 'read_only') return undefined
+        throw error
+      })
+      if (stored === undefined) return false
       books += stored
       // A book that has changed since is perhaps still stale, so these books are looked up again.
       const isChanged = stored < step.length

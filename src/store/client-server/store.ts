@@ -63,8 +63,8 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   createsWords(book: NewBook): boolean
   readonly list: ListStatements
   readonly batches: BatchStatements<Connection>
-  /** Reads a book. @returns false if the server refuses writes that the service is there for. */
-  ready(connection: Connection): Promise<boolean>
+  /** Reads a book. @returns why the server refuses writes that the service is there for; undefined if it does not. */
+  ready(connection: Connection): Promise<string | undefined>
   find(connection: Connection, id: number): Promise<Book | undefined>
   /** These write nothing after `end`, a time of `Date.now()`, as far as the engine can tell. */
   create(connection: Connection, book: NewBook, end: number): Promise<Book>
@@ -203,11 +203,11 @@ export class ServerStore<Connection> implements Store {
   async ready(): Promise<void> {
     const time = Math.min(this.#pool.timeout, READY_TIME)
     const ask = () => this.#pool.run((connection) => this.#engine.ready(connection), { kind: 'read', time })
-    if (await ask()) return
+    if ((await ask()) === undefined) return
     // A new connection may lead to the server that has taken over.
     this.#pool.renew()
-    if (!(await ask()))
-      throw new StoreUnavailable('the database server is read-only', { reason: 'read_only' })
+    const why = await ask()
+    if (why !== undefined) throw new StoreUnavailable(why, { reason: 'read_only' })
   }
 
   load() {

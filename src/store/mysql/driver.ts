@@ -28,6 +28,10 @@ const STATE = `
     WHERE variable_name = 'wsrep_ready' AND variable_value = 'OFF'
       OR variable_name = 'wsrep_provider_name' AND variable_value <> '') AS isDetached */`
 
+/** Servers know one of the names, or both. */
+const READ_ONLY_SESSION = `
+  SHOW SESSION VARIABLES WHERE variable_name IN ('tx_read_only', 'transaction_read_only') AND value = 'ON'`
+
 /** Connects to the target. */
 export class MysqlDriver implements Driver<Connection> {
   readonly errors = errors
@@ -139,7 +143,9 @@ export async function isReadOnly(connection: Connection, more = ''): Promise<boo
   type State = { isReadOnly: number; isDetached?: number } & RowDataPacket
   const [rows] = await connection.query<State[]>(STATE + more)
   if (rows[0]?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
-  return rows[0]?.isReadOnly === 1
+  if (rows[0]?.isReadOnly === 1) return true
+  const [session] = await connection.query<RowDataPacket[]>(READ_ONLY_SESSION)
+  return session.length > 0
 }
 
 /** mysql2 has its own setting instead of Node's checkServerIdentity. */

@@ -12,6 +12,7 @@ import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
+import { writesNothing } from '../client-server/rights.ts'
 import { keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
@@ -20,7 +21,7 @@ import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, isOwn, type Schema } from './schema.ts'
+import { ensureSchema, isOwn, lackedRights, type Schema } from './schema.ts'
 import { mysqlSearchIndex, WORDS } from './search-index.ts'
 import { mysqlKeyIndex } from './sort-keys.ts'
 import type { MysqlTarget } from './url.ts'
@@ -51,7 +52,7 @@ export async function openMysql(
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
-  const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report)
+  const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report, isForReads(target))
   const [pool, schema] = await connect(
     { name, driver: new MysqlDriver(target, latest, options.timeout), isOwn, prepare },
     options,
@@ -85,7 +86,12 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
     list: selectListPage(INTEGER),
     query,
 
-    ready: async (connection) => !(await isReadOnly(connection, ANY_BOOK)) || isForReads,
+    async ready(connection) {
+      const readOnly = await isReadOnly(connection, ANY_BOOK)
+      if (isForReads) return undefined
+      if (readOnly) return 'the database server is read-only'
+      return writesNothing(await lackedRights(connection)) ? 'the account may not write' : undefined
+    },
 
     async create(connection, book) {
       const { insertId } = await guard.write(connection, INSERT, valuesOf(schema, book))

@@ -97,6 +97,9 @@ export function isRefused(error: unknown): boolean {
 /** As ErrorClassifier.isMissingTable. */
 export const isMissingTable = (error: unknown) => hasNumber(error, MISSING_TABLE)
 
+/** The account lacks a right that the statement needs. */
+export const isDenied = (error: unknown) => hasNumber(error, DENIED)
+
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasNumber(error, UNKNOWN_SYNTAX)
 

@@ -86,7 +86,7 @@ export async function enlargeFiles(
 ): Promise<void> {
   for (const table of ownTables) {
     // An error, because the disk is full or another instance does the same, is no reason not to start.
-    await pool.run((connection) => enlarge(connection, table)).catch(() => {})
+    await pool.run((connection) => enlarge(connection, table), { isRepeatable: false }).catch(() => {})
   }
 }
 

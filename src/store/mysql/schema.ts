@@ -10,9 +10,11 @@ import {
 } from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
+import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
-import { isNotReady, reasonOf } from './errors.ts'
+import { isReadOnly } from './driver.ts'
+import { isDenied, isNotReady, reasonOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
 /** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
@@ -159,13 +161,13 @@ const editor: SchemaEditor<Connection> = {
     const name = `\`${database.replaceAll('`', '``')}\``
     // In the name of a database that is granted, _ and % stand for other characters.
     const grant = (rights: string, table: string) => `GRANT ${rights} ON ${table} TO '${user}'@'${host}';`
+    const rights = RIGHTS.join(', ')
+    const tables = `${name.replace(/[_%]/g, '\\$&')}.*`
     return {
       database,
-      create: grant(
-        'SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX',
-        `${name.replace(/[_%]/g, '\\$&')}.*`,
-      ),
-      around: [`USE ${name};`, grant('SELECT, INSERT, UPDATE, DELETE', `${name}.${WORDS}`)],
+      create: grant(`${rights}, CREATE, ALTER, INDEX`, tables),
+      use: grant(rights, tables),
+      around: [`USE ${name};`, grant(rights, `${name}.${WORDS}`)],
     }
   },
 }
@@ -187,8 +189,13 @@ export interface Schema {
 export async function ensureSchema(
   runner: Runner<Connection>,
   report: (message: string) => void,
+  isForReads: boolean,
 ): Promise<Schema> {
   await runner.run((connection) => ensureTable(connection, editor, SCHEMA, ACCEPTED))
+  await runner.run(async (connection) => {
+    const readsOnly = isForReads || (await isReadOnly(connection))
+    checkRights(await lackedRights(connection), await editor.administration(connection), report, readsOnly)
+  })
   await runner.run(checkDurability)
   const groups = [KEY_GROUP, WORD_GROUP]
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
@@ -213,6 +220,30 @@ export async function isOwn(connection: Connection): Promise<boolean> {
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
   )
   return tables.length === 0 || tables.includes('books')
+}
+
+/** What needs each right. */
+const STATEMENTS: Readonly<Record<Right, string>> = {
+  SELECT: 'SELECT id, title, author, year FROM books',
+  INSERT: "INSERT INTO books (title, author, year) VALUES ('', '', 0)",
+  UPDATE: "UPDATE books SET title = '', author = '', year = 0",
+  DELETE: 'DELETE FROM books',
+}
+
+/**
+ * The rights on the table of books that the account lacks. The statements are only prepared, which needs the same rights,
+ * and does not wait if others have locked the table.
+ */
+export async function lackedRights(connection: Connection): Promise<Right[]> {
+  const lacked: Right[] = []
+  for (const right of RIGHTS) {
+    await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]]).catch((error: unknown) => {
+      if (isDenied(error)) lacked.push(right)
+      // That the server is read-only says nothing about rights.
+      else if (reasonOf(error) !== 'read_only') throw error
+    })
+  }
+  return lacked
 }
 
 async function names(connection: Connection, sql: string): Promise<string[]> {

@@ -12,6 +12,7 @@ import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, selectListPage } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
+import { writesNothing } from '../client-server/rights.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
@@ -20,7 +21,7 @@ import { dialectOf, exactly } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { Extras } from './extras.ts'
 import { postgresImport } from './import.ts'
-import { ensureSchema, isOwn, LIMITS, type Schema } from './schema.ts'
+import { ensureSchema, isOwn, LIMITS, lackedRights, type Schema } from './schema.ts'
 import { postgresSearchIndex, wordsOf } from './search-index.ts'
 import { postgresKeyIndex } from './sort-keys.ts'
 import type { PostgresTarget } from './url.ts'
@@ -70,7 +71,7 @@ export async function openPostgres(
   options: OpenOptions,
 ): Promise<Store> {
   const name = `the PostgreSQL server at ${nameOf(target)}`
-  const prepare = (runner: Runner<pg.Client>) => ensureSchema(runner, options.report)
+  const prepare = (runner: Runner<pg.Client>) => ensureSchema(runner, options.report, isForReads(target))
   const [pool, schema] = await connect(
     { name, driver: new PostgresDriver(target, latest), isOwn, prepare },
     options,
@@ -99,7 +100,12 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
     analyze: (client) => client.query(`${LIMITS}; ANALYZE books`),
     list: selectListPage('$1::bigint'),
 
-    ready: async (client) => !(await isReadOnly(client, ANY_BOOK)) || isForReads,
+    async ready(client) {
+      const readOnly = await isReadOnly(client, ANY_BOOK)
+      if (isForReads) return undefined
+      if (readOnly) return 'the database server is read-only'
+      return writesNothing(await lackedRights(client)) ? 'the account may not write' : undefined
+    },
 
     async create(client, book, end) {
       const stored = extras.of([book], () => [wordsOf(book)]).map(([value = null]) => value)

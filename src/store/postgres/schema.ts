@@ -10,8 +10,10 @@ import {
 } from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
+import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
+import { isReadOnly } from './driver.ts'
 import { isNotReady, reasonOf } from './errors.ts'
 import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
@@ -104,6 +106,16 @@ const OBJECTS = `
 /** In one transaction with the change. A long wait for a lock would keep all other requests waiting behind it. */
 export const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
 
+/** Where the ids of books come from; NULL if from elsewhere. */
+const SEQUENCE = "pg_get_serial_sequence('books', 'id')"
+
+/** Some columns may be enough. A sequence is not looked at if it belongs to an identity. */
+const LACKED_RIGHTS = `
+  SELECT ${RIGHTS.map((right) => `NOT has_${right === 'DELETE' ? 'table' : 'any_column'}_privilege('books', '${right}') AS "${right}"`)},
+    EXISTS (
+      SELECT FROM pg_attribute WHERE attrelid = 'books'::regclass AND attname = 'id' AND attidentity = ''
+        AND NOT has_sequence_privilege(${SEQUENCE}, 'USAGE, UPDATE')) AS "lacksSequence"`
+
 /**
  * The schema of the books, or the one for them. There is none if the account may use no schema of its search_path, or if
  * none of them exists.
@@ -116,7 +128,8 @@ const ADMINISTRATION = `
       current_schema(),
       (SELECT btrim(name, ' "') FROM unnest(string_to_array(current_setting('search_path'), ',')) AS name
         WHERE btrim(name, ' "') NOT IN ('', '$user') LIMIT 1),
-      'public')) AS schema`
+      'public')) AS schema,
+    CASE WHEN to_regclass('books') IS NOT NULL THEN ${SEQUENCE} END AS sequence`
 
 /** No schema to create a table in. */
 const NO_SCHEMA = '3F000'
@@ -132,13 +145,20 @@ const editor: SchemaEditor<pg.Client> = {
   isNotReady,
   isForAdministrator: (error) => reasonOf(error) === 'read_only' || codeOf(error) === NO_SCHEMA,
   async administration(client) {
-    type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & { readonly lacks: boolean }
+    type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & {
+      readonly lacks: boolean
+      readonly sequence: string | null
+    }
     const { rows } = await client.query<Row>(ADMINISTRATION)
-    const { database = '', account = '', schema = '', lacks } = rows[0] ?? {}
+    const { database = '', account = '', schema = '', lacks, sequence } = rows[0] ?? {}
     const grant = `GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${account};`
     return {
       database,
       create: lacks ? `CREATE SCHEMA IF NOT EXISTS ${schema}; ${grant}` : grant,
+      use: [
+        `GRANT ${RIGHTS.join(', ')} ON ${schema}.books TO ${account};`,
+        ...(sequence ? [`GRANT USAGE ON SEQUENCE ${sequence} TO ${account};`] : []),
+      ].join(' '),
       around: [schema === 'public' ? '' : `SET search_path TO ${schema};`, ''],
     }
   },
@@ -159,12 +179,23 @@ export interface Schema {
 export async function ensureSchema(
   runner: Runner<pg.Client>,
   report: (message: string) => void,
+  isForReads: boolean,
 ): Promise<Schema> {
   await runner.run(checkEncoding)
   await runner.run((client) => ensureTable(client, editor, SCHEMA, ACCEPTED))
+  await runner.run(async (client) => {
+    const readsOnly = isForReads || (await isReadOnly(client))
+    checkRights(await lackedRights(client), await editor.administration(client), report, readsOnly)
+  })
   await runner.run(checkDurability)
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, [KEYS, WORD_GROUP], report)
   return { hasKeys, hasWords }
+}
+
+/** The rights on the table of books that the account lacks. */
+export async function lackedRights(client: pg.Client): Promise<Right[]> {
+  const { rows } = await client.query<Record<Right | 'lacksSequence', boolean>>(LACKED_RIGHTS)
+  return RIGHTS.filter((right) => rows[0]?.[right] || (right === 'INSERT' && rows[0]?.lacksSequence))
 }
 
 /** Whether the database has the table of books, or no table at all. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import { createConnection } from 'mysql2/promise'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { serverMissing, startServer } from '../../faults/engine-servers.ts'
 import type { DatabaseServer, Databases, ServerEngine } from '../../support/database-server.ts'
-import { databaseUrl } from '../../support/database-url.ts'
+import { databaseUrl, nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
 import { type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
@@ -67,6 +68,13 @@ async function run(on: Databases, url: string, statements: string | undefined): 
   await connection.query(statements).finally(() => connection.destroy())
 }
 
+/** @returns what the refusal says. */
+const refusal = (open: () => Promise<Store>): Promise<string> =>
+  open().then(
+    () => assert.fail('the store was opened'),
+    (error: Error) => error.message,
+  )
+
 /** It is open, has everything for queries, and can be used. */
 async function assertComplete({ open, reports }: PreparedDatabase): Promise<void> {
   reports.length = 0
@@ -106,11 +114,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     for (const [what, prepare] of Object.entries(MAKES_NOTHING[engine])) {
       it(`that may make no table is told what helps: ${what}`, async (t) => {
         const database = await prepareDatabase(t, databases, prepare)
-        const message = await database.open().then(
-          () => assert.fail('the store was opened'),
-          (error: Error) => error.message,
-        )
-        await run(await databases(), database.url, statementsIn(message))
+        await run(await databases(), database.url, statementsIn(await refusal(database.open)))
         await assertComplete(database)
       })
     }
@@ -128,6 +132,88 @@ for (const engine of ['postgres', 'mysql'] as const) {
       })
     }
   })
+}
+
+/** Tables of others, and the rights that the account of a database has on them alone. */
+const withRights = (engine: ServerEngine, name: string, rights: string): readonly string[] =>
+  engine === 'postgres'
+    ? [
+        `CREATE TABLE books (id bigserial, title text, author text, year bigint)`,
+        `GRANT ${rights} ON books TO ${name}`,
+      ]
+    : [
+        TABLES.mysql.suiting['as GORM makes it'] ?? '',
+        `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${name}'@'%'`,
+        `GRANT ${rights} ON ${name}.books TO '${name}'@'%'`,
+      ]
+
+const isUnavailable = (error: unknown) => error instanceof StoreUnavailable && error.reason === 'read_only'
+const isRefused = (error: unknown) => isUnavailable(error) && (error as StoreUnavailable).nothingWritten
+
+for (const engine of ['postgres', 'mysql'] as const) {
+  describe(`an account that may not write, on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const databases = useDatabases(engine)
+    const prepare = (t: TestContext, rights: string) =>
+      prepareDatabase(t, databases, (name) => withRights(engine, name, rights))
+
+    it('is refused at the start with the statement that helps', async (t) => {
+      const { url, open } = await prepare(t, 'SELECT')
+      const message = await refusal(open)
+      assert.match(
+        message,
+        /no right to INSERT, UPDATE, DELETE on the table books .*target_session_attrs=any/,
+      )
+      await run(await databases(), url, statementsIn(message))
+      const store = await open()
+      await store.ready()
+      await store.delete((await store.create(BOOK)).id)
+    })
+
+    it('is used by an instance for reads, whose writes are refused', async (t) => {
+      const { url, query } = await prepare(t, 'SELECT')
+      await query("INSERT INTO books (title, author, year) VALUES ('T', 'A', 1)")
+      const store = await openPatiently(`${url}?target_session_attrs=any`)
+      t.after(() => store.close())
+      await store.ready()
+      assert.equal((await store.find(1))?.title, 'T')
+      await assertWritesNothing(store, 1)
+    })
+
+    it('is told at the start of one right that it lacks', async (t) => {
+      const { url, open, reports } = await prepare(t, 'SELECT, INSERT, UPDATE')
+      const store = await open()
+      await store.ready()
+      await run(await databases(), url, statementsIn(reports[0] ?? ''))
+      assert.match(reports[0] ?? '', /no right to .*DELETE on the table books: such requests/)
+    })
+
+    it('that lost its rights meanwhile is not ready, and its writes are refused', async (t) => {
+      const { url, open, run } = await prepare(t, 'SELECT, INSERT, UPDATE, DELETE')
+      const name = nameIn(url)
+      const [sequence, books, account] =
+        engine === 'postgres'
+          ? [[`GRANT USAGE ON SEQUENCE books_id_seq TO ${name}`], 'books', name]
+          : [[], `${name}.books`, `'${name}'@'%'`]
+      await run(...sequence)
+      const store = await open()
+      const { id } = await store.create(BOOK)
+      await store.ready()
+      await run(`REVOKE INSERT, UPDATE, DELETE ON ${books} FROM ${account}`)
+      await assert.rejects(store.ready(), isUnavailable)
+      await assertWritesNothing(store, id)
+      assert.equal((await store.find(id))?.title, BOOK.title)
+    })
+  })
+}
+
+async function assertWritesNothing(store: Store, id: number): Promise<void> {
+  async function* books() {
+    yield [BOOK]
+  }
+  await assert.rejects(store.create(BOOK), isRefused)
+  await assert.rejects(store.update(id, { year: 2 }), isRefused)
+  await assert.rejects(store.delete(id), isRefused)
+  await assert.rejects(store.import(books()), isRefused)
 }
 
 describe('what a server refuses to everybody', { skip: engineMissing('postgres') }, () => {
