@@ -1,5 +1,5 @@
 import { html, nothing, render } from 'lit-html'
-import { read } from './edit.js'
+import { entityTag, read } from './edit.js'
 import { restoreFocus } from './list.js'
 import { DISMISS, progressBar, showNotices, tell } from './notices.js'
 import { Away, call, Refused, track } from './service.js'
@@ -94,20 +94,6 @@ async function actOn(book, act) {
     if (error instanceof Refused && error.status === 404) return 'gone'
     throw error
   }
-}
-
-/**
- * The entity tag of a book as it was read, by the rule of src/http/conditional-requests.ts: so it need not be read again.
- * @param {Book} book @returns {Promise<string | undefined>} undefined where browsers have no digests, as without HTTPS.
- */
-async function entityTag({ title, author, year }) {
-  const digest = await crypto.subtle?.digest(
-    'SHA-256',
-    new TextEncoder().encode([title, author, year].join('\0')),
-  )
-  if (digest === undefined) return undefined
-  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
-  return `"${base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')}"`
 }
 
 /** @param {Book} one @param {Book} other */

@@ -12,8 +12,11 @@ export interface Preconditions {
 /** An attempt fails when others have changed the book in the meantime. */
 const ATTEMPTS = 10
 
-/** A member of a list: an entity tag (RFC 9110 §8.8.3) in two groups, its weakness and its text, or nothing (§5.6.1.2). */
-const MEMBER = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
+/** A member of a list: an entity tag (RFC 9110 §8.8.3), of which the group has the text, or nothing (§5.6.1.2). */
+const MEMBER = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
+
+/** How a tag ends that was ours: Apache, Caddy, Jetty and others add the coding when they compress. */
+const ENDING = /^(?:(?:--?|;)(?:br|deflate|gzip|zstd))?"$/
 
 /** The strong entity tag of a book (RFC 9110 §8.8.3). The same fields have the same tag on every engine and instance. */
 export function entityTag(book: Book): string {
@@ -26,16 +29,19 @@ export function hasPreconditions(preconditions: Preconditions): boolean {
   return (match !== undefined && match !== '*') || noneMatch !== undefined
 }
 
-/** Whether If-Match lets the request pass, by strong comparison (RFC 9110 §13.1.1). */
+/**
+ * Whether If-Match lets the request pass. RFC 9110 §13.1.1 wants strong comparison; here a tag that a proxy has made
+ * weak, because it compresses, matches too. It still names the same fields, so no change of others can be overwritten.
+ */
 export function ifMatch(preconditions: Preconditions, tag: string): boolean {
   const list = preconditions['if-match']
-  return list === undefined || includes(list, tag, 'strong')
+  return list === undefined || includes(list, tag)
 }
 
 /** Whether If-None-Match lets the request pass, by weak comparison (RFC 9110 §13.1.2). */
 export function ifNoneMatch(preconditions: Preconditions, tag: string): boolean {
   const list = preconditions['if-none-match']
-  return list === undefined || !includes(list, tag, 'weak')
+  return list === undefined || !includes(list, tag)
 }
 
 /**
@@ -67,17 +73,17 @@ export async function conditionalWrite<Result>(
 
 /**
  * @param list the value of a header field, or of several joined with commas. A malformed list includes nothing.
- * @param tag a strong entity tag.
+ * @param tag a strong entity tag, which is in the list also as a proxy that compresses has changed it.
  */
-function includes(list: string, tag: string, comparison: 'strong' | 'weak'): boolean {
+function includes(list: string, tag: string): boolean {
   if (list === '*') return true
   let isIncluded = false
   for (let position = 0; position < list.length; position = MEMBER.lastIndex) {
     MEMBER.lastIndex = position
     const member = MEMBER.exec(list)
     if (member === null) return false
-    const [, weak, opaque] = member
-    if (opaque === tag && (weak === undefined || comparison === 'weak')) isIncluded = true
+    const [, text = ''] = member
+    if (text.startsWith(tag.slice(0, -1)) && ENDING.test(text.slice(tag.length - 1))) isIncluded = true
   }
   return isIncluded
 }

@@ -11,6 +11,13 @@ const STRONG_TAG = /^"[\x21\x23-\x7e]+"$/
 /** What no book has for its entity tag. */
 const OTHER = '"other"'
 
+/** What proxies that compress make of a strong entity tag: nginx and Cloudflare; Apache and Caddy; Jetty. */
+const changed = (tag: string) => [
+  `W/${tag}`,
+  ...['-gzip', '-br', '-zstd', '-deflate', '--gzip', ';gzip'].map((end) => `${tag.slice(0, -1)}${end}"`),
+  `W/${tag.slice(0, -1)}-gzip"`,
+]
+
 /** Values of the two headers that name no entity tag. */
 const MALFORMED = ['other', '"other', "'other'", '*, *', 'w/"other"', '"a" "b"', '']
 
@@ -84,7 +91,7 @@ for (const target of targets()) {
 
     it('decision: GET and HEAD with an If-None-Match that matches are 304 with the entity tag and nothing else', async () => {
       const { path, tag } = await create()
-      for (const list of [tag, `W/${tag}`, `${OTHER}, ${tag}`, `${OTHER},W/${tag}`, '*']) {
+      for (const list of [tag, ...changed(tag), `${OTHER}, ${tag}`, `${OTHER},W/${tag}`, '*']) {
         for (const method of ['GET', 'HEAD']) {
           const { status, headers, text } = await read(method, path, { 'if-none-match': list })
           assert.equal(status, 304, `${method} ${list}`)
@@ -99,7 +106,7 @@ for (const target of targets()) {
 
     it('decision: GET with an If-None-Match that does not match, or is malformed, answers the book', async () => {
       const { book, path, tag } = await create()
-      for (const list of [OTHER, `W/${OTHER}`, `${tag}x`, tag.slice(1), `*, ${tag}`, ...MALFORMED]) {
+      for (const list of [OTHER, ...changed(OTHER), `${tag}x`, tag.slice(1), `*, ${tag}`, ...MALFORMED]) {
         const reply = await session.call('GET', path, { headers: { 'if-none-match': list } })
         assertAnswer(reply, 200, 'Book retrieved successfully', book)
         assert.equal(tagOf(reply), tag)
@@ -119,11 +126,11 @@ for (const target of targets()) {
 
     it('decision: GET with an If-Match that does not match is 412 Precondition failed', async () => {
       const { book, path, tag } = await create()
-      for (const list of [OTHER, `W/${tag}`, ...MALFORMED]) {
+      for (const list of [OTHER, ...changed(OTHER), ...MALFORMED]) {
         const reply = await session.call('GET', path, { headers: { 'if-match': list } })
         assertAnswer(reply, 412, 'Precondition failed', null)
       }
-      for (const list of [tag, '*', `${OTHER}, ${tag}`]) {
+      for (const list of [tag, ...changed(tag), '*', `${OTHER}, ${tag}`]) {
         const reply = await session.call('GET', path, { headers: { 'if-match': list } })
         assertAnswer(reply, 200, 'Book retrieved successfully', book)
       }
@@ -135,7 +142,7 @@ for (const target of targets()) {
 
     it('decision: PUT and DELETE with an If-Match that does not match are 412 Precondition failed, and change nothing', async () => {
       const { book, path, tag } = await create()
-      for (const list of [OTHER, `W/${tag}`, `${OTHER}, W/${tag}`, `${tag}, *`, ...MALFORMED]) {
+      for (const list of [OTHER, ...changed(OTHER), `${OTHER}, W/${OTHER}`, `${tag}, *`, ...MALFORMED]) {
         const headers = { 'if-match': list }
         assertAnswer(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
         assertAnswer(await put(path, {}, headers), 412, 'Precondition failed', null)
@@ -150,6 +157,7 @@ for (const target of targets()) {
         () => '*',
         (tag: string) => `${OTHER}, ${tag}`,
         (tag: string) => `W/${tag},${tag}`,
+        ...changed(OTHER).map((_, i) => (tag: string) => changed(tag)[i] ?? ''),
       ]) {
         const { book, path, tag } = await create()
         const reply = await put(path, { title: 'changed' }, { 'if-match': list(tag) })
@@ -161,9 +169,20 @@ for (const target of targets()) {
       }
     })
 
+    it('decision: a tag that a proxy has changed names the book as it was, and no later one', async () => {
+      const { book, path, tag } = await create()
+      const stored = { ...book, year: 1 }
+      assertAnswer(await put(path, { year: 1 }, {}), 200, 'Book updated successfully', stored)
+      for (const list of [...changed(tag), changed(tag).join()]) {
+        const reply = await put(path, { year: 2 }, { 'if-match': list })
+        assertAnswer(reply, 412, 'Precondition failed', null)
+      }
+      await session.assertStored(stored)
+    })
+
     it('decision: PUT and DELETE with an If-None-Match that matches are 412 Precondition failed, and change nothing', async () => {
       const { book, path, tag } = await create()
-      for (const list of [tag, `W/${tag}`, '*', `${OTHER}, ${tag}`]) {
+      for (const list of [tag, ...changed(tag), '*', `${OTHER}, ${tag}`]) {
         const headers = { 'if-none-match': list }
         assertAnswer(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
         assertAnswer(await session.call('DELETE', path, { headers }), 412, 'Precondition failed', null)

@@ -1,6 +1,22 @@
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
+
+/** What a proxy does beside passing on. */
+interface Doings {
+  /** Answers a request itself, and returns true. */
+  readonly answer?: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Changes the header fields of requests. */
+  readonly request?: (headers: IncomingHttpHeaders) => void
+  /** Changes the header fields of the service's responses. */
+  readonly response?: (headers: IncomingHttpHeaders) => void
+}
 
 /**
  * A proxy that has a service under a path of its own, as nginx does with `location /library/` and a `proxy_pass` that ends
@@ -8,12 +24,15 @@ import type { AddressInfo } from 'node:net'
  * @param prefix such as `/library/`.
  * @param service the URL of the service.
  */
-export async function openPrefixProxy(prefix: string, service: string) {
+export async function openPrefixProxy(prefix: string, service: string, doings: Doings = {}) {
   const server = createServer((incoming, outgoing) => {
     const { url = '', method, headers } = incoming
+    if (doings.answer?.(incoming, outgoing)) return
     if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end()
+    doings.request?.(headers)
     const forwarded = request(service + url.slice(prefix.length - 1), { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+      doings.response?.(answer.headers)
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(outgoing)
     })
     forwarded.once('error', () => outgoing.destroy())
