@@ -180,12 +180,11 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
     it(`are bounded in ${what}: more is refused at once, and nothing else is lost`, async () => {
       const titles = Array.from({ length: accepted * 2 }, (_, i) => String(i).padStart(9, '0') + text)
       const refused: string[] = []
-      // The first write waits for the lock for at most two seconds.
-      const blocked = lock()
-      const first = create('first')
-      await handedOver()
+      const writer = new SqliteWriter(file.path)
+      const release = await writer.hold()
+      const write = (title: string) => writer.write({ kind: 'create', values: [title, 'A', 1] })
       const writes = titles.map((title) =>
-        create(title).then(
+        write(title).then(
           () => title,
           (error) => {
             assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
@@ -195,13 +194,12 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
       )
       await setImmediate()
       assert.equal(refused.length, accepted)
-      blocked[Symbol.dispose]()
-      const stored = (await Promise.all([...writes, first.then(({ title }) => title)])).filter(
-        (title) => title !== undefined,
-      )
+      release()
+      const stored = (await Promise.all(writes)).filter((title) => title !== undefined)
       assert.equal(refused.length, accepted)
-      assert.deepEqual(titlesOf(await listAll(store)), stored.toSorted())
-      await create('there is room again')
+      assert.deepEqual(titlesOf(await listAll(store)), stored)
+      await write('there is room again')
+      await writer.close()
     })
   }
 
