@@ -37,7 +37,9 @@ export interface SchemaEditor<Connection> {
   isLostRace(error: unknown): boolean
   /** Whether the server may be ready in a moment. */
   isNotReady(error: unknown): boolean
-  /** Whether a statement failed because of who ran it, or where: an administrator can do it. */
+  /** Whether a statement failed because the account may not run it. */
+  isDenied(error: unknown): boolean
+  /** Whether an administrator can do what failed: that, or the server is read-only. */
   isForAdministrator(error: unknown): boolean
   administration(connection: Connection): Promise<Administration>
 }
@@ -82,14 +84,14 @@ const LONGEST_INTERVAL = 5000
  */
 export async function ensureTable<Connection>(
   connection: Connection,
-  { columns, execute, isLostRace, isForAdministrator, administration }: SchemaEditor<Connection>,
+  { columns, execute, isLostRace, isDenied, administration }: SchemaEditor<Connection>,
   sql: string,
   accepted: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
   await retryLostRaces(isLostRace, TABLE_TIME, async () => {
     if ((await columns(connection)).length === 0) await execute(connection, sql)
   }).catch(async (cause: unknown) => {
-    if (!isForAdministrator(cause)) throw cause
+    if (!isDenied(cause)) throw cause
     const administrator = await administration(connection)
     throw new Error(advice(describeError(cause), administrator, administrator.create), { cause })
   })

@@ -152,6 +152,7 @@ const editor: SchemaEditor<Connection> = {
   execute: (connection, sql) => connection.query(sql),
   isLostRace: (error) => LOST_RACE.includes(codeOf(error) ?? ''),
   isNotReady,
+  isDenied,
   isForAdministrator: (error) => reasonOf(error) === 'read_only',
   async administration(connection) {
     type Row = { database: string; account: string } & RowDataPacket

@@ -18,6 +18,8 @@ const ROLE_CHANGE = [
 /** The account lacks a right. */
 const DENIED = '42501'
 
+const NO_SCHEMA = '3F000'
+
 /** A transaction was idle for too long, and was rolled back. */
 const IDLE_TRANSACTION = '25P03'
 
@@ -111,6 +113,9 @@ export const isNotCommitted = (error: unknown) => hasCode(error, NOT_COMMITTED)
 
 /** As ErrorClassifier.isMissingTable. */
 export const isMissingTable = (error: unknown) => hasCode(error, MISSING_TABLE)
+
+/** The account lacks a right that the statement needs, or may use no schema to create a table in. */
+export const isDenied = (error: unknown) => hasCode(error, [DENIED, NO_SCHEMA])
 
 /** As ErrorClassifier.isUnknownSyntax. */
 export const isUnknownSyntax = (error: unknown) => hasCode(error, UNKNOWN_SYNTAX)

@@ -8,13 +8,12 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
-import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
-import { isNotReady, reasonOf } from './errors.ts'
+import { isDenied, isNotReady, reasonOf } from './errors.ts'
 import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
 /** Ids come from a sequence, which never gives one twice. BY DEFAULT allows books to be copied with their ids. */
@@ -131,9 +130,6 @@ const ADMINISTRATION = `
       'public')) AS schema,
     CASE WHEN to_regclass('books') IS NOT NULL THEN ${SEQUENCE} END AS sequence`
 
-/** No schema to create a table in. */
-const NO_SCHEMA = '3F000'
-
 /** SQLSTATE codes for: another instance has made it at the same moment; no lock in time; deadlock. */
 const LOST_RACE = ['23505', '42P07', '42701', '42710', '55P03', '40P01', '40001', 'XX000']
 
@@ -143,7 +139,8 @@ const editor: SchemaEditor<pg.Client> = {
   execute: (client, sql) => client.query(`${LIMITS}; ${sql}`),
   isLostRace: (error) => error instanceof pg.DatabaseError && LOST_RACE.includes(error.code ?? ''),
   isNotReady,
-  isForAdministrator: (error) => reasonOf(error) === 'read_only' || codeOf(error) === NO_SCHEMA,
+  isDenied,
+  isForAdministrator: (error) => reasonOf(error) === 'read_only',
   async administration(client) {
     type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & {
       readonly lacks: boolean

@@ -52,6 +52,7 @@ export async function settleConnection(client: pg.Client, process: number): Prom
     },
     isLost,
     advice(setting) {
+      if (!isPooled()) return ''
       const [account, database] = [rows[0]?.account, rows[0]?.database].map((name) =>
         escapeIdentifier(`${name}`),
       )

@@ -19,6 +19,7 @@ async function loseRaces(t: TestContext, columns: (attempts: number) => boolean)
     },
     isLostRace: (error: unknown) => error === LOST,
     isNotReady: () => false,
+    isDenied: () => false,
     isForAdministrator: () => false,
     administration: async () => assert.fail(),
   }
