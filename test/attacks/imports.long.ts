@@ -114,7 +114,7 @@ describe('an import of a hostile file', () => {
     ['no line break at all', CSV, ['', 'x'], 40, /line 1: the row is too long/],
     ['nothing but commas', CSV, [HEADER, ','], 40, /line 2: the row has more than 1000 fields/],
     ['a quote that is never closed', CSV, [`${HEADER}"`, '""\n'], 40, /line 2: the row is too long/],
-    ['rows of many commas', CSV, [HEADER, `${','.repeat(990)}\n`], 8, /line 2: the number of fields is 991/],
+    ['rows of many commas', CSV, [HEADER, `${','.repeat(990)}x\n`], 8, /line 2: the number of fields is 991/],
     [
       'long rows of quotes',
       CSV,
