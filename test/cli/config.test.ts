@@ -6,6 +6,7 @@ import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
 import { readConfig } from '../../src/config.ts'
 import { ConfigError } from '../../src/errors.ts'
+import { SETTING_NAMES } from '../../src/settings.ts'
 import { latestTarget } from '../../src/store/db-url.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
@@ -188,22 +189,7 @@ describe('settings that are given', () => {
     })
   }
 
-  for (const name of [
-    'DB_URL',
-    'DB_URL_FILE',
-    'DB_CONNECTIONS',
-    'SECRET_TOKEN',
-    'USERNAME',
-    'PASSWORD',
-    'PORT',
-    'HOST',
-    'THREADS',
-    'LOG_LEVEL',
-    'LOGIN_FAILURE_LIMIT',
-    'TRUST_PROXY',
-    'CORS_ORIGIN',
-    'METRICS_PORT',
-  ]) {
+  for (const name of SETTING_NAMES) {
     it(`may not be an empty ${name}`, () => {
       const { faults } = configError({ [name]: '' })
       assert.equal(faults.length, 1)

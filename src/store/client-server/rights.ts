@@ -2,7 +2,7 @@ import { StoreNotOpened } from '../../catalogue/store.ts'
 import { type Administration, advice } from './ensure-schema.ts'
 
 /** What the service does with the table of books, and needs the right to. */
-const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const
+export const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const
 export const RIGHTS = ['SELECT', ...WRITES] as const
 export type Right = (typeof RIGHTS)[number]
 

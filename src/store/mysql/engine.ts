@@ -12,7 +12,6 @@ import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
-import { writesNothing } from '../client-server/rights.ts'
 import { keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import type { Value } from '../query/dialect.ts'
@@ -21,7 +20,7 @@ import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
 import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, isOwn, lackedRights, type Schema } from './schema.ts'
+import { ensureSchema, isOwn, mayWrite, type Schema } from './schema.ts'
 import { mysqlSearchIndex, WORDS } from './search-index.ts'
 import { mysqlKeyIndex } from './sort-keys.ts'
 import type { MysqlTarget } from './url.ts'
@@ -90,7 +89,7 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
       const readOnly = await isReadOnly(connection, ANY_BOOK)
       if (isForReads) return undefined
       if (readOnly) return 'the database server is read-only'
-      return writesNothing(await lackedRights(connection)) ? 'the account may not write' : undefined
+      return (await mayWrite(connection)) ? undefined : 'the account may not write'
     },
 
     async create(connection, book) {

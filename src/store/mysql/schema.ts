@@ -10,7 +10,7 @@ import {
 } from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
 import type { Runner } from '../client-server/pool.ts'
-import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
+import { checkRights, RIGHTS, type Right, WRITES } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
@@ -231,20 +231,29 @@ const STATEMENTS: Readonly<Record<Right, string>> = {
   DELETE: 'DELETE FROM books',
 }
 
-/**
- * The rights on the table of books that the account lacks. The statements are only prepared, which needs the same rights,
- * and does not wait if others have locked the table.
- */
-export async function lackedRights(connection: Connection): Promise<Right[]> {
+/** The rights on the table of books that the account lacks. */
+async function lackedRights(connection: Connection): Promise<Right[]> {
   const lacked: Right[] = []
-  for (const right of RIGHTS) {
-    await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]]).catch((error: unknown) => {
-      if (isDenied(error)) lacked.push(right)
-      // That the server is read-only says nothing about rights.
-      else if (reasonOf(error) !== 'read_only') throw error
-    })
-  }
+  for (const right of RIGHTS) if (await lacks(connection, right)) lacked.push(right)
   return lacked
+}
+
+/** Whether the account may write anything. */
+export async function mayWrite(connection: Connection): Promise<boolean> {
+  for (const right of WRITES) if (!(await lacks(connection, right))) return true
+  return false
+}
+
+/** Only prepares the statement, which needs the same right, and does not wait if others have locked the table. */
+async function lacks(connection: Connection, right: Right): Promise<boolean> {
+  try {
+    await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]])
+  } catch (error) {
+    if (isDenied(error)) return true
+    // That the server is read-only says nothing about rights.
+    if (reasonOf(error) !== 'read_only') throw error
+  }
+  return false
 }
 
 async function names(connection: Connection, sql: string): Promise<string[]> {

@@ -40,10 +40,7 @@ const isWithoutMemory = (path: string) => existsSync(`${path}-wal`) && !existsSy
 export function describeAccess(database: string): string {
   const path = resolve(database)
   const files = [path, `${path}-wal`, `${path}-shm`].flatMap((file) => describeFile(file) ?? [])
-  let directory = dirname(path)
-  while (describeFile(directory) === undefined && dirname(directory) !== directory)
-    directory = dirname(directory)
-  const all = [...files, describeFile(directory)].join(', ')
+  const all = [...files, describeFile(nearestDirectory(path))].join(', ')
   return `${all}; this process runs as ${process.geteuid?.()}:${process.getegid?.()}`
 }
 
