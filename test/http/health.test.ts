@@ -180,6 +180,7 @@ describe('while the database cannot be written', {
       limitFiles('unlimited')
       assert.equal((await get(`${service.url}/readyz`)).text, READY)
       assert.equal((await write()).status, 201)
+      await service.stop()
       assert.match(service.output(), /"route":"\/readyz".*"the store is not ready: disk I\/O error"/)
     })
   }
