@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe } from 'node:test'
 import { makeCertificates } from '../support/certificates.ts'
 import { freePort } from '../support/free-port.ts'
+import { runHaproxy } from '../support/haproxy.ts'
 import { startNginx } from '../support/nginx.ts'
 import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
@@ -47,7 +48,7 @@ const PROXIES: Record<string, Start> = {
     // It would take ports that others may have.
     const global = '{\nadmin off\nauto_https disable_redirects\n}\n'
     writeFileSync(directory.join('Caddyfile'), global + site)
-    return started({
+    const caddy = new ServerProcess({
       file,
       args: ['run', '--config', directory.join('Caddyfile'), '--adapter', 'caddyfile'],
       ready: /serving initial configuration/,
@@ -55,6 +56,8 @@ const PROXIES: Record<string, Start> = {
       quit: 'SIGKILL',
       env: { SITE: `https://localhost:${port}`, UPSTREAM: upstream, HOME: directory.path },
     })
+    await caddy.start()
+    return caddy
   },
   haproxy: async (file, { port, upstream, certFile, keyFile, directory }) => {
     const both = directory.join('both.pem')
@@ -64,17 +67,9 @@ const PROXIES: Record<string, Start> = {
       '/etc/haproxy/books.example.org.pem': both,
       '127.0.0.1:8080': upstream,
     })
-    writeFileSync(directory.join('haproxy.cfg'), config)
     directory.give('both.pem')
-    const args = ['-db', '-V', '-f', directory.join('haproxy.cfg')]
-    return started({ file, args, ready: /as the polling mechanism/, directory, quit: 'SIGKILL' })
+    return runHaproxy(file, directory, port, config)
   },
-}
-
-async function started(command: ConstructorParameters<typeof ServerProcess>[0]): Promise<ServerProcess> {
-  const server = new ServerProcess(command)
-  await server.start()
-  return server
 }
 
 /** Passes connections on to the service. */

@@ -1,10 +1,16 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { findCommand } from './find-command.ts'
 import { freePort } from './free-port.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
 const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
+
+/** Of looks whether it listens, ten milliseconds apart. It does after a few. */
+const MOST_ATTEMPTS = 10_000
 
 /** Why tests with HAProxy are skipped, or false. Where CLUSTERS is `required`, they fail without it instead. */
 export const haproxyMissing =
@@ -35,8 +41,10 @@ export async function startHaproxy(check: string, servers: readonly Upstream[]):
   const lines = servers.map(
     ({ address, checkPort }, i) => `server s${i} ${address} check port ${checkPort}${i > 0 ? ' backup' : ''}`,
   )
-  writeFileSync(
-    directory.join('haproxy.cfg'),
+  const proxy = await runHaproxy(
+    FILE,
+    directory,
+    port,
     `
 defaults
   mode tcp
@@ -54,18 +62,52 @@ listen database
   ${lines.join('\n  ')}
 `,
   )
+  return { port, remove: () => proxy.remove() }
+}
+
+/**
+ * Starts an HAProxy in a directory of its own.
+ * @param config binds this port of 127.0.0.1.
+ * @throws Error with what it said if it does not start. Then the directory is removed.
+ */
+export async function runHaproxy(
+  file: string,
+  directory: ServerDirectory,
+  port: number,
+  config: string,
+): Promise<ServerProcess> {
+  const path = directory.join('haproxy.cfg')
+  writeFileSync(path, config)
+  const args = ['-db', '-V', '-f', path]
   const proxy = new ServerProcess({
-    file: FILE,
-    args: ['-db', '-V', '-f', directory.join('haproxy.cfg')],
+    file,
+    args,
     ready: /as the polling mechanism/,
     directory,
     quit: 'SIGKILL',
   })
   try {
     await proxy.start()
+    // It says nothing once it listens, which is a moment later.
+    for (let attempt = 1; !(await takesConnections(port)); attempt++) {
+      if (attempt === MOST_ATTEMPTS) throw new Error(`HAProxy does not listen. It said:\n${proxy.log()}`)
+      await setTimeout(10)
+    }
   } catch (error) {
-    directory.remove()
+    await proxy.remove()
     throw error
   }
-  return { port, remove: () => proxy.remove() }
+  return proxy
+}
+
+async function takesConnections(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
 }
