@@ -12,8 +12,11 @@ export const ROOT = join(import.meta.dirname, '../..')
 const COMMAND_TIME = 900_000
 const SERVICE_TIME = 900_000
 
-/** The variables of this process, without what would make a test run that it starts take part in this one. */
-const { NODE_TEST_CONTEXT: _ofThisRun, ...environment } = process.env
+/**
+ * The variables of this process, without what would make a test run that it starts take part in this one, or keep npm
+ * from warning, as `npm run --silent` does.
+ */
+const { NODE_TEST_CONTEXT: _ofThisRun, npm_config_loglevel: _silent, ...environment } = process.env
 
 /** @returns all that it wrote. @throws Error with that, if it fails or takes too long. */
 export function run(
