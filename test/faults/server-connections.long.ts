@@ -67,15 +67,12 @@ onEachServer(
       const ports = () => (process.platform === 'linux' ? portsTo(server().port, pid) : new Set<string>())
       for (let round = 0; round < 5; round++) {
         await Promise.all(Array.from({ length: 20 }, () => caller.create()))
-        let used = new Set<string>()
         // The service may open one more meanwhile, to index the new books.
-        await until('all are killed and have ended', async () => {
+        await until('all are killed and have ended, and the service has been told', async () => {
           const open = await connections(server(), url)
-          used = used.union(ports())
           for (const id of open) await killConnection(server(), id)
-          return open.length === 0
+          return open.length === 0 && ports().size === 0
         })
-        await until('the service has been told, too', () => used.isDisjointFrom(ports()))
         await setTimeout(100)
       }
     })

@@ -97,6 +97,8 @@ for (const engine of SERVER_ENGINES) {
       const service = await serve(t, '', { DB_URL: undefined, DB_URL_FILE })
       const caller = new Caller(service)
       await caller.create()
+      // The index opens a connection of its own, which the server may not list before it is ready.
+      await caller.untilIndexed()
       for (const [text, message] of [
         [url.slice(0, -2), 'names another engine or database than at the start'],
         ['books', 'has no scheme'],
@@ -118,6 +120,7 @@ for (const engine of SERVER_ENGINES) {
       writeFileSync(DB_URL_FILE, url)
       const caller = new Caller(await serve(t, '', { DB_URL: undefined, DB_URL_FILE, STORE_TIMEOUT: SOON }))
       const id = await caller.create()
+      await caller.untilIndexed()
       await changePassword(url)
       await cut(url)
       await caller.unavailable(`GET /book/${id}`)
