@@ -106,7 +106,7 @@ export function deleteBook(book, tag, listener) {
 
 /** @param {unknown} error */
 function explain(error) {
-  if (error instanceof Away) return words.deletion.away
+  if (error instanceof Away) return error.message.replace(/^./, (letter) => letter.toLowerCase())
   if (!(error instanceof Refused)) return String(error)
   if (error.status === 412) return words.deletion.changed
   return error.status === 401 ? words.deletion.loggedOut : error.message

@@ -24,7 +24,7 @@ export async function readDuplicates({ body }, signal) {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
   while (reader && found.length <= MOST) {
     const { value, done } = await reader.read().catch((error) => {
-      throw signal.aborted ? error : new Away(words.unreachable)
+      throw signal.aborted ? error : new Away(words.away)
     })
     if (done) {
       found.push(...alike(ofAuthor))

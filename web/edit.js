@@ -165,7 +165,7 @@ export async function entityTag({ title, author, year }) {
 
 /** @param {unknown} error */
 export function explain(error) {
-  if (error instanceof Away) return words.editor.away
+  if (error instanceof Away) return words.editor.away(error.message)
   if (!(error instanceof Refused)) return String(error)
   if (error.status === 400) return words.editor.invalid
   if (error.status === 404) return words.editor.notFound

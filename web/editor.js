@@ -7,6 +7,7 @@ import { draftOf, Edit, explain, readForEdit } from './edit.js'
 import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
 import { Away, track } from './service.js'
+import { keepDraft } from './session.js'
 import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
 import { words } from './words.js'
 
@@ -29,6 +30,8 @@ let isDone = true
 const saving = new Set()
 /** What had the focus before the user was asked. @type {Element | null} */
 let before = null
+/** What is kept over a reload, until something else is typed. @type {Edit | undefined} */
+let kept
 /** Cancels the read of the book that was clicked last. */
 let reading = new AbortController()
 
@@ -45,10 +48,21 @@ for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
   )
 // The browser asks whether to leave the page.
 addEventListener('beforeunload', (event) => {
-  if (saving.size > 0 || (isShown(current) && current.isChanged)) event.preventDefault()
+  if (saving.size > 0 || (isShown(current) && current.isChanged && current !== kept)) event.preventDefault()
+})
+// For a reload that the page itself offers, what is typed is kept.
+addEventListener('reloading', () => {
+  const { book, tag, draft, isChanged } = current
+  if (isShown(current) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = current
 })
 
 export const addBook = () => open(new Edit())
+
+/** Goes on with what was kept over a reload. @param {string} text */
+export function resume(text) {
+  const { book, tag, draft } = JSON.parse(text)
+  open(Object.assign(new Edit(book, tag), { draft }))
+}
 
 /** @param {number} id */
 export async function editBook(id) {
@@ -66,7 +80,7 @@ export async function editBook(id) {
   } catch (error) {
     if (signal.aborted) return
     tell({
-      text: error instanceof Away ? words.awayMoment : explain(error),
+      text: error instanceof Away ? words.moment(error.message) : explain(error),
     })
   } finally {
     clearTimeout(timer)
@@ -215,6 +229,7 @@ const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'c
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
   edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
   edit.isLeaving = false
+  kept = undefined
   if (name !== 'year') edit.twins = []
   if (name === 'author') edit.authors.look(edit.draft.author, draw)
   draw()

@@ -37,6 +37,9 @@ export const addBook = () => editor.use((part) => part.addBook())
 /** @param {number} id */
 export const editBook = (id) => editor.use((part) => void part.editBook(id))
 
+/** @param {string} draft what was typed before a reload. */
+export const resumeEdit = (draft) => editor.use((part) => part.resume(draft))
+
 /** Asks for a file to import. */
 export const importBooks = () => transfer.use((part) => part.openImport(undefined))
 

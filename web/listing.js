@@ -232,6 +232,7 @@ export async function findEnd() {
 /** Says why books cannot be read. @template T @param {Promise<T>} work @returns {Promise<T | undefined>} */
 export const reading = (work) =>
   work.catch((error) => {
-    if (!wasAborted(error)) tell({ text: error instanceof Away ? words.awayMoment : error.message })
+    if (!wasAborted(error))
+      tell({ text: error instanceof Away ? words.moment(error.message) : error.message })
     return undefined
   })

@@ -1,5 +1,5 @@
 import { html, render } from 'lit-html'
-import { finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
+import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 
@@ -116,8 +116,9 @@ async function submit(event) {
 
 /** @param {unknown} error */
 function explain(error) {
-  if (!(error instanceof Refused)) return words.awayMoment
+  if (!(error instanceof Refused)) return words.moment(awayText(error))
   if (error.status === 401) return words.login.wrong
+  if (error.status === 403) return words.login.crossOrigin
   if (error.status === 429) return words.login.tooMany
   return error.message
 }

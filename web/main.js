@@ -9,6 +9,7 @@ import {
   exportBooks,
   importBooks,
   loadParts,
+  resumeEdit,
   useCharts,
   useSelecting,
 } from './later.js'
@@ -27,8 +28,10 @@ import {
   view,
 } from './listing.js'
 import { logOut, startLogin } from './login.js'
+import { tell } from './notices.js'
 import { selected } from './selection.js'
-import { Away, Refused } from './service.js'
+import { awayText, Refused, whenIntercepted } from './service.js'
+import { takeDraft } from './session.js'
 import { typeYear } from './text.js'
 import { words } from './words.js'
 
@@ -189,9 +192,6 @@ function sortBy(column) {
   change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
 }
 
-/** @param {unknown} error */
-const awayText = (error) => (error instanceof Away && error.isBusy ? words.busy : words.away)
-
 /**
  * Of each title another element: a click that begins on the button of one does not press that of the next.
  * @param {string} title @param {string} text @param {string} label @param {() => void} action
@@ -219,6 +219,19 @@ function openLinked() {
   if (id !== undefined && document.querySelector('#editor dialog[open]') === null) editBook(id)
 }
 
+/** Takes away what was told of a proxy. */
+let dismissProxy = () => {}
+
+function reload() {
+  dispatchEvent(new Event('reloading'))
+  location.reload()
+}
+
+whenIntercepted((text) => {
+  dismissProxy()
+  const actions = [{ label: words.reload, run: reload, staysAfter: true }]
+  dismissProxy = text === undefined ? () => {} : tell({ text, actions }, Number.POSITIVE_INFINITY)
+})
 startLogin()
 acceptDrops()
 // A wide window has no menus.
@@ -241,4 +254,6 @@ addEventListener('keydown', (event) => {
 })
 draw()
 startListing({ draw, arrived: loadParts, changed: () => void charts?.updateCharts(filterOf(view), draw) })
-openLinked()
+const draft = takeDraft()
+if (draft === undefined) openLinked()
+else resumeEdit(draft)

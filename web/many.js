@@ -2,7 +2,7 @@ import { html, nothing, render } from 'lit-html'
 import { entityTag, read } from './edit.js'
 import { restoreFocus } from './list.js'
 import { DISMISS, progressBar, showNotices, tell } from './notices.js'
-import { Away, call, Refused, track } from './service.js'
+import { call, Refused, track } from './service.js'
 import { words } from './words.js'
 
 /**
@@ -105,8 +105,7 @@ export const remove = (book, tag) => call('DELETE', `/book/${book.id}`, { header
 
 /** @param {Outcome} outcome @param {string} done what became of those that are done. */
 export function explain({ changed, gone, left, error }, done) {
-  const reason =
-    error instanceof Away ? words.away : error instanceof Error ? error.message : words.many.stopped
+  const reason = error instanceof Error ? error.message : words.many.stopped
   return [
     done,
     ...(changed.length > 0 ? [words.many.changed(changed.length)] : []),
@@ -120,7 +119,7 @@ const unfinished = new Set()
 
 // The browser asks whether to leave the page.
 addEventListener('beforeunload', (event) => {
-  if (unfinished.size > 0) event.preventDefault()
+  if (unfinished.size > 0 || (dialog()?.open && isTyped())) event.preventDefault()
 })
 
 /** Has the browser ask before the page is closed until work is done. @template T @param {Promise<T>} work @returns {Promise<T>} */

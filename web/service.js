@@ -18,14 +18,11 @@ export class Refused extends Error {
   }
 }
 
-/** The service cannot be reached, or says itself that it cannot serve now: then `isBusy`. */
-export class Away extends Error {
-  /** @param {string} message @param {boolean} [isBusy] */
-  constructor(message, isBusy = false) {
-    super(message)
-    this.isBusy = isBusy
-  }
-}
+/** The service cannot be reached, cannot serve now, or something else answers instead of it: the message says which. */
+export class Away extends Error {}
+
+/** Why no answer of the service has come, as the beginning of a sentence. @param {unknown} error */
+export const awayText = (error) => (error instanceof Away ? error.message : words.away)
 
 /** How long a token lasts, in milliseconds. */
 const LIFETIME = 15 * 60_000
@@ -35,6 +32,33 @@ let getToken = async () => {}
 
 /** Why there was no other token when one was last asked for. @type {unknown} */
 let declined
+
+/** What a proxy has answered instead of the service, as long as it does. @type {string | undefined} */
+let interception
+/** @type {(text: string | undefined) => void} */
+let tellInterception = () => {}
+
+/** @param {typeof tellInterception} tell told what a proxy answers instead of the service; nothing once it no longer does. */
+export function whenIntercepted(tell) {
+  tellInterception = tell
+}
+
+/** @param {string | undefined} text */
+function setInterception(text) {
+  if (text !== interception) tellInterception(text)
+  interception = text
+}
+
+/**
+ * Something else than the service has answered.
+ * @param {number} status @param {string | null} mediaType @param {string} [what] what it is.
+ */
+export function foreign(status, mediaType, what = words.proxy.page(status, mediaType)) {
+  // So do proxies that do not reach the service.
+  if (status >= 500) return new Away(words.away)
+  setInterception(words.proxy.answers(what))
+  return new Away(words.proxy.short)
+}
 
 /** @param {() => Promise<void>} ask what to do when a token is needed; settled once there is one. */
 export function whenTokenIsNeeded(ask) {
@@ -92,6 +116,7 @@ function decline(error) {
 /** @param {string} method @param {string} path @param {Options} options */
 async function send(method, path, { body, headers, signal, keepalive = false }) {
   const token = currentToken()
+  const wasIntercepted = interception !== undefined
   // Relative to the page: a proxy may serve the service under a path of its own.
   const response = await fetch(`.${path}`, {
     method,
@@ -100,14 +125,26 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
     signal: signal ?? null,
     keepalive,
     cache: 'no-store',
+    // The service sends none, but a proxy that wants a log-in does, often to another origin.
+    redirect: 'manual',
   }).catch((error) => {
-    throw signal?.aborted ? error : new Away(words.unreachable)
+    throw signal?.aborted ? error : new Away(words.away)
   })
-  if (response.ok) return response
-  const envelope = await response.json().catch(() => undefined)
-  const message = envelope?.message ?? words.unexpected(response.status)
-  if (response.status === 503 || envelope === undefined) throw new Away(message, response.status === 503)
-  throw new Refused(response.status, message)
+  const { ok, status, type } = response
+  const mediaType = response.headers.get('content-type')
+  const isData = /^(application\/(json|x-ndjson)|text\/csv)\b/.test(mediaType ?? '')
+  const envelope = ok ? undefined : await response.json().catch(() => undefined)
+  if (ok ? isData : envelope?.status === status) {
+    // Unless it was sent before.
+    if (wasIntercepted) setInterception(undefined)
+    if (ok) return response
+    if (status === 503) throw new Away(words.busy)
+    throw new Refused(status, envelope.message)
+  }
+  if (status === 413) throw new Refused(status, words.editor.tooLong)
+  const isBasic = /^basic\b/i.test(response.headers.get('www-authenticate') ?? '')
+  const { redirect, basic } = words.proxy
+  throw foreign(status, mediaType, type === 'opaqueredirect' ? redirect : isBasic ? basic : undefined)
 }
 
 /** The path of the next page of a list, if there is one. @param {Response} response */

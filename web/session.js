@@ -12,6 +12,9 @@ const SESSION = `session of ${location.pathname}`
 /** Where it is kept when somebody last logged out in any tab. */
 const LOGGED_OUT = `logged out of ${location.pathname}`
 
+/** Where what is typed is kept over a reload. */
+const DRAFT = `draft of ${location.pathname}`
+
 /** Hands a session from tab to tab: a new tab sends `ASK`. */
 const channel = new BroadcastChannel(SESSION)
 const ASK = 'ask'
@@ -68,6 +71,19 @@ export function endSession() {
 
 export function forgetSession() {
   session = undefined
+}
+
+/** @param {string} text @returns {boolean} whether it is kept for `takeDraft`. */
+export function keepDraft(text) {
+  stored(() => sessionStorage.setItem(DRAFT, text))
+  return stored(() => sessionStorage.getItem(DRAFT)) === text
+}
+
+/** What was typed before a reload, once. */
+export function takeDraft() {
+  const text = stored(() => sessionStorage.getItem(DRAFT))
+  stored(() => sessionStorage.removeItem(DRAFT))
+  return text ?? undefined
 }
 
 /** Takes a session that another tab, or this one before a reload, had. @param {Session} other */

@@ -1,4 +1,4 @@
-import { Away, call, Refused } from './service.js'
+import { Away, call, foreign, Refused } from './service.js'
 import { currentToken } from './session.js'
 import { words } from './words.js'
 
@@ -45,11 +45,13 @@ export async function upload(body, type, options, signal, progressed) {
     }
     request.onerror = () => reject(new Away(words.import.lost))
     request.onload = () => {
-      const answer = parse(request.responseText)
+      const answer = parse(request)
       if (request.status === 200 && answer) resolve(answer.data)
       else if (request.status === 413)
         reject(new Refused(413, answer ? words.import.tooLarge : words.import.tooLargeForProxy))
-      else if (request.status === 503 || !answer) reject(new Busy(words.import.busy))
+      else if (request.status === 503 || (!answer && request.status >= 500))
+        reject(new Busy(words.import.busy))
+      else if (!answer) reject(foreign(request.status, request.getResponseHeader('content-type')))
       else reject(new Refused(request.status, answer.message))
     }
     request.send(body)
@@ -73,10 +75,14 @@ export async function check(body, type, options, signal, progressed) {
   }
 }
 
-/** @param {string} text @returns {{ message: string, data: Report } | undefined} */
-function parse(text) {
+/**
+ * @param {XMLHttpRequest} request
+ * @returns {{ message: string, data: Report } | undefined} undefined if it is not from the service.
+ */
+function parse({ responseText, status }) {
   try {
-    return JSON.parse(text)
+    const answer = JSON.parse(responseText)
+    return answer.status === status ? answer : undefined
   } catch {
     return undefined
   }

@@ -21,10 +21,19 @@ export const words = {
   undo: 'Undo',
   progress: 'Progress',
   away,
-  awayMoment: `${away}. Try again in a moment.`,
+  moment: (/** @type {string} */ reason) => `${reason}. Try again in a moment.`,
   busy: 'The service is busy',
-  unreachable: 'The service cannot be reached',
-  unexpected: (/** @type {number} */ status) => `Unexpected answer from the service (${status})`,
+  reload: 'Reload',
+  proxy: {
+    short: 'Something else has answered instead of the service',
+    answers: (/** @type {string} */ what) =>
+      `A proxy between this page and the service has answered instead of it: ${what}. If you have to log in to the proxy, reload the page to do so. What you have typed is kept.`,
+    redirect: 'it redirects to another page, such as a log-in page',
+    basic:
+      'it asks for a password of its own (401, HTTP Basic). The page cannot be used like this, because the password and the token need the same header. Tell the operator',
+    page: (/** @type {number} */ status, /** @type {string | null} */ type) =>
+      `${status} with ${type?.startsWith('text/html') ? 'a web page' : (type ?? 'no content')}, not an answer of the service`,
+  },
   notLoaded: 'Part of this page could not be loaded. Reload the page and try again.',
 
   noTitle: '(no title)',
@@ -156,7 +165,7 @@ export const words = {
     suggestions: 'Suggestions',
     noTitle: 'Enter a title.',
     noYear: 'Enter a year such as 1979 or 500 BC, or 0 if it is unknown.',
-    away: `${away}. Your changes are still here. Try again in a moment.`,
+    away: (/** @type {string} */ reason) => `${reason}. Your changes are still here. Try again in a moment.`,
     invalid: 'Could not save. The text has an invalid character, or the year is too large.',
     tooLong: 'Title and author are too long. Together they can have up to 1 MB.',
     notFound: 'Book not found. It may have been deleted.',
@@ -186,7 +195,6 @@ export const words = {
     deleted: (/** @type {string} */ title) => `Deleted ${title}.`,
     failed: (/** @type {string} */ title, /** @type {string} */ reason) =>
       `${title} was not deleted: ${reason}.`,
-    away: 'the service is not responding',
     changed: 'someone else has changed it',
     loggedOut: 'your session has expired',
   },
@@ -201,6 +209,8 @@ export const words = {
     leftElsewhere: 'You logged out in another tab. Enter your password to continue. Your changes are kept.',
     wrong: 'Wrong username or password.',
     tooMany: 'Too many attempts. Try again in a few minutes.',
+    crossOrigin:
+      'The service takes this page for one of another site. A proxy between them probably replaces the Host header. Tell the operator: the log of the service says what to set.',
     needed: 'You are not logged in.',
     leaving: 'Logging out…',
     left: 'You are logged out',
@@ -215,7 +225,8 @@ export const words = {
     csv: 'CSV for programs',
     ndjson: 'NDJSON for programs',
     running: 'Exporting…',
-    failed: 'The service is not responding, or the connection was lost. Nothing was exported.',
+    failed: 'The connection was lost. Nothing was exported.',
+    none: (/** @type {string} */ reason) => `${reason}. Nothing was exported.`,
   },
 
   import: {

@@ -30,6 +30,8 @@ interface Line {
   readonly ip?: string
   readonly status?: number
   readonly ms?: number
+  readonly origin?: string
+  readonly host?: string
   readonly err?: { readonly message: string; readonly stack: string }
 }
 
@@ -49,6 +51,30 @@ const linesOf = (service: Service): Line[] =>
     .map((line) => JSON.parse(line))
 
 describe('at the default level', () => {
+  it('the log says once for each origin what to set when a login is refused because of it', async () => {
+    const service = await startService(directory.path)
+    const refused = async (origin: string) => {
+      const options = { method: 'POST', headers: { origin }, body: JSON.stringify(ACCOUNT) }
+      assert.equal((await fetch(`${service.url}/token`, options)).status, 403)
+    }
+    for (const origin of ['https://books.example', 'https://books.example', 'http://10.0.0.1:8443'])
+      await refused(origin)
+    // Anybody can make them up.
+    for (let i = 0; i < 30; i++) await refused(`https://${i}.example`)
+    await service.stop()
+    const lines = linesOf(service).filter(({ level }) => level === WARN)
+    assert.deepEqual(
+      lines.slice(0, 3).map(({ origin, host }) => [origin, host]),
+      ['https://books.example', 'http://10.0.0.1:8443', 'https://0.example'].map((origin) => [
+        origin,
+        new URL(service.url).host,
+      ]),
+    )
+    for (const name of ['proxy_set_header Host', 'TRUST_PROXY', 'CORS_ORIGIN'])
+      assert.ok(lines[0]?.msg.includes(name), name)
+    assert.equal(lines.length, 20)
+  })
+
   it('the log tells of start, stop, a warning and each failure of ours, and of nothing else', async () => {
     const path = join(directory.path, 'books.db')
     const store = await openFile(path)

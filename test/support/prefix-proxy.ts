@@ -20,7 +20,7 @@ interface Doings {
 
 /**
  * A proxy that has a service under a path of its own, as nginx does with `location /library/` and a `proxy_pass` that ends
- * with a slash. Everything else is 404.
+ * with a slash; also under the path without its slash, as Traefik does with `StripPrefix`. Everything else is 404.
  * @param prefix such as `/library/`.
  * @param service the URL of the service.
  */
@@ -28,7 +28,8 @@ export async function openPrefixProxy(prefix: string, service: string, doings: D
   const server = createServer((incoming, outgoing) => {
     const { url = '', method, headers } = incoming
     if (doings.answer?.(incoming, outgoing)) return
-    if (!url.startsWith(prefix)) return void outgoing.writeHead(404).end()
+    const isIn = url.startsWith(prefix) || url.split('?', 1)[0] === prefix.slice(0, -1)
+    if (!isIn) return void outgoing.writeHead(404).end()
     doings.request?.(headers)
     const forwarded = request(service + url.slice(prefix.length - 1), { method, headers }, (answer) => {
       doings.response?.(answer.headers)

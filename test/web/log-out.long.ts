@@ -60,7 +60,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
   })
 
   for (const [status, reason] of [
-    [503, 'the service is not responding'],
+    [503, 'the service is busy'],
     [401, 'your session has expired'],
   ] as const)
     it(`tells that a book was not deleted, after a ${status}`, async () => {

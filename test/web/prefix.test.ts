@@ -54,6 +54,14 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     await page.context().close()
   })
 
+  it('the page is there also at the path without its slash', async () => {
+    const page = await openCatalogue(browser(), `${proxy.url.slice(0, -1)}?q=7#book=7`)
+    await waitForTitles(page, [title(7)])
+    await page.getByRole('dialog').getByLabel('Title').waitFor()
+    assert.equal(page.url(), `${proxy.url}?q=7#book=7`)
+    await page.context().close()
+  })
+
   for (const path of ['docs', 'docs/'])
     it(`/${path} calls the service, and leads back to the page`, async () => {
       const page = await openPage(browser(), proxy.url + path)

@@ -110,7 +110,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     it(`begins with a password though ${what} in the future, by a clock that was wrong`, async () => {
       await spoil(page)
       await page.route(/\/books\?/, (route) =>
-        route.fulfill({ status: 401, json: { message: 'Invalid token' } }),
+        route.fulfill({ status: 401, json: { status: 401, message: 'Invalid token', data: null } }),
       )
       await page.getByLabel('Search').fill('sula')
       await page.getByText('Session expired').waitFor()

@@ -9,6 +9,9 @@ import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 /** The settings that a login depends on. */
 export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 
+/** Of so many origins the log tells that a login was refused. */
+const MOST_ORIGINS = 20
+
 /** POST /token */
 export function logIn(
   auth: Auth,
@@ -16,6 +19,7 @@ export function logIn(
   settings: LoginSettings,
 ): Endpoint<{ Body: LoginFields }> {
   const warnOfProxy = proxyWarning(settings)
+  const warnOfOrigin = originWarning()
 
   return {
     schema: describeEndpoint({
@@ -39,7 +43,10 @@ export function logIn(
     onRequest: async (request, reply) => {
       warnOfProxy(request)
       // Otherwise any page could use up the attempts of its visitors' addresses.
-      if (isFromForeignPage(request, settings.corsOrigins)) throw failure.crossOrigin
+      if (isFromForeignPage(request, settings.corsOrigins)) {
+        warnOfOrigin(request)
+        throw failure.crossOrigin
+      }
       refuseIfTooMany(await loginLimit.wait(request.ip), reply)
     },
     handler: async (request, reply) => {
@@ -67,6 +74,25 @@ function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) 
     log.warn(
       { ip },
       'X-Forwarded-For is ignored: behind a proxy, set TRUST_PROXY, or its clients share one login limit',
+    )
+  }
+}
+
+/**
+ * Tells the operator why a log-in was refused as that of a foreign page. A proxy that replaces Host makes the service's
+ * own page look like one. Once for each origin, and not for more than a few: anybody can make them up.
+ */
+function originWarning(): (request: FastifyRequest) => void {
+  const told = new Set<string>()
+  return ({ headers: { origin = '' }, host, log }) => {
+    if (told.has(origin) || told.size === MOST_ORIGINS) return
+    told.add(origin)
+    log.warn(
+      { origin, host },
+      'a login was refused, because it came from a page whose origin is not that of the request. If it is the page of ' +
+        'this service, a proxy has replaced the Host header: have it pass Host on (nginx: proxy_set_header Host ' +
+        '$http_host), or send X-Forwarded-Host and set TRUST_PROXY. If another page may log in, add its origin to ' +
+        'CORS_ORIGIN',
     )
   }
 }

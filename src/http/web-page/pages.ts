@@ -12,6 +12,16 @@ const POLICY = [
   "frame-ancestors 'none'",
 ]
 
+/**
+ * A proxy that has the service under a path may also pass on that path without the slash at its end. Everything in the
+ * page is relative to its address, so that gets one.
+ */
+const ADD_SLASH =
+  "if (!location.pathname.endsWith('/')) history.replaceState(history.state, '', location.pathname + '/' + location.search + location.hash)"
+
+/** Allows an inline script. */
+const digest = (script: string) => `'sha256-${hash('sha256', script, 'base64')}'`
+
 /** Modules that the catalogue loads only when it needs them. */
 const LATER = new Set([
   'authors.js',
@@ -65,10 +75,12 @@ export const CATALOGUE: WebPage = {
       ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),
     ]
     return {
-      html: template.replace('<!-- modules -->', head.join('\n    ')),
+      html: template
+        .replace('<!-- address -->', `<script>${ADD_SLASH}</script>`)
+        .replace('<!-- modules -->', head.join('\n    ')),
       policy: [
         ...POLICY,
-        `script-src 'self' 'sha256-${hash('sha256', importMap, 'base64')}'`,
+        `script-src 'self' ${digest(ADD_SLASH)} ${digest(importMap)}`,
         "img-src 'self'",
         "require-trusted-types-for 'script'",
         // The library makes HTML only from templates, which are constants in the code, never from the texts of books.
