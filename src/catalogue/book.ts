@@ -27,7 +27,7 @@ const TEXT: Field = {
     type: 'string',
     // Surrogates only in pairs: also without the `u` flag, which clients that are made from the document may not set.
     pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
-    description: 'Any Unicode text without NUL. It may be empty.',
+    description: 'Any well-formed Unicode text without NUL. It may be empty.',
   },
   faultOf(value) {
     if (typeof value !== 'string') return `${quoted(value)} is not text`

@@ -76,6 +76,7 @@ function parse(
       args,
       options: { ...Object.fromEntries(described), ...COMMON },
       allowPositionals: true,
+      allowNegative: true,
     })
   } catch (error) {
     // Node's own messages are for users; some have advice in a second sentence.

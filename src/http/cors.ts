@@ -19,7 +19,9 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
         exposedHeaders: [
           'ETag',
           'Link',
+          'Location',
           'Retry-After',
+          'X-Invalid-Input',
           'X-Request-Id',
           'X-Search-Index',
           'X-Stored',

@@ -26,7 +26,7 @@ export const success = {
   ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, StatusLine>
 
-/** Thrown to answer a request with an error. It says nothing about the cause, so one instance serves every request. */
+/** Thrown to answer a request with an error. Most say nothing about the cause, so one instance serves every request. */
 export class Failure extends Error implements StatusLine {
   readonly status: number
 
@@ -36,6 +36,11 @@ export class Failure extends Error implements StatusLine {
     this.status = status
     delete this.stack
     Object.freeze(this)
+  }
+
+  /** The same failure, whose message goes on with a colon and the reason. */
+  because(reason: string): Failure {
+    return new Failure(this.status, `${this.message}: ${reason}`)
   }
 }
 
@@ -51,7 +56,7 @@ export const failure = {
   tokenNotGenerated: new Failure(500, 'Could not generate token'),
   // Where the contract is silent (docs/decisions.md).
   badRequest: new Failure(400, 'Bad request'),
-  /** The message of the answer goes on with a colon and the reason. */
+  // These two are thrown with a reason.
   importRefused: new Failure(400, 'Import refused'),
   invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
   crossOrigin: new Failure(403, 'Cross-origin request refused'),

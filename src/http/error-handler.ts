@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { isAbandoned } from './abandoned-queries.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
+import { reasonOf } from './invalid-input.ts'
 import { closeAfterAnswer, dropBody, dropRest } from './protocol/malformed-requests.ts'
 
 declare module 'fastify' {
@@ -21,6 +22,10 @@ const RETRY_AFTER = 1
  */
 const CHALLENGE = 'Token realm="books"'
 
+/** Follows it for those who send a scheme before the token, as most other services want it. */
+const NO_SCHEME =
+  ', error="invalid_request", error_description="Send the token alone, without Bearer or another scheme before it"'
+
 /** Methods that store nothing (RFC 9110 §9.2.1). */
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
@@ -33,7 +38,16 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
     const answer = failureOf(error, request)
     if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
       failures.add(error, request, answer.message)
-    if (answer.status === 401) reply.header('www-authenticate', CHALLENGE)
+    if (answer.status === 401) {
+      const hasScheme = /^(?:bearer$|\S+ )/i.test(request.headers.authorization ?? '')
+      reply.header('www-authenticate', hasScheme ? CHALLENGE + NO_SCHEME : CHALLENGE)
+    }
+    // Their messages are the contract's.
+    if (answer === failure.invalidInput || answer === failure.invalidPayload) {
+      const reason = reasonOf(error as FastifyError)
+      reply.header('x-invalid-input', reason)
+      request.log.debug({ reason }, 'the body was refused')
+    }
     if (answer === failure.unavailable) {
       reply.header('retry-after', RETRY_AFTER)
       if (SAFE_METHODS.includes(request.method)) reply.removeHeader('x-stored')

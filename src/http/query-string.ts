@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { ObjectSchema, Schema } from '../catalogue/json-schema.ts'
-import { failure } from './envelope.ts'
+import { quoted } from '../catalogue/quoted.ts'
+import { type Failure, failure } from './envelope.ts'
+import { brokenRule } from './invalid-input.ts'
 
 /** @returns what comes after the first `?` of a request target, or an empty text if there is none. */
 export function queryStringOf(target: string): string {
@@ -21,17 +23,27 @@ export function readQueryParameters<Values>(request: FastifyRequest, schema: Obj
   const parameters: QueryParameters = {}
   const queryString = queryStringOf(request.originalUrl)
   for (const part of queryString === '' ? [] : queryString.split('&')) {
-    const [, name = '', text = ''] = orInvalid(/^([^=]*)=(.*)$/.exec(part) ?? undefined).map(decode)
-    if (!Object.hasOwn(known, name) || Object.hasOwn(parameters, name)) throw failure.invalidQueryParameter
-    parameters[name] = convert(text, known[name]?.type)
+    const [, encoded = '', value = ''] = orInvalid(
+      /^([^=]*)=(.*)$/.exec(part) ?? undefined,
+      'one is not written as name=value',
+    )
+    const name = decode(encoded, 'the name of one')
+    if (!Object.hasOwn(known, name))
+      throw invalid(`there is no ${quoted(name)}; there are ${Object.keys(known).join(', ')}`)
+    if (Object.hasOwn(parameters, name)) throw invalid(`${name} is given twice`)
+    parameters[name] = convert(decode(value, name), known[name]?.type)
   }
-  if (!request.validateInput(parameters, schema)) throw failure.invalidQueryParameter
-  return parameters as Values
+  if (request.validateInput(parameters, schema)) return parameters as Values
+  const [fault] = request.getValidationFunction(schema)?.errors ?? []
+  throw invalid(fault ? brokenRule(fault) : 'one is not what it has to be')
 }
 
+/** @param reason names the parameter, and what it has to be. */
+export const invalid = (reason: string): Failure => failure.invalidQueryParameter.because(reason)
+
 /** @throws failure.invalidQueryParameter when there is no value. */
-export function orInvalid<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw failure.invalidQueryParameter
+export function orInvalid<Value>(value: Value | undefined, reason: string): Value {
+  if (value === undefined) throw invalid(reason)
   return value
 }
 
@@ -42,13 +54,16 @@ function convert(text: string, type: Schema['type']): string | number | boolean 
   return text
 }
 
-/** @throws failure.invalidQueryParameter if the text is not UTF-8 or has a NUL, which no book has (§2). */
-function decode(text: string): string {
+/**
+ * @param what the text is.
+ * @throws failure.invalidQueryParameter if the text is not UTF-8 or has a NUL, which no book has (§2).
+ */
+function decode(text: string, what: string): string {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     if (!decoded.includes('\0')) return decoded
   } catch {
     // It is no UTF-8.
   }
-  throw failure.invalidQueryParameter
+  throw invalid(`${what} must be percent-encoded UTF-8 without NUL`)
 }

@@ -74,7 +74,10 @@ export async function createServer(
     // A request that arrives on an open connection during shutdown is still served.
     return503OnClosing: false,
     // Unknown fields of bodies are removed: a deeply nested one cannot be sent to another thread.
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false } },
+    // The reason of a refusal is made from the schema.
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false, verbose: true },
+    },
     clientErrorHandler: refuseConnection,
   })
 

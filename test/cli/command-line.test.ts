@@ -254,11 +254,10 @@ describe('commands beside the running service', () => {
     const dry = await run('import', 'new.csv', '--dry-run')
     assert.deepEqual([dry.code, dry.stdout], [0, 'would add 2 books, skipped 0; left out 1 empty row\n'])
     const { code, stdout } = await run('import', 'new.csv')
-    assert.deepEqual([code, stdout], [0, 'added 2 books, skipped 0; left out 1 empty row\n'])
-    assert.equal(
-      (await run('import', 'new.csv', '--skip-existing')).stdout.slice(0, 24),
-      'added 0 books, skipped 2',
-    )
+    const end = '; left out 1 empty row\n'
+    assert.deepEqual([code, stdout], [0, `added 2 books, skipped 0${end}`])
+    for (const options of [[], ['--skip-existing']])
+      assert.equal((await run('import', 'new.csv', ...options)).stdout, `added 0 books, skipped 2${end}`)
     write('bad.csv', 'title,author,year\nT,imported,3\nT,imported,x\nT\n')
     const bad = await run('import', 'bad.csv')
     assert.equal(bad.code, 1)
@@ -271,6 +270,8 @@ describe('commands beside the running service', () => {
     assert.equal(none.code, 1)
     assert.match(withoutStores(none.stderr), /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/)
     assert.equal((await booksBy('imported')).length, 2)
+    const again = await run('import', 'new.csv', '--no-skip-existing', '--dry-run')
+    assert.equal(again.stdout, 'would add 2 books, skipped 0\n')
   })
 
   it('import reads standard input, as CSV unless it is told otherwise', async () => {

@@ -47,8 +47,8 @@ describe('an import onto a full disk', { skip }, () => {
         const response = await fetch(service.url + path, { headers, ...init })
         return { status: response.status, body: await response.text(), headers: response.headers }
       }
-      const send = () => call('/books/import', { method: 'POST', body: FILE })
-      const runImport = () => runCommand(directory.path, settings, 'import', csv)
+      const send = () => call('/books/import?skip_existing=false', { method: 'POST', body: FILE })
+      const runImport = () => runCommand(directory.path, settings, 'import', csv, '--no-skip-existing')
       const stored = async () => (await call('/books?limit=1&count=true')).headers.get('x-total-count')
       const created = await call('/book', { method: 'POST', body: '{"title":"T","author":"A","year":1}' })
       assert.equal(created.status, 201)

@@ -35,14 +35,18 @@ describe('an import that is cut short', () => {
     return new Promise((resolve) => {
       const headers = { authorization: token, 'content-type': 'text/csv' }
       let isAnswered = false
-      const sending = request(`${service.url}/books/import`, { method: 'POST', headers }, (response) => {
-        isAnswered = true
-        const { statusCode } = response
-        response
-          .resume()
-          .on('end', () => resolve(statusCode))
-          .on('close', () => resolve(undefined))
-      })
+      const sending = request(
+        `${service.url}/books/import?skip_existing=false`,
+        { method: 'POST', headers },
+        (response) => {
+          isAnswered = true
+          const { statusCode } = response
+          response
+            .resume()
+            .on('end', () => resolve(statusCode))
+            .on('close', () => resolve(undefined))
+        },
+      )
       sending.on('error', () => resolve(undefined)).on('close', () => !isAnswered && resolve(undefined))
       if (cutAfter !== undefined) setTimeout(cutAfter).then(() => sending.destroy())
       sending.end(FILE)
@@ -88,7 +92,7 @@ describe('an import that is cut short', () => {
     let stored = await countStored()
     for (let round = 0; round < ROUNDS; round++) {
       const options = { cwd: directory.path, env: { PATH: process.env.PATH, DB_URL: 'sqlite:books.db' } }
-      const child = spawn(process.execPath, [MAIN, 'import', 'file.csv'], {
+      const child = spawn(process.execPath, [MAIN, 'import', 'file.csv', '--no-skip-existing'], {
         ...options,
         stdio: ['ignore', 'pipe', 'ignore'],
       })

@@ -85,7 +85,7 @@ for (const [CORS_ORIGIN, allowed, others] of [
         const expected = {
           'access-control-allow-origin': CORS_ORIGIN === '*' ? '*' : origin,
           'access-control-expose-headers':
-            'ETag, Link, Retry-After, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
+            'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
         }
         const read = await get({ origin })
         assert.equal(read.status, 200)
@@ -107,7 +107,7 @@ for (const [CORS_ORIGIN, allowed, others] of [
             'access-control-allow-headers':
               'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
             'access-control-expose-headers':
-              'ETag, Link, Retry-After, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
+              'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
             'access-control-max-age': '600',
           })
         })

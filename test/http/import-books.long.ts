@@ -85,7 +85,7 @@ describe('POST /books/import', { concurrency: true }, () => {
     for (const headers of [{ 'content-length': String(MIB) }, {}]) {
       const good = beginImport(small, { ...headers, 'content-type': 'Text/CSV' })
       good.sending.end(largest)
-      assert.equal(((await good.answer) as { data: { added: number } }).data.added, ENOUGH)
+      assert.equal(((await good.answer) as { data: { rows: number } }).data.rows, ENOUGH)
     }
   })
 })

@@ -201,6 +201,12 @@ describe('/openapi.json', () => {
       answersWith('X-Stored'),
       withStatus('503').filter((answer) => !answer.startsWith('GET ')),
     )
+    assert.deepEqual(answersWith('X-Invalid-Input').sort(), [
+      'POST /book 400',
+      'POST /token 400',
+      'PUT /book/{id} 400',
+    ])
+    assert.deepEqual(answersWith('Location'), ['POST /book 201'])
     assert.deepEqual(answersWith('Link'), ['GET /books 200'])
     assert.deepEqual(answersWith('X-Total-Count'), ['GET /books 200'])
     assert.deepEqual(answersWith('X-Search-Index'), ['GET /books 200', 'GET /books/statistics 200'])

@@ -32,10 +32,11 @@ interface Line {
   readonly ms?: number
   readonly origin?: string
   readonly host?: string
+  readonly reason?: string
   readonly err?: { readonly message: string; readonly stack: string }
 }
 
-const [INFO, WARN, ERROR] = [30, 40, 50]
+const [DEBUG, INFO, WARN, ERROR] = [20, 30, 40, 50]
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
@@ -109,6 +110,19 @@ describe('at the default level', () => {
 })
 
 describe('at LOG_LEVEL=debug', () => {
+  it('there is the reason why a body was refused, with the id of the request', async () => {
+    const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:reasons.db' })
+    const body = '{"username":"u","password":5}'
+    const refused = await fetch(`${service.url}/token`, { method: 'POST', body })
+    await service.stop()
+    assert.deepEqual(
+      linesOf(service)
+        .filter(({ reason }) => reason !== undefined)
+        .map(({ level, reqId, reason }) => ({ level, reqId, reason })),
+      [{ level: DEBUG, reqId: refused.headers.get('x-request-id'), reason: 'password must be a string' }],
+    )
+  })
+
   it('there is one line for each request, with its id, which is that of the answer', async () => {
     const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:debug.db' })
     const given = [

@@ -44,6 +44,28 @@ const NO_UTF8: Record<string, number[]> = {
   'a character that ends early': [0xf0, 0x9f, 0x98],
 }
 
+const YEAR_RULE = 'year must be an integer from -9007199254740991 to 9007199254740991'
+const TEXT_RULE = 'any well-formed Unicode text without NUL'
+
+/** Members of the body of a POST, instead of those of a book, or the whole body; and what is said of it. */
+const REASONS: readonly (readonly [body: Record<string, string> | string, reason: string])[] = [
+  [{ year: '"1969"' }, YEAR_RULE],
+  [{ year: '1.5' }, YEAR_RULE],
+  [{ year: '1e16' }, YEAR_RULE],
+  [{ year: 'null' }, YEAR_RULE],
+  [{ title: '5' }, 'title must be a string'],
+  [{ author: 'null' }, 'author must be a string'],
+  [{ title: '"\\u0000"' }, `title must be ${TEXT_RULE}`],
+  [{ author: '"\\ud83d\\r\\nX-Other: 1"' }, `author must be ${TEXT_RULE}`],
+  ['{"author":"A","year":1}', 'title is missing'],
+  ['{"title":"T","author":"A","Year\\r\\n":1}', 'year is missing'],
+  ['[]', 'the body must be a JSON object'],
+  ['null', 'the body must be a JSON object'],
+  ['', 'the body must be a JSON object'],
+  ['{"title":', 'the body is not JSON in UTF-8, or has more values than a book'],
+  ['title=T&author=A&year=1', 'the body is not JSON in UTF-8, or has more values than a book'],
+]
+
 const IGNORED: Record<string, string> = {
   'an id that no book has': '"id":9007199254740991',
   'an id of the wrong type': '"id":"abc"',
@@ -90,6 +112,42 @@ for (const target of targets()) {
         await session.assertStored(book)
       })
     }
+
+    for (const [body, reason] of REASONS) {
+      it(`decision: X-Invalid-Input says why a body is 400: ${reason}, of ${JSON.stringify(body)}`, async () => {
+        const isWhole = typeof body === 'string'
+        const text = isWhole ? body : jsonObject({ ...jsonFields(NOVEL), ...body })
+        const created = await session.call('POST', '/book', { text })
+        assertAnswer(created, 400, 'Invalid input', null)
+        assert.equal(created.headers.get('x-invalid-input'), reason)
+        if (reason.endsWith('missing')) return
+        const { id } = await session.create()
+        const updated = await session.call('PUT', `/book/${id}`, { text: isWhole ? body : jsonObject(body) })
+        assertAnswer(updated, 400, 'Invalid input', null)
+        assert.equal(updated.headers.get('x-invalid-input'), reason)
+        const missing = await session.call('PUT', `/book/${await session.missingId()}`, { text })
+        assertAnswer(missing, 404, 'Book not found', null)
+        assert.equal(missing.headers.get('x-invalid-input'), null)
+      })
+    }
+
+    for (const [text, reason] of [
+      ['{"username":1,"password":"p"}', 'username must be a string'],
+      ['{"username":"u","password":["secret"]}', 'password must be a string'],
+      ['username=u&password=secret', 'the body is not JSON in UTF-8, or has more values than a book'],
+    ] as const)
+      it(`decision: X-Invalid-Input says why a login is 400, and repeats nothing of it: ${reason}`, async () => {
+        const reply = await call(target, 'POST', '/token', { text })
+        assertAnswer(reply, 400, 'Invalid request payload', null)
+        assert.equal(reply.headers.get('x-invalid-input'), reason)
+      })
+
+    it('decision: a 201 has the address of the book in Location, relative to that of the request', async () => {
+      const reply = await session.call<Book>('POST', '/book', { json: NOVEL })
+      assert.equal(reply.headers.get('location'), `book/${reply.body.data.id}`)
+      const { pathname } = new URL(reply.headers.get('location') ?? '', `${target.url}/book`)
+      assertAnswer(await session.call('GET', pathname), 200, 'Book retrieved successfully', reply.body.data)
+    })
 
     for (const text of ['{}', 'null']) {
       it(`decision: POST /book with every field missing is 400 Invalid input: ${text}`, async () => {

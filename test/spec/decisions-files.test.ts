@@ -69,7 +69,7 @@ function testFiles(target: Target): void {
         const refused = await get(`${path}&spreadsheet=true`, accept)
         assert.deepEqual(await refused.json(), {
           status: 400,
-          message: 'Invalid query parameter',
+          message: 'Invalid query parameter: spreadsheet is only for requests that accept text/csv',
           data: null,
         })
       }
@@ -106,7 +106,11 @@ function testFiles(target: Target): void {
 
     it('decision: errors are in the envelope, whatever is accepted; HEAD is answered as GET is', async () => {
       const refused = await get('/books?limit=0', 'text/csv')
-      assert.deepEqual(await refused.json(), { status: 400, message: 'Invalid query parameter', data: null })
+      assert.deepEqual(await refused.json(), {
+        status: 400,
+        message: 'Invalid query parameter: limit must be an integer from 1 to 1000',
+        data: null,
+      })
       assert.equal(refused.headers.get('content-disposition'), null)
       const head = await get('/books', 'text/csv', 'HEAD')
       assert.equal(head.headers.get('content-type'), 'text/csv; charset=utf-8')

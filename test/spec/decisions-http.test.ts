@@ -164,6 +164,13 @@ for (const target of targets()) {
         assert.equal(answer.status, 401)
         assert.equal(answer.headers.get('www-authenticate'), 'Token realm="books"')
       }
+      for (const scheme of ['Bearer ', 'bearer  ', 'Token ', 'Basic '])
+        for (const token of [session.token, 'x']) {
+          const answer = await call(target, 'GET', '/books', { token: scheme + token })
+          assertAnswer(answer, 401, 'Invalid token', null)
+          const challenge = answer.headers.get('www-authenticate') ?? ''
+          assert.match(challenge, /^Token realm="books", .*"Send the token alone, without Bearer [^"]*"$/)
+        }
       const { id } = await session.create()
       assert.equal((await session.call('GET', `/book/${id}`)).headers.get('www-authenticate'), null)
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertAnswer, type Book, type Reply, type Target, targets } from './client.ts'
+import { assertAnswer, assertInvalidQuery, type Book, type Reply, type Target, targets } from './client.ts'
 import { useSession } from './session.ts'
 
 interface Result {
@@ -122,7 +122,7 @@ function testImports(target: Target): void {
         `title\tauthor\tyear\nT\t${author}\t1\n`,
         `sep=;\r\ntitle;author;year\r\n"T";${author};1\r\n`,
       ]) {
-        assert.equal((await send(text)).body.data.added, 1)
+        assert.equal((await send(text, CSV, '?skip_existing=false')).body.data.added, 1)
       }
       assert.equal((await stored()).length, 3)
     })
@@ -211,7 +211,7 @@ function testImports(target: Target): void {
       const row = latin1(`title,author,year\nGr\xfc\xdfe \x80,${author},1\n`)
       const good = [
         await sendBytes('; charset=windows-1252', row),
-        await sendBytes(';Charset="ISO-8859-1"', row),
+        await sendBytes(';Charset="ISO-8859-1"', row, '?skip_existing=false'),
         await sendBytes('; charset=shift_jis', latin1(`title,author,year\n\x8f\x91,${author},2\n`)),
       ]
       assert.deepEqual(
@@ -360,14 +360,21 @@ function testImports(target: Target): void {
       assert.deepEqual([one.body.data.added, one.body.data.faulty], [3, 1])
     })
 
-    it('decision: skip_existing makes a second attempt harmless', async () => {
+    it('decision: an import that is repeated adds nothing, unless skip_existing=false says so', async () => {
       await removeAll()
       const text = `title,author,year\nT,${author},1\nT,${author},1\nU,${author},1\n`
-      const first = await send(text, CSV, '?skip_existing=true')
+      const first = await send(text)
       assert.deepEqual([first.body.data.added, first.body.data.skipped], [3, 0])
       const second = await send(`${text}V,${author},1\n`, CSV, '?skip_existing=true&dry_run=false')
       assert.deepEqual([second.body.data.added, second.body.data.skipped], [1, 3])
+      for (const query of ['', '?dry_run=true']) {
+        const { added, skipped } = (await send(text, CSV, query)).body.data
+        assert.deepEqual([added, skipped], [0, 3])
+      }
       assert.equal((await stored()).length, 4)
+      const all = await send(text, CSV, '?skip_existing=false')
+      assert.deepEqual([all.body.data.added, all.body.data.skipped], [3, 0])
+      assert.equal((await stored()).length, 7)
     })
 
     it('decision: columns names the columns of a CSV file, and the others are as without it', async () => {
@@ -411,7 +418,7 @@ function testImports(target: Target): void {
         ['ANNEE,Auteur(s),titre', `vers 1962,${author},Ü`],
         ['书名,作者,出版年', `Ü,${author},1962-05-01`],
       ]) {
-        const reply = await send(`${header}\n${row}\n`)
+        const reply = await send(`${header}\n${row}\n`, CSV, '?skip_existing=false')
         assert.deepEqual([reply.status, reply.body.data?.source], [200, 'another program'])
       }
       const books = await stored()
@@ -474,7 +481,7 @@ function testImports(target: Target): void {
         '?columns=title=a,title=b',
         ...malformed,
       ]) {
-        assertAnswer(await send('title,author,year\n', CSV, query), 400, 'Invalid query parameter', null)
+        assertInvalidQuery(await send('title,author,year\n', CSV, query), /dry_run|limit|columns|one/i)
       }
     })
 

@@ -1,7 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, type Reply, targets } from './client.ts'
+import { assertAnswer, assertInvalidQuery, type Book, type Reply, targets } from './client.ts'
 import { useSession } from './session.ts'
+
+/** What is said of a query that is refused: the parameter, what is wrong, and what it may be. */
+const REASONS: Record<string, string> = {
+  'limit=0': 'limit must be an integer from 1 to 1000',
+  'limit=ten': 'limit must be an integer from 1 to 1000',
+  'year=1979.5': 'year must be an integer from -9007199254740991 to 9007199254740991',
+  'count=yes': 'count must be true or false',
+  'sort=isbn': 'sort must be the fields to sort by, such as `year,-title`, each at most once',
+  'sort=title,-title': 'sort names a field twice',
+  'q=+': 'q must not be empty',
+  [`q=${Array.from({ length: 33 }, (_, i) => `w${i}`).join('+')}`]: 'q must have at most 32 words',
+  'after=x': 'after must be the cursor of a Link field, with the same sort and q',
+  'spreadsheet=true': 'spreadsheet is only for requests that accept text/csv',
+  'limit=1&limit=2': 'limit is given twice',
+  limit: 'one is not written as name=value',
+  'title=%FF': 'title must be percent-encoded UTF-8 without NUL',
+  '%FF=1': 'the name of one must be percent-encoded UTF-8 without NUL',
+  'off%E2%80%AEset=1':
+    'there is no "off\\u{202e}set"; there are limit, after, count, sort, spreadsheet, q, title, author, year, year_min, year_max',
+}
 
 /** Query strings that say nothing, or something that cannot be. `*` is an author of the tests. */
 const MALFORMED = [
@@ -425,7 +445,13 @@ for (const target of targets()) {
     for (const query of MALFORMED) {
       const shown = query.length > 40 ? `${query.slice(0, 40)}…` : query
       it(`400 Invalid query parameter: ?${shown}`, async () => {
-        assertAnswer(await list(query), 400, 'Invalid query parameter', null)
+        assertInvalidQuery(await list(query))
+      })
+    }
+
+    for (const [query, reason] of Object.entries(REASONS)) {
+      it(`decision: a query that is refused is told why: ${reason}`, async () => {
+        assertAnswer(await list(query), 400, `Invalid query parameter: ${reason}`, null)
       })
     }
 
@@ -447,14 +473,14 @@ for (const target of targets()) {
         'q=word',
         'count=true',
       ]) {
-        assertAnswer(await list(`${filter}&${sort}&after=${cursor}`), 400, 'Invalid query parameter', null)
+        assertInvalidQuery(await list(`${filter}&${sort}&after=${cursor}`))
       }
       const found = await cursorOf('q=word')
       assertAnswer(await list(`${filter}&q=word&after=${found}`), 200, 'Books retrieved successfully')
-      assertAnswer(await list(`${filter}&q=wor&after=${found}`), 400, 'Invalid query parameter', null)
+      assertInvalidQuery(await list(`${filter}&q=wor&after=${found}`))
       for (let i = 0; i < cursor.length; i++) {
         const changed = cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1)
-        assertAnswer(await list(`sort=title&after=${changed}`), 400, 'Invalid query parameter', null)
+        assertInvalidQuery(await list(`sort=title&after=${changed}`))
       }
       for (const changed of [
         `${cursor}A`,
@@ -463,7 +489,7 @@ for (const target of targets()) {
         `${cursor}%20`,
         `%20${cursor}`,
       ]) {
-        assertAnswer(await list(`sort=title&after=${changed}`), 400, 'Invalid query parameter', null)
+        assertInvalidQuery(await list(`sort=title&after=${changed}`))
       }
     })
 

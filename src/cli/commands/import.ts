@@ -15,7 +15,7 @@ import { withStore } from '../with-store.ts'
 /** Adds the books of a file. */
 export const command: Command = {
   usage:
-    'import FILE [--skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
+    'import FILE [--no-skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
 the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
@@ -23,7 +23,8 @@ the usual names of title, author and year in any of several languages. Ids in th
   options: {
     'skip-existing': {
       type: 'boolean',
-      description: 'skip books that exist already, with the same title, author and year',
+      description:
+        'skip books that exist already, with the same title, author and year; this is the default, and --no-skip-existing adds them once more',
     },
     'skip-faulty': {
       type: 'boolean',
@@ -47,7 +48,7 @@ the usual names of title, author and year in any of several languages. Ids in th
     const { values, operand } = args
     const file = {
       path: operand,
-      skipExisting: values['skip-existing'] === true,
+      skipExisting: values['skip-existing'] !== false,
       dryRun: values['dry-run'] === true,
       reading: {
         format: chosenFormat(values.format, operand, READ_FORMATS),

@@ -7,11 +7,19 @@ const HEADERS = {
     description: 'Leads to the next page with `rel="next"`, if there is one (RFC 8288).',
     schema: { type: 'string' },
   },
+  Location: {
+    description: 'The address of the new book, relative to that of the request (RFC 9110 §10.2.2).',
+    schema: { type: 'string' },
+  },
   'Retry-After': {
     description: 'Seconds after which the request may be sent again.',
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': { description: 'The challenge (RFC 9110 §11.6.1).', schema: { type: 'string' } },
+  'X-Invalid-Input': {
+    description: 'Why the body was refused, such as `year is missing`.',
+    schema: { type: 'string' },
+  },
   'X-Request-Id': {
     description: 'The id that the request carried, or a new one.',
     schema: { type: 'string' },

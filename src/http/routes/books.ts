@@ -28,13 +28,17 @@ export function createBook(store: Store, authenticated: onRequestHookHandler): E
       body: NewBook,
       success: success.bookCreated,
       data: Book,
-      headers: ['ETag'],
+      headers: ['ETag', 'Location'],
       failures: [failure.invalidInput],
     }),
     config: { unreadable: failure.invalidInput },
     onRequest: authenticated,
-    handler: async (request, reply) =>
-      bookAnswer(reply, success.bookCreated, await store.create(request.body)),
+    handler: async (request, reply) => {
+      const book = await store.create(request.body)
+      // Relative to the request, as in `Link`: a proxy may have the service under a path.
+      reply.header('location', `book/${book.id}`)
+      return bookAnswer(reply, success.bookCreated, book)
+    },
   }
 }
 

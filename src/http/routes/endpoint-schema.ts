@@ -52,8 +52,6 @@ interface Description {
   readonly readsOnly?: boolean
   /** Its own failures. Those that every endpoint has are added. */
   readonly failures: readonly Failure[]
-  /** For example, the reason that follows the message of the first failure. */
-  readonly reason?: string
 }
 
 /**
@@ -112,7 +110,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
           },
         },
         ...(endpoint.revalidated && { 304: { description: 'Not modified', headers: headers('ETag') } }),
-        ...failureResponses(failures, endpoint.reason, readsOnly),
+        ...failureResponses(failures, readsOnly),
       },
     },
   }

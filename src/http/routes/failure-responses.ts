@@ -2,7 +2,14 @@ import { envelope, type Failure, FailureEnvelope, failure, type StatusLine } fro
 import { Component } from '../openapi.ts'
 import { type HeaderName, headers } from './answer-headers.ts'
 
+/** Examples of what follows the messages of failures that have a reason. */
+const REASONS = new Map<Failure, string>([
+  [failure.importRefused, 'the file is empty; it needs a first line with the column names'],
+  [failure.invalidQueryParameter, 'limit must be an integer from 1 to 1000'],
+])
+
 const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
+  400: ['X-Invalid-Input'],
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After', 'X-Stored'],
@@ -10,21 +17,22 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
 
 /**
  * Describes failures of an endpoint, by their statuses. Endpoints that fail in the same way share the description.
- * @param reason for example, what follows the message of the first failure.
  * @param readsOnly whether the endpoint stores nothing. Its 503 then has no X-Stored.
  */
 export function failureResponses(
   failures: readonly Failure[],
-  reason: string | undefined,
   readsOnly: boolean,
 ): Record<string, Component> {
   const responses: Record<string, Component> = {}
   for (const [status, some] of Map.groupBy(failures, (each) => each.status)) {
     const examples = some.map((each) => {
-      const message = each === failures[0] && reason ? `${each.message}: ${reason}` : each.message
-      return [nameOf(each), { value: envelope({ status, message }, null) }]
+      const reason = REASONS.get(each)
+      return [nameOf(each), { value: envelope(reason === undefined ? each : each.because(reason), null) }]
     })
-    const fields = (HEADERS[status] ?? []).filter((name) => name !== 'X-Stored' || !readsOnly)
+    const isOfBody = some.includes(failure.invalidInput) || some.includes(failure.invalidPayload)
+    const fields = (HEADERS[status] ?? []).filter(
+      (name) => (name !== 'X-Stored' || !readsOnly) && (name !== 'X-Invalid-Input' || isOfBody),
+    )
     const suffix = fields.includes('X-Stored') ? '-with-X-Stored' : ''
     responses[status] = new Component('responses', `${some.map(nameOf).join('-or-')}${suffix}`, {
       description: messagesOf(some),

@@ -33,7 +33,9 @@ const ImportParameters = partialSchema<{
   },
   skip_existing: {
     type: 'boolean',
-    description: 'Skips books whose title, author and year are those of a stored book.',
+    description:
+      'Skips books whose title, author and year are those of a stored book. This is the default; with `false` they ' +
+      'are added once more.',
   },
   skip_faulty: {
     type: 'boolean',
@@ -43,7 +45,7 @@ const ImportParameters = partialSchema<{
     type: 'string',
     pattern: COLUMNS_PATTERN,
     description:
-      `Which columns of a CSV file hold the fields, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
+      `The columns of a CSV file that hold the fields, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
       'Put a name that contains a comma in quotation marks. `year=` means that the file has no years. Fields that are ' +
       'not listed are found by the first line of the file.',
   },
@@ -137,7 +139,6 @@ export function importBooks(
         failure.bodyTooLarge,
         failure.unsupportedMediaType,
       ],
-      reason: 'the file is empty; it needs a first line with the column names',
     }),
     config: { unreadable: failure.unsupportedMediaType, streamed: true },
     onRequest: [
@@ -167,7 +168,8 @@ export function importBooks(
           reply.raw.off('close', leave)
         }
       } catch (error) {
-        throw error instanceof ImportRefused ? refusal(error) : error
+        if (!(error instanceof ImportRefused)) throw error
+        throw failure.importRefused.because(error.worded((columns) => `?columns=${columns}`))
       } finally {
         dropRest(raw)
       }
@@ -241,19 +243,15 @@ function readOptions(request: FastifyRequest): Options {
   const type = typeOf(request)
   if (type === undefined) throw failure.unsupportedMediaType
   const parameters = readQueryParameters(request, ImportParameters)
-  const { dry_run = false, skip_existing = false, skip_faulty = false, columns } = parameters
+  const { dry_run = false, skip_existing = true, skip_faulty = false, columns } = parameters
   return {
     dryRun: dry_run,
     skipExisting: skip_existing,
     reading: {
       ...type,
-      columns: columns === undefined ? undefined : orInvalid(parseColumns(columns)),
+      columns:
+        columns === undefined ? undefined : orInvalid(parseColumns(columns), 'columns names a field twice'),
       skipFaulty: skip_faulty,
     },
   }
-}
-
-function refusal(error: ImportRefused): Failure {
-  const message = error.worded((columns) => `?columns=${columns}`)
-  return new Failure(failure.importRefused.status, `${failure.importRefused.message}: ${message}`)
 }

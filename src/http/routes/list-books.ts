@@ -21,7 +21,7 @@ import { failure, success } from '../envelope.ts'
 import type { FailureLog } from '../failure-log.ts'
 import { type Cursors, positionAt } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
-import { queryStringOf } from '../query-string.ts'
+import { invalid, queryStringOf } from '../query-string.ts'
 import { announceIncomplete } from '../search-index-header.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
 import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
@@ -67,7 +67,8 @@ export function listBooks(
       const { type, format } = chooseForm(request)
       addVary(reply, 'Accept, Accept-Encoding')
       const asked = readListRequest(request, cursors)
-      if (asked?.spreadsheet && format !== 'csv') throw failure.invalidQueryParameter
+      if (asked?.spreadsheet && format !== 'csv')
+        throw invalid('spreadsheet is only for requests that accept text/csv')
       // Fastify makes the signal when it is asked for. The list of all books needs none.
       const options: QueryOptions = asked
         ? {

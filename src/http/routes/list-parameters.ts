@@ -10,9 +10,8 @@ import {
 } from '../../catalogue/query.ts'
 import { searchedWords } from '../../catalogue/search-words.ts'
 import { wordsOfKey } from '../../catalogue/sort-key.ts'
-import { failure } from '../envelope.ts'
 import type { Cursors, Place } from '../page-cursor.ts'
-import { orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
+import { invalid, orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
 
 /** What a request asks of the list. */
 export interface ListRequest {
@@ -123,7 +122,13 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
   }
   return {
     query,
-    after: after === undefined ? undefined : orInvalid(cursors.read(after, query)),
+    after:
+      after === undefined
+        ? undefined
+        : orInvalid(
+            cursors.read(after, query),
+            'after must be the cursor of a Link field, with the same sort and q',
+          ),
     limit,
     count,
     spreadsheet,
@@ -168,13 +173,14 @@ function parseSort(text: string): readonly SortField[] {
     const name = (descending ? part.slice(1) : part) as SortName
     return { name, descending }
   })
-  if (new Set(fields.map(({ name }) => name)).size < fields.length) throw failure.invalidQueryParameter
+  if (new Set(fields.map(({ name }) => name)).size < fields.length) throw invalid('sort names a field twice')
   const id = fields.findIndex(({ name }) => name === 'id')
   return id === -1 ? [...fields, ...BY_ID] : fields.slice(0, id + 1)
 }
 
 function parseWords(text: string): readonly string[] {
   const words = searchedWords(text)
-  if (text.trim() === '' || words.length > MAX_WORDS) throw failure.invalidQueryParameter
+  if (text.trim() === '') throw invalid('q must not be empty')
+  if (words.length > MAX_WORDS) throw invalid(`q must have at most ${MAX_WORDS} words`)
   return words.length === 0 ? [NO_WORD] : words
 }
