@@ -1,7 +1,7 @@
 import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { type ColumnMapping, EXAMPLES } from './column-mapping.ts'
-import { fieldNamed } from './column-names.ts'
+import { columnsTelling } from './column-names.ts'
 import { ID_COLUMN, unguarded } from './formulas.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
@@ -135,16 +135,22 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
     source.columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
   )
   const source = known ?? OTHER
-  const named: ColumnMapping = known ? columns : { ...telling([...positions.keys()], columns), ...columns }
-  const missing = FIELD_NAMES.filter((name) => source === OTHER && named[name] === undefined)
-  if (missing.length > 0) throw unknownColumns(header, missing)
-  const fields = FIELD_NAMES.flatMap((name) =>
-    named[name] === undefined ? [] : { name, column: keyOf(named[name]) },
+  const named = new Map(
+    FIELD_NAMES.flatMap((field) => {
+      const column = columns[field]
+      if (column !== undefined) return [[field, [keyOf(column)]]]
+      return known ? [] : [[field, told(field, [...positions.keys()])]]
+    }),
   )
+  const missing = FIELD_NAMES.filter((field) => named.get(field)?.length === 0)
+  if (missing.length > 0) throw unknownColumns(header, missing)
   const cellOf = (get: Get, column: string) => (known === SPREADSHEET ? unguarded(get(column)) : get(column))
+  const fields = [...named]
   const readNamed = (get: Get): Partial<Cells> =>
-    Object.fromEntries(fields.map(({ name, column }) => [name, READERS[name](cellOf(get, column))]))
-  const read = fields.length === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
+    Object.fromEntries(
+      fields.map(([field, names]) => [field, first(names, (column) => READERS[field](cellOf(get, column)))]),
+    )
+  const read = named.size === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
   const placeOf = (column: string) => positions.get(keyOf(column)) ?? -1
   const used = new Set<number>()
   // Reads no row yet: this shows which columns are read.
@@ -155,33 +161,37 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
     throw new ImportRefused(`${several}; rename all but the right one`)
   })
   const [title, author] = source.columns
+  const [[titleColumn = title] = [], [authorColumn = author] = []] = [named.get('title'), named.get('author')]
   return {
     name: source.name,
-    mayLackYear: source.mayLackYear || named.year !== undefined,
+    mayLackYear: source.mayLackYear || named.has('year'),
     width: header.length,
     used,
-    least: 1 + Math.max(placeOf(named.title ?? title), placeOf(named.author ?? author)),
+    least: 1 + Math.max(placeOf(titleColumn), placeOf(authorColumn)),
     read: (cells) => read((column) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''),
   }
 }
 
 const keyOf = (column: string) => column.trim().toLowerCase()
 
-/**
- * @param columns that need not be told.
- * @returns the columns whose names tell their fields.
- */
-function telling(names: readonly string[], columns: ColumnMapping): ColumnMapping {
-  const byField = Map.groupBy(names, fieldNamed)
-  const told = FIELD_NAMES.filter((field) => columns[field] === undefined).map((field) => {
-    const [name, other] = byField.get(field) ?? []
-    if (other === undefined) return [field, name]
-    const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
-    throw new ImportRefused(`the columns ${both}; name the right one`, {
-      columns: [`${field}=${quoted(name)}`],
-    })
+/** @returns the columns that tell a field by their names, the best first. */
+function told(field: keyof NewBook, columns: readonly string[]): string[] {
+  const telling = columnsTelling(field, columns)
+  const [[name, other] = []] = telling
+  if (other === undefined) return telling.filter(({ length }) => length === 1).flat()
+  const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
+  throw new ImportRefused(`the columns ${both}; name the right one`, {
+    columns: [`${field}=${quoted(name)}`],
   })
-  return Object.fromEntries(told)
+}
+
+/** The first of the values that is not undefined. */
+function first<Name, Value>(names: readonly Name[], read: (name: Name) => Value): Value | undefined {
+  for (const name of names) {
+    const value = read(name)
+    if (value !== undefined) return value
+  }
+  return undefined
 }
 
 /** How many column names an error quotes. */

@@ -56,7 +56,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
   for (const [program, text, expected] of [
     [
       'others',
-      'sep=;\r\nNr.;"Buch ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
+      'sep=;\r\nNr.;"Alter ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1999\r\n',
       ['Titel', 'Verfasser', 'Jahr'],
     ],
     ['this service', 'id,title,author,year\n1,T,A,1\n', ['title', 'author', 'year']],
