@@ -62,7 +62,8 @@ async function importOn(
   }
   await inTime(transaction.begin())
   if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
-  const known = skipExisting ? await inTime(transaction.highestId()) : undefined
+  // Nothing has to be looked up if there is no book.
+  const known = skipExisting ? (await inTime(transaction.highestId())) || undefined : undefined
   const iterator = groups[Symbol.asyncIterator]()
   let all = 0
   try {
