@@ -39,7 +39,7 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
     if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
       failures.add(error, request, answer.message)
     if (answer.status === 401) {
-      const hasScheme = /^(?:bearer$|\S+ )/i.test(request.headers.authorization ?? '')
+      const hasScheme = /^(?:bearer$|[\w-]+ )/i.test(request.headers.authorization ?? '')
       reply.header('www-authenticate', hasScheme ? CHALLENGE + NO_SCHEME : CHALLENGE)
     }
     // Their messages are the contract's.
