@@ -29,6 +29,8 @@ onEachServer('a database that became read-only', (server) => {
     const service = await serve(t, url, { STORE_TIMEOUT: SOON })
     const caller = new Caller(service)
     const id = await caller.create()
+    // The index opens a connection of its own, which the server may not list before it is ready.
+    await caller.untilIndexed()
     await setReadOnly(server(), url, true)
     await killConnections(server(), url)
     await caller.recovers(`GET /book/${id}`)
