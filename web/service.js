@@ -135,7 +135,7 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
   const isData = /^(application\/(json|x-ndjson)|text\/csv)\b/.test(mediaType ?? '')
   const envelope = ok ? undefined : await response.json().catch(() => undefined)
   if (ok ? isData : envelope?.status === status) {
-    // Unless it was sent before.
+    // The response to a request that was sent before does not show that the proxy lets requests through again.
     if (wasIntercepted) setInterception(undefined)
     if (ok) return response
     if (status === 503) throw new Away(words.busy)

@@ -9,7 +9,7 @@ import { ServerProcess } from './server-process.ts'
 
 const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
 
-/** Of looks whether it listens, ten milliseconds apart. It does after a few. */
+/** How often to try to connect, every ten milliseconds, before giving up. It listens after a few attempts. */
 const MOST_ATTEMPTS = 10_000
 
 /** Why tests with HAProxy are skipped, or false. Where CLUSTERS is `required`, they fail without it instead. */

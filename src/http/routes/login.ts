@@ -9,7 +9,7 @@ import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 /** The settings that a login depends on. */
 export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 
-/** Of so many origins the log tells that a login was refused. */
+/** The maximum number of origins whose refused logins are logged. */
 const MOST_ORIGINS = 20
 
 /** POST /token */
