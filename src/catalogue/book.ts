@@ -1,101 +1,113 @@
 import { objectSchema, partialSchema, type Schema } from './json-schema.ts'
 import { quoted } from './quoted.ts'
 
+/** What is to be known of a field. */
+interface Field {
+  readonly type: 'text' | 'integer'
+  /** Whether a book need not have it: it is null then. */
+  readonly nullable?: true
+  /** Whether books are searched and sorted by this text: engines keep its words and its sort key. */
+  readonly indexed?: true
+  readonly description?: string
+}
+
+/** The only description of the fields, in column order. Types, schemas, rules, columns and tags derive from it. */
+const FIELDS = {
+  title: { type: 'text', indexed: true },
+  author: { type: 'text', indexed: true },
+  year: { type: 'integer', description: 'The year may be negative.' },
+} as const satisfies Readonly<Record<string, Field>>
+
+type Fields = typeof FIELDS
+export type FieldName = keyof Fields
+type NamesWith<Property> = { [Name in FieldName]: Fields[Name] extends Property ? Name : never }[FieldName]
+type NullableField = NamesWith<{ nullable: true }>
+export type TextField = NamesWith<{ type: 'text' }>
+export type IndexedField = NamesWith<{ indexed: true }>
+type Value<Name extends FieldName> =
+  | (Fields[Name]['type'] extends 'text' ? string : number)
+  | (Name extends NullableField ? null : never)
+
 /** What a client sends to create a book: every field but `id`. Unknown fields are ignored. */
-export interface NewBook {
-  readonly title: string
-  readonly author: string
-  readonly year: number
+export type NewBook = { readonly [Name in Exclude<FieldName, NullableField>]: Value<Name> } & {
+  readonly [Name in NullableField]?: Value<Name>
 }
 
 /** A stored book (contract §2). */
-export interface Book extends NewBook {
-  readonly id: number
-}
+export type Book = { readonly id: number } & { readonly [Name in FieldName]: Value<Name> }
 
 /** What a client sends to change a book: the fields to replace; absent ones keep their value (§4 rule 2). */
-export type BookChanges = Partial<NewBook>
+export type BookChanges = { readonly [Name in FieldName]?: Value<Name> }
 
-interface Field {
-  readonly schema: Schema
-  /** Says why a value breaks the rule of the schema, for input without a schema, such as rows of a file. */
-  readonly faultOf: (value: unknown) => string | undefined
-}
+export type FieldValue = string | number | null
 
-const TEXT: Field = {
-  schema: {
-    type: 'string',
-    // Surrogates only in pairs: also without the `u` flag, which clients that are made from the document may not set.
-    pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
-    description: 'Any well-formed Unicode text without NUL. It may be empty.',
-  },
-  faultOf(value) {
-    if (typeof value !== 'string') return `${quoted(value)} is not text`
-    if (value.includes('\0')) return `${quoted(value)} contains a NUL character`
-    return value.isWellFormed() ? undefined : `${quoted(value)} is not well-formed Unicode`
-  },
-}
-
-const YEAR: Field = {
-  schema: {
-    type: 'integer',
-    minimum: Number.MIN_SAFE_INTEGER,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'The year may be negative.',
-  },
-  faultOf: (value) =>
-    Number.isSafeInteger(value)
-      ? undefined
-      : `${quoted(value)} is not a year (a whole number within ±9007199254740991)`,
-}
-
-/** The only description of the fields, in column order. Schemas, rules, columns and tags derive from it. */
-const FIELDS: Record<keyof NewBook, Field> = { title: TEXT, author: TEXT, year: YEAR }
-
-export const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof NewBook)[]
+export const FIELD_NAMES = Object.keys(FIELDS) as readonly FieldName[]
 
 /** The columns of a stored book, in SQL and in CSV. */
 export const COLUMNS = ['id', ...FIELD_NAMES] as const
 
-/** The text fields. Only the size of the book limits their length. */
-export const TEXT_FIELDS = ['title', 'author'] as const
-export type TextField = (typeof TEXT_FIELDS)[number]
+const described = (name: FieldName): Field => FIELDS[name]
+
+export const isNullable = (name: FieldName) => described(name).nullable === true
+
+/** The fields that every book has. */
+export const REQUIRED_FIELDS = FIELD_NAMES.filter((name) => !isNullable(name))
 
 export function isTextField(name: keyof Book): name is TextField {
-  return TEXT_FIELDS.some((text) => text === name)
+  return name !== 'id' && described(name).type === 'text'
 }
 
-export type FieldValue = NewBook[keyof NewBook]
+/** The texts. Only the size of the book limits their length. */
+export const TEXT_FIELDS = FIELD_NAMES.filter(isTextField)
+
+export function isIndexedField(name: keyof Book): name is IndexedField {
+  return name !== 'id' && described(name).indexed === true
+}
+
+export const INDEXED_FIELDS = FIELD_NAMES.filter(isIndexedField)
 
 /** The values of a book in the order of FIELD_NAMES. */
-export function fieldValues({ title, author, year }: NewBook): FieldValue[] {
-  return [title, author, year]
+export function fieldValues(book: NewBook): FieldValue[] {
+  return FIELD_NAMES.map((name) => storedValue(book[name]))
 }
 
-/** A text that differs for books whose fields differ: no text has a NUL. Written out, because every answer needs it. */
-export function distinctText({ title, author, year }: NewBook): string {
-  return `${title}\0${author}\0${year}`
+/** The fields that change, in the order of FIELD_NAMES. */
+export function changedFields(changes: BookChanges): FieldName[] {
+  return FIELD_NAMES.filter((name) => changes[name] !== undefined)
+}
+
+/**
+ * A text that differs for books whose fields differ: no text has a NUL.
+ * @param book texts may also be their bytes in UTF-8.
+ */
+export function distinctText(book: Readonly<Partial<Record<FieldName, unknown>>>): string {
+  const required = REQUIRED_FIELDS.map((name) => book[name]).join('\0')
+  return FIELD_NAMES.reduce(
+    (text, name) => (isNullable(name) && book[name] != null ? `${text}\0${name}=${book[name]}` : text),
+    required,
+  )
 }
 
 /** The total size of a book's texts, in bytes of UTF-8. */
-export function textSize({ title, author }: NewBook): number {
-  return Buffer.byteLength(title) + Buffer.byteLength(author)
+export function textSize(book: BookChanges): number {
+  return TEXT_FIELDS.reduce((sum, name) => sum + Buffer.byteLength(book[name] ?? ''), 0)
 }
 
 /** The total length of a book's texts, in UTF-16 code units. */
-export function textLength({ title, author }: Pick<NewBook, TextField>): number {
-  return title.length + author.length
+export function textLength(book: BookChanges): number {
+  return TEXT_FIELDS.reduce((sum, name) => sum + (book[name]?.length ?? 0), 0)
 }
 
-/** Has no negative zero, because JSON would not show it. */
-const storedYear = (year: number) => year + 0
+/** An absent value is null, and there is no negative zero, because JSON would not show it. */
+function storedValue(value: FieldValue | undefined): FieldValue {
+  return typeof value === 'number' ? value + 0 : (value ?? null)
+}
 
-/**
- * The book as a later read returns it: its fields in the order of COLUMNS, and nothing else. Written out, because lists
- * call it for each book.
- */
-export function bookOf({ id, title, author, year }: Book): Book {
-  return { id, title, author, year: storedYear(year) }
+/** The book as a later read returns it: its fields in the order of COLUMNS, and nothing else. */
+export function bookOf(values: Pick<Book, 'id'> & NewBook): Book {
+  const book: Record<string, FieldValue> = { id: values.id }
+  for (const name of FIELD_NAMES) book[name] = storedValue(values[name])
+  return book as unknown as Book
 }
 
 /**
@@ -112,7 +124,7 @@ const MAX_UNIT_SIZE = 6
 
 /** Why a row of a file is not a book. The field is null if the whole row is at fault. */
 export interface FieldFault {
-  readonly field: keyof NewBook | null
+  readonly field: FieldName | null
   readonly reason: string
 }
 
@@ -123,18 +135,32 @@ export interface FieldFault {
  */
 export function validateBook(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
   for (const field of FIELD_NAMES) {
-    const value = values[field]
-    const reason = value === undefined ? 'is missing' : FIELDS[field].faultOf(value)
+    const reason = faultOf(field, values[field])
     if (reason !== undefined) return { field, reason }
   }
-  const { title, author, year } = values as unknown as NewBook
-  const book = { title, author, year: storedYear(year) }
+  const { id: _none, ...book } = bookOf({ id: 0, ...(values as unknown as NewBook) })
   if (!isTooLong(book)) return book
-  const field = book.author.length > book.title.length ? 'author' : 'title'
+  const lengthOf = (name: TextField) => book[name]?.length ?? 0
+  const field = TEXT_FIELDS.reduce((longest, name) => (lengthOf(name) > lengthOf(longest) ? name : longest))
   return {
     field,
     reason: `${quoted(book[field])} is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`,
   }
+}
+
+/** Says why a value breaks the rule of the schema. */
+function faultOf(name: FieldName, value: unknown): string | undefined {
+  if (value === undefined || value === null) {
+    if (isNullable(name)) return undefined
+    if (value === undefined) return 'is missing'
+  }
+  if (!isTextField(name)) {
+    if (Number.isSafeInteger(value)) return undefined
+    return `${quoted(value)} is not a ${name} (a whole number within ±${Number.MAX_SAFE_INTEGER})`
+  }
+  if (typeof value !== 'string') return `${quoted(value)} is not text`
+  if (value.includes('\0')) return `${quoted(value)} contains a NUL character`
+  return value.isWellFormed() ? undefined : `${quoted(value)} is not well-formed Unicode`
 }
 
 export function isFault(result: NewBook | FieldFault): result is FieldFault {
@@ -144,7 +170,7 @@ export function isFault(result: NewBook | FieldFault): result is FieldFault {
 function isTooLong(book: NewBook): boolean {
   if (MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) <= MAX_BOOK_SIZE) return false
   const withoutTexts = { ...book, ...Object.fromEntries(TEXT_FIELDS.map((name) => [name, ''])) }
-  const texts = TEXT_FIELDS.reduce((sum, name) => sum + jsonSize(book[name]), 0)
+  const texts = TEXT_FIELDS.reduce((sum, name) => sum + jsonSize(book[name] ?? ''), 0)
   return texts + JSON.stringify(withoutTexts).length > MAX_BOOK_SIZE
 }
 
@@ -181,15 +207,40 @@ export const BookId: Schema = {
   examples: [EXAMPLE.id],
 }
 
-const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].schema])) as Record<
-  keyof NewBook,
+/** The rules of the types, which faultOf() puts into words. */
+const TYPES = {
+  text: {
+    type: 'string',
+    // Surrogates only in pairs: also without the `u` flag, which clients that are made from the document may not set.
+    pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
+    description: 'Any well-formed Unicode text without NUL. It may be empty.',
+  },
+  integer: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+} as const satisfies Readonly<Record<Field['type'], Schema>>
+
+function schemaOf(name: FieldName): Schema {
+  const { type, description } = described(name)
+  const schema = TYPES[type]
+  return {
+    ...schema,
+    ...(isNullable(name) && { type: [schema.type, 'null'] }),
+    ...(description !== undefined && { description }),
+  }
+}
+
+const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, schemaOf(name)])) as Record<
+  FieldName,
   Schema
 >
 
 /** The schemas of the three types. */
-export const NewBook = objectSchema<NewBook>(SCHEMAS, { $id: 'NewBook', examples: [EXAMPLE_FIELDS] })
+export const NewBook = objectSchema<NewBook>(SCHEMAS, {
+  $id: 'NewBook',
+  required: REQUIRED_FIELDS,
+  examples: [EXAMPLE_FIELDS],
+})
 export const Book = objectSchema<Book>({ id: BookId, ...SCHEMAS }, { $id: 'Book', examples: [EXAMPLE] })
-export const BookChanges = partialSchema<NewBook>(SCHEMAS, {
+export const BookChanges = partialSchema<BookChanges>(SCHEMAS, {
   $id: 'BookChanges',
   examples: [{ year: EXAMPLE.year }],
 })

@@ -13,7 +13,8 @@ export const csvLines = (books: readonly Book[]) =>
 /** @param values of a book, in the order of COLUMNS. */
 export function csvLine(values: readonly FieldValue[]): string {
   let line = ''
-  for (const value of values) line += `${line && ','}${typeof value === 'string' ? quoted(value) : value}`
+  for (const value of values)
+    line += `${line && ','}${typeof value === 'string' ? quoted(value) : (value ?? '')}`
   return line + CRLF
 }
 

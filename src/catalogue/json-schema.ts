@@ -1,9 +1,12 @@
+type Type = 'object' | 'array' | 'string' | 'integer' | 'boolean' | 'null'
+
 /** The part of JSON Schema (draft 7) that the service uses. */
 export interface Schema {
   readonly $id?: string
-  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean' | 'null'
+  readonly type?: Type | readonly Type[]
   readonly description?: string
   readonly examples?: readonly unknown[]
+  readonly required?: readonly string[]
   readonly [keyword: string]: unknown
 }
 
@@ -16,9 +19,9 @@ export interface ObjectSchema<Type> extends Schema {
 type Properties<Type> = { readonly [Name in keyof Type]-?: Schema }
 
 /** The other keywords of a schema. */
-type Keywords = Pick<Schema, '$id' | 'description' | 'examples'>
+type Keywords = Pick<Schema, '$id' | 'description' | 'examples' | 'required'>
 
-/** The schema of an object that has all of the fields. */
+/** The schema of an object that has all of the fields, or those that are required. */
 export function objectSchema<Type>(
   properties: Properties<Type>,
   keywords: Keywords = {},

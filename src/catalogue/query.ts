@@ -1,4 +1,4 @@
-import { type Book, TEXT_FIELDS, type TextField } from './book.ts'
+import { type Book, INDEXED_FIELDS, type IndexedField } from './book.ts'
 
 /** A selection of books, and their order. */
 export interface BookQuery {
@@ -60,8 +60,8 @@ export function positionOf(keys: SortKeys, order: Order, rank: number): Position
 }
 
 /** The texts by which books are sorted. */
-export function textsIn(order: Order): TextField[] {
-  return order === 'relevance' ? [] : TEXT_FIELDS.filter((text) => order.some(({ name }) => name === text))
+export function textsIn(order: Order): IndexedField[] {
+  return order === 'relevance' ? [] : INDEXED_FIELDS.filter((text) => order.some(({ name }) => name === text))
 }
 
 export function filtersTexts({ title, author }: BookFilter): boolean {

@@ -1,4 +1,4 @@
-import { isTextField, type TextField } from './book.ts'
+import { type IndexedField, isIndexedField } from './book.ts'
 import type { SortName } from './query.ts'
 import { foldLetters, PLUS, SHARP } from './search-words.ts'
 
@@ -61,12 +61,12 @@ const NOT_SHOWN = new RegExp(`[${APOSTROPHE}${PLUS}${SHARP}]`, 'gv')
  * made of, as far as that counts. The time has a bound, whatever the text is.
  */
 export function sortKey(name: SortName, value: string | number): string | number {
-  if (typeof value === 'number' || !isTextField(name)) return value
+  if (typeof value === 'number' || !isIndexedField(name)) return value
   return wordsOfKey(name, value) + SEPARATOR + comparedPart(value)
 }
 
 /** The part of a sort key before the separator: words with one space between them; empty for a text without any. */
-export function wordsOfKey(name: TextField, text: string): string {
+export function wordsOfKey(name: IndexedField, text: string): string {
   return cut(wordsInOrder(comparedPart(text), name === 'title'), FOLDED_LENGTH)
 }
 

@@ -1,11 +1,12 @@
-import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
+import { FIELD_NAMES, type FieldName, isNullable } from '../catalogue/book.ts'
 
 /** Which columns of a CSV file hold the fields. An empty name means that the file has no such column. */
-export type ColumnMapping = { readonly [Name in keyof NewBook]?: string }
+export type ColumnMapping = { readonly [Name in FieldName]?: string }
 
 /** A name in quotation marks, or one without commas that does not begin with a quotation mark. */
 const NAME = '"(?:[^"]|"")+"|[^",][^,]*'
-const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(year)=)`
+const MAY_LACK = FIELD_NAMES.filter((name) => name === 'year' || isNullable(name))
+const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(${MAY_LACK.join('|')})=)`
 
 /** Matches the texts that parseColumns() accepts, but also those that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
@@ -22,8 +23,8 @@ export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLES[f
  */
 export function parseColumns(text: string): ColumnMapping | undefined {
   if (!new RegExp(COLUMNS_PATTERN, 'u').test(text)) return undefined
-  const items = Array.from(text.matchAll(new RegExp(ITEM, 'gu')), ([, field = 'year', name = '']) => [
-    field,
+  const items = Array.from(text.matchAll(new RegExp(ITEM, 'gu')), ([, field, name = '', lacking]) => [
+    field ?? lacking,
     name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name,
   ])
   const columns: ColumnMapping = Object.fromEntries(items)

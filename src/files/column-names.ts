@@ -1,4 +1,4 @@
-import type { NewBook } from '../catalogue/book.ts'
+import type { FieldName } from '../catalogue/book.ts'
 import { searchedWords } from '../catalogue/search-words.ts'
 
 /**
@@ -368,7 +368,7 @@ const LANGUAGES: readonly Names[] = [
 ]
 
 /** What each field may be told by, the best first: the first edition before the reader's own, a year before a date. */
-const KINDS: Readonly<Record<keyof NewBook, readonly (keyof Names)[]>> = {
+const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
   title: ['title'],
   author: ['author'],
   year: ['firstYear', 'firstDate', 'year', 'date'],
@@ -384,7 +384,7 @@ const MEANINGS = new Map(
 )
 
 /** @returns the columns that tell a field by their names: those of the best kind first, each kind by itself. */
-export function columnsTelling(field: keyof NewBook, columns: readonly string[]): string[][] {
+export function columnsTelling(field: FieldName, columns: readonly string[]): string[][] {
   const byKind = Map.groupBy(columns, (column) => MEANINGS.get(keyOf(column)))
   return KINDS[field].map((kind) => byKind.get(kind) ?? []).filter(({ length }) => length > 0)
 }

@@ -1,4 +1,11 @@
-import { FIELD_NAMES, type NewBook } from '../catalogue/book.ts'
+import {
+  FIELD_NAMES,
+  type FieldName,
+  type FieldValue,
+  isNullable,
+  isTextField,
+  REQUIRED_FIELDS,
+} from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { type ColumnMapping, EXAMPLES } from './column-mapping.ts'
 import { columnsTelling } from './column-names.ts'
@@ -7,7 +14,7 @@ import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
 /** The fields of a book in a row, before validation. An unknown year is undefined; a text is no year. */
-export type Cells = { readonly [Name in keyof NewBook]: NewBook[Name] | string | undefined }
+export type Cells = { readonly [Name in FieldName]?: FieldValue | undefined }
 
 /** Reads the book from the cells of a row. */
 export interface CsvLayout {
@@ -36,7 +43,7 @@ const OWN: KnownSource = {
   name: 'this service',
   columns: ['title', 'author', 'year'],
   mayLackYear: false,
-  read: (get) => ({ title: get('title'), author: get('author'), year: ownYear(get('year')) }),
+  read: (get) => Object.fromEntries(FIELD_NAMES.map((name) => [name, readOwn(name, get(name))])),
 }
 
 /** The file for spreadsheets that this service writes. */
@@ -95,19 +102,12 @@ const SOURCES: readonly KnownSource[] = [
   },
 ]
 
-/** How a field is read from the one column that is named for it. */
-const READERS: { readonly [Name in keyof NewBook]: (cell: string) => Cells[Name] } = {
-  title: plain,
-  author: plain,
-  year: (cell) => foreignYear(plain(cell)),
-}
-
 /** A program that is not known. All fields are read from named columns. */
 const OTHER: KnownSource = {
   name: 'another program',
   columns: OWN.columns,
   mayLackYear: true,
-  read: () => ({ title: undefined, author: undefined, year: undefined }),
+  read: () => ({}),
 }
 
 /**
@@ -142,13 +142,16 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
       return known ? [] : [[field, told(field, [...positions.keys()])]]
     }),
   )
-  const missing = FIELD_NAMES.filter((field) => named.get(field)?.length === 0)
+  const missing = REQUIRED_FIELDS.filter((field) => named.get(field)?.length === 0)
   if (missing.length > 0) throw unknownColumns(header, missing)
   const cellOf = (get: Get, column: string) => (known === SPREADSHEET ? unguarded(get(column)) : get(column))
   const fields = [...named]
   const readNamed = (get: Get): Partial<Cells> =>
     Object.fromEntries(
-      fields.map(([field, names]) => [field, first(names, (column) => READERS[field](cellOf(get, column)))]),
+      fields.map(([field, names]) => [
+        field,
+        first(names, (column) => readForeign(field, cellOf(get, column))),
+      ]),
     )
   const read = named.size === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
   const placeOf = (column: string) => positions.get(keyOf(column)) ?? -1
@@ -175,7 +178,7 @@ export function detectLayout(header: readonly string[], columns: ColumnMapping):
 const keyOf = (column: string) => column.trim().toLowerCase()
 
 /** @returns the columns that tell a field by their names, the best first. */
-function told(field: keyof NewBook, columns: readonly string[]): string[] {
+function told(field: FieldName, columns: readonly string[]): string[] {
   const telling = columnsTelling(field, columns)
   const [[name, other] = []] = telling
   if (other === undefined) return telling.filter(({ length }) => length === 1).flat()
@@ -204,7 +207,7 @@ function columnsOf(header: readonly string[]): string {
 }
 
 /** @param missing fields that no column is known for. */
-function unknownColumns(header: readonly string[], missing: readonly (keyof NewBook)[]): ImportRefused {
+function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ImportRefused {
   const fields = missing.map((name) => `the ${name}`).join(' or ')
   const examples = missing.map((name) => `${name}=${EXAMPLES[name]}`).join(',')
   const mayLackYears = missing.includes('year')
@@ -250,9 +253,18 @@ function calibreYear(date: string): number | string | undefined {
   return UNKNOWN_TO_CALIBRE.test(date) ? undefined : foreignYear(date)
 }
 
-function ownYear(cell: string): number | string {
+/** How a field is read from its column in a file of this service. */
+function readOwn(name: FieldName, cell: string): FieldValue {
+  if (isTextField(name)) return isNullable(name) && cell === '' ? null : cell
   const year = parseYear(cell)
   return Number.isSafeInteger(year) ? year : cell
+}
+
+/** How a field is read from the one column that is named for it in a file of another program. */
+function readForeign(name: FieldName, cell: string): FieldValue | undefined {
+  const text = plain(cell)
+  if (!isTextField(name)) return foreignYear(text)
+  return isNullable(name) && text === '' ? undefined : text
 }
 
 /** @returns the text itself if it has bytes that are no character. */

@@ -1,4 +1,12 @@
-import { type Book, type BookChanges, bookOf, FIELD_NAMES, type NewBook } from '../../catalogue/book.ts'
+import {
+  type Book,
+  type BookChanges,
+  bookOf,
+  changedFields,
+  FIELD_NAMES,
+  type FieldName,
+  type NewBook,
+} from '../../catalogue/book.ts'
 import type { Outcome } from './batcher.ts'
 import { isShort, type ShortBookRow, shortBook } from './page-sql.ts'
 
@@ -25,16 +33,20 @@ export interface BatchStatements<Connection> {
   begin(connection: Connection, purpose: 'update' | 'delete'): Promise<unknown>
   /** Locks and returns those of the books that are short and not locked by others. */
   lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
-  /** Changes locked books. @returns them as they are stored now. */
-  write(connection: Connection, changes: readonly Change[]): Promise<readonly Book[]>
+  /** Changes these fields of locked books. @returns the books as they are stored now. */
+  write(
+    connection: Connection,
+    fields: readonly FieldName[],
+    changes: readonly Change[],
+  ): Promise<readonly Book[]>
   /** Deletes locked books. @returns the ids of those that were deleted. */
   remove(connection: Connection, ids: readonly number[]): Promise<readonly number[]>
   commit(connection: Connection): Promise<unknown>
 }
 
-/** A book as it was and as it becomes, and what is asked for. */
+/** A book as it was, as it becomes, and the fields that change. */
 export interface Change {
-  readonly changes: BookChanges
+  readonly fields: readonly FieldName[]
   readonly from: Book
   readonly to: Book
 }
@@ -82,9 +94,12 @@ export class Batches<Connection> {
     const locked = await this.#lock(connection, updates)
     const changes = updates.flatMap(({ changes }, i) => {
       const from = locked[i]
-      return from ? [{ changes, from, to: changedBook(from, changes) }] : []
+      return from ? [changeOf(from, changes)] : []
     })
-    const written = changes.length > 0 ? await write(connection, changes) : []
+    const written: Book[] = []
+    // One statement for those that change the same fields; mostly that is all.
+    for (const [first, ...others] of Map.groupBy(changes, ({ fields }) => fields.join()).values())
+      if (first !== undefined) written.push(...(await write(connection, first.fields, [first, ...others])))
     await commit(connection)
     const stored = byId(written)
     return updates.map(({ id }) => {
@@ -134,14 +149,9 @@ export function byId<Row extends Pick<Book, 'id'>>(rows: readonly Row[]): Readon
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The book with the changes. Callers may send other fields too, even an id: they do not count. */
-function changedBook(
-  { id, ...stored }: Book,
-  { title = stored.title, author = stored.author, year = stored.year }: BookChanges,
-): Book {
-  return bookOf({ id, title, author, year })
+/** Callers may send other fields too, even an id: they do not count. */
+function changeOf(from: Book, changes: BookChanges): Change {
+  const fields = changedFields(changes)
+  const changed = Object.fromEntries(fields.map((name) => [name, changes[name]]))
+  return { fields, from, to: bookOf({ ...from, ...changed }) }
 }
-
-/** The new value of a field in each book; null where it stays as it is, even if that is NULL. */
-export const changedValues = (name: keyof NewBook, all: readonly Change[]) =>
-  all.map(({ changes, to }) => (changes[name] === undefined ? null : to[name]))

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { FIELD_NAMES, isNullable, isTextField } from '../../catalogue/book.ts'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { Runner } from './pool.ts'
@@ -11,6 +12,37 @@ export interface Column {
   readonly generated: boolean | number
   /** Whether a row cannot be added without a value for it. */
   readonly required: boolean | number
+}
+
+/** A type of columns. */
+interface ColumnType {
+  readonly sql: string
+  /** The types that serve as well in a table that others made, as the server describes them. The best one is the first. */
+  readonly accepted: readonly string[]
+}
+
+/** A column of the table of books. */
+interface BookColumn extends ColumnType {
+  readonly name: string
+  readonly isNullable: boolean
+}
+
+/** The columns of the table of books. */
+export function bookColumnsOf({
+  id,
+  text,
+  integer,
+}: Readonly<Record<'id' | 'text' | 'integer', ColumnType>>): readonly BookColumn[] {
+  const fields = FIELD_NAMES.map((name) => {
+    const { sql, accepted } = isTextField(name) ? text : integer
+    return {
+      name,
+      accepted,
+      isNullable: isNullable(name),
+      sql: `${sql}${isNullable(name) ? '' : ' NOT NULL'}`,
+    }
+  })
+  return [{ name: 'id', isNullable: false, ...id }, ...fields]
 }
 
 /** What the service adds to the database beside the table of books, such as an index. */
@@ -77,25 +109,39 @@ const INTERVAL = 50
 const LONGEST_INTERVAL = 5000
 
 /**
- * Creates the table of books unless there is one, which is then used as it is. Safe when many instances start at
- * once, and without advisory locks, which not every compatible server has.
- * @param accepted the types that each column may have, the best one first.
+ * Creates the table of books unless there is one, which is then used as it is. Columns that may be NULL are added to a
+ * table of an earlier version, whose instances can go on beside this one. Safe when many instances start at once, and
+ * without advisory locks, which not every compatible server has.
+ * @param options of the table.
  * @throws StoreNotOpened if there is a table that cannot hold every book; else what the server reports.
  */
 export async function ensureTable<Connection>(
   connection: Connection,
   { columns, execute, isLostRace, isDenied, administration }: SchemaEditor<Connection>,
-  sql: string,
-  accepted: Readonly<Record<string, readonly string[]>>,
+  wanted: readonly BookColumn[],
+  options = '',
 ): Promise<void> {
+  const definition = ({ name, sql }: BookColumn) => `${name} ${sql}`
+  const create = `CREATE TABLE IF NOT EXISTS books (${wanted.map(definition).join(', ')}) ${options}`
+  const additions: string[] = []
   await retryLostRaces(isLostRace, TABLE_TIME, async () => {
-    if ((await columns(connection)).length === 0) await execute(connection, sql)
+    const existing = (await columns(connection)).map(({ name }) => name)
+    if (existing.length === 0) await execute(connection, create)
+    const isMissing = ({ name, isNullable }: BookColumn) => isNullable && !existing.includes(name)
+    const missing = existing.length === 0 ? [] : wanted.filter(isMissing)
+    additions.splice(
+      0,
+      Infinity,
+      ...missing.map((column) => `ALTER TABLE books ADD COLUMN ${definition(column)}`),
+    )
+    for (const sql of additions) await execute(connection, sql)
   }).catch(async (cause: unknown) => {
     if (!isDenied(cause)) throw cause
     const administrator = await administration(connection)
-    throw new Error(advice(describeError(cause), administrator, administrator.create), { cause })
+    const statements = additions.length === 0 ? [administrator.create] : additions.map((sql) => `${sql};`)
+    throw new Error(advice(describeError(cause), administrator, ...statements), { cause })
   })
-  checkColumns(await columns(connection), accepted)
+  checkColumns(await columns(connection), wanted)
 }
 
 /**
@@ -172,13 +218,14 @@ async function addMissing<Connection>(
 async function retryLostRaces(
   isLostRace: (error: unknown) => boolean,
   time: number,
-  work: () => Promise<void>,
+  work: () => Promise<unknown>,
 ): Promise<void> {
   const end = Date.now() + time
   let interval = INTERVAL
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work()
+      await work()
+      return
     } catch (error) {
       if (!isLostRace(error) || (attempt >= LEAST_ATTEMPTS && Date.now() >= end)) throw error
     }
@@ -187,18 +234,16 @@ async function retryLostRaces(
   }
 }
 
-function checkColumns(
-  columns: readonly Column[],
-  accepted: Readonly<Record<string, readonly string[]>>,
-): void {
-  const faults = Object.entries(accepted).flatMap(([name, types]) => {
+function checkColumns(columns: readonly Column[], wanted: readonly BookColumn[]): void {
+  const faults = wanted.flatMap(({ name, accepted }) => {
     const column = columns.find((each) => each.name === name)
-    if (column === undefined) return [`it has no column ${name}, which has to be ${types[0]}`]
-    if (!types.includes(column.type)) return [`${name} is ${column.type} and has to be ${types[0]}`]
+    if (column === undefined) return [`it has no column ${name}, which has to be ${accepted[0]}`]
+    if (!accepted.includes(column.type)) return [`${name} is ${column.type} and has to be ${accepted[0]}`]
     return name === 'id' && !column.generated ? ['id does not get a value by itself, and has to'] : []
   })
+  const names = wanted.map(({ name }) => name)
   for (const { name, required } of columns) {
-    if (required && !(name in accepted)) faults.push(`${name} has no default, and has to, or to allow NULL`)
+    if (required && !names.includes(name)) faults.push(`${name} has no default, and has to, or to allow NULL`)
   }
   if (faults.length > 0) {
     throw new StoreNotOpened(`there is a table books that cannot be used: ${faults.join('; ')}`)

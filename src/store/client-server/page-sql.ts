@@ -1,10 +1,11 @@
 import {
   type Book,
   FIELD_NAMES,
+  type FieldName,
+  type IndexedField,
+  isNullable,
   isTextField,
-  type NewBook,
   TEXT_FIELDS,
-  type TextField,
 } from '../../catalogue/book.ts'
 import { STREAM_PAGE } from '../../catalogue/paginate.ts'
 import { BY_ID, type SortField } from '../../catalogue/query.ts'
@@ -15,8 +16,8 @@ import { type Dialect, orderBy } from '../query/dialect.ts'
  * The value of a column. In a table that others made, all of them but the id may be NULL.
  * @param table with a dot, or nothing.
  */
-export const columnOrEmpty = (name: keyof NewBook, table = '') =>
-  `COALESCE(${table}${name}, ${isTextField(name) ? "''" : 0})`
+export const columnOrEmpty = (name: FieldName, table = '') =>
+  isNullable(name) ? `${table}${name}` : `COALESCE(${table}${name}, ${isTextField(name) ? "''" : 0})`
 
 /** The columns of a book. @param table with a dot, or nothing. */
 export const bookColumns = (table = '') =>
@@ -27,7 +28,7 @@ export const BOOK = bookColumns()
 export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 
 /** The size of a title and an author, in bytes of UTF-8. */
-const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(${columnOrEmpty(name)})`).join(' + ')
+const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(COALESCE(${name}, ''))`).join(' + ')
 
 /** The books with a condition, in an order. */
 interface Selection {
@@ -45,7 +46,7 @@ export function selectPage(
   { where, fields }: Selection,
   dialect: Pick<Dialect, 'key'>,
   { books, text }: PageBounds,
-  texts: readonly TextField[] = [],
+  texts: readonly IndexedField[] = [],
 ): string {
   const names = new Set([...fields.map(({ name }) => name), ...texts])
   const keys = Array.from(names, (name) => `${dialect.key(name)} AS sort_${name}`).join(', ')
@@ -71,7 +72,7 @@ export const shortBook = (bytes: number) =>
   `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
 
 /** A row with the columns of `shortBook`. */
-export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<keyof NewBook, null>>)
+export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<FieldName, null>>)
 
 /** The number of books on an uncut page of the list, and the most bytes of text that each may have. */
 export const UNCUT = { books: 500, text: 1024 }

@@ -1,4 +1,4 @@
-import { type Book, bookOf, type TextField } from '../../catalogue/book.ts'
+import { type Book, bookOf, type IndexedField } from '../../catalogue/book.ts'
 import {
   type BookFilter,
   type BookQuery,
@@ -136,16 +136,16 @@ const keysOf = ({ id, sort_title, sort_author, year }: Row): SortKeys => ({
 class ServerSource implements BookSource {
   readonly dialect: Dialect
   readonly #query: Query
-  readonly #texts: readonly TextField[]
+  readonly #texts: readonly IndexedField[]
 
   /** @param texts whose sort keys are read with each book. */
-  constructor(dialect: Dialect, query: Query, texts: readonly TextField[] = []) {
+  constructor(dialect: Dialect, query: Query, texts: readonly IndexedField[] = []) {
     this.dialect = dialect
     this.#query = query
     this.#texts = texts
   }
 
-  withKeys(texts: readonly TextField[]): ServerSource {
+  withKeys(texts: readonly IndexedField[]): ServerSource {
     return new ServerSource(this.dialect, this.#query, texts)
   }
 

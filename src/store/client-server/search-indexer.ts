@@ -50,10 +50,10 @@ export function hasShortTexts(book: NewBook): boolean {
   return textLength(book) <= SHORT_TEXT
 }
 
-/** The sort keys of a book, in the order of TEXT_FIELDS. */
+/** The sort keys of a book, in the order of INDEXED_FIELDS. */
 export interface BookKeys {
   readonly id: number
-  readonly keys: readonly (string | null)[]
+  readonly keys: readonly string[]
 }
 
 /** What is indexed of all books in the database. */

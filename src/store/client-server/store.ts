@@ -132,14 +132,13 @@ export class ServerStore<Connection> implements Store {
       together: (connection, updates) => batches.update(connection, updates),
       alone: (connection, update, end) => engine.update(connection, update, end),
       keyOf: ({ id }) => id,
-      lengthOf: ({ changes, expected }) =>
-        textLength({ ...NO_TEXT, ...changes }) + textLength(expected ?? NO_TEXT),
+      lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
     })
     this.#deletions = this.#writes({
       together: (connection, deletions) => batches.delete(connection, deletions),
       alone: (connection, deletion, end) => engine.delete(connection, deletion, end),
       keyOf: ({ id }) => id,
-      lengthOf: ({ expected }) => textLength(expected ?? NO_TEXT),
+      lengthOf: ({ expected }) => textLength(expected ?? {}),
     })
   }
 
@@ -282,8 +281,6 @@ interface Writes<Connection, Request, Result> {
   keyOf?(request: Request): number
   lengthOf(request: Request): number
 }
-
-const NO_TEXT = { title: '', author: '' }
 
 interface ListPage {
   readonly text: string

@@ -4,20 +4,14 @@ import {
   type BookChanges,
   bookOf,
   FIELD_NAMES,
-  fieldValues,
-  type NewBook,
-  TEXT_FIELDS,
+  type FieldName,
+  type FieldValue,
+  isIndexedField,
 } from '../../catalogue/book.ts'
-import {
-  type BatchStatements,
-  byId,
-  type Change,
-  changedValues,
-  IS_SHORT,
-  SHORT_BOOK,
-} from '../client-server/batches.ts'
+import { type BatchStatements, byId, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
 import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
+import { assignments } from '../query/dialect.ts'
 import { rolledBack } from './errors.ts'
 import type { DiskFullGuard } from './full-disk.ts'
 import type { Schema } from './schema.ts'
@@ -40,7 +34,7 @@ const DELETE_WITH_WORDS = `DELETE books, ${WORDS} FROM ${EACH} LEFT JOIN ${WORDS
  * would keep a statement for each number of books.
  */
 export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStatements<Connection> {
-  const { hasKeys, hasWords } = schema
+  const { hasWords } = schema
   const INSERT = `INSERT INTO books (${columnsOf(schema)}) VALUES ? RETURNING id`
   return {
     find: (connection, ids) => select<ShortBookRow>(connection, SELECT, ids),
@@ -64,20 +58,17 @@ export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStateme
 
     lock: (connection, ids) => select<Book>(connection, LOCK, ids),
 
-    async write(connection, all) {
-      const ids = all.map(({ from }) => from.id)
+    async write(connection, fields, all) {
+      const ids = all.map(({ to }) => to.id)
+      const columns = columnsOf(schema, fields)
       const cases = `CASE id ${'WHEN ? THEN ? '.repeat(all.length)}END`
-      const columns = columnsOf(schema)
-      const lists = [
-        ...FIELD_NAMES.map((name) => changedValues(name, all)),
-        ...(hasKeys ? changedKeys(all) : []),
-      ]
-      const set = columns.map((name) => `${name} = COALESCE(${cases}, ${name})`)
-      const values = lists.flatMap((list) => list.flatMap((value, i) => [ids[i], value]))
+      const set = assignments(columns.map((column) => [column, cases]))
+      const rows = all.map(({ to }) => valuesOf(schema, to, fields))
+      const values = columns.flatMap((_, i) => rows.flatMap((row, j) => [ids[j], row[i]]))
       await guard.watch(connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids]))
       const stored = await select<Book>(connection, READ, ids)
       const books = byId(stored)
-      for (const { from, changes } of all) ensureChanged(from.id, books.get(from.id), changes)
+      for (const { to } of all) ensureChanged(to.id, books.get(to.id), fields, to)
       return stored
     },
 
@@ -90,18 +81,21 @@ export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStateme
   }
 }
 
-/** The columns of a new book. */
-export const columnsOf = ({ hasKeys }: Schema) =>
-  hasKeys ? [...FIELD_NAMES, ...TEXT_FIELDS.map((name) => KEY_COLUMNS[name])] : FIELD_NAMES
+/** The columns in which fields of a book are stored. */
+export const columnsOf = (
+  { hasKeys }: Schema,
+  fields: readonly FieldName[] = FIELD_NAMES,
+): readonly string[] =>
+  hasKeys ? [...fields, ...fields.filter(isIndexedField).map((name) => KEY_COLUMNS[name])] : fields
 
 /** The values of these columns. */
-export const valuesOf = ({ hasKeys }: Schema, book: NewBook) =>
-  hasKeys ? [...fieldValues(book), ...keysOf(book)] : fieldValues(book)
-
-/** The new sort keys of each text; null where it stays as it is. */
-function changedKeys(all: readonly Change[]): (string | null)[][] {
-  const keys = all.map(({ changes }) => keysOf(changes))
-  return TEXT_FIELDS.map((_, i) => keys.map((each) => each[i] ?? null))
+export function valuesOf(
+  { hasKeys }: Schema,
+  book: BookChanges,
+  fields: readonly FieldName[] = FIELD_NAMES,
+): FieldValue[] {
+  const values = fields.map((name) => book[name] ?? null)
+  return hasKeys ? [...values, ...keysOf(book, fields.filter(isIndexedField))] : values
 }
 
 async function select<Row>(connection: Connection, sql: string, list: readonly unknown[]): Promise<Row[]> {
@@ -110,7 +104,12 @@ async function select<Row>(connection: Connection, sql: string, list: readonly u
 }
 
 /** @throws if the book lacks the changes. Then the server has lost the transaction that made them, without an error. */
-export function ensureChanged(id: number, book: Book | undefined, changes: BookChanges): void {
-  const has = (name: keyof NewBook) => changes[name] === undefined || changes[name] === book?.[name]
-  if (!FIELD_NAMES.every(has)) throw rolledBack(`book ${id} lacks the change just made to it`)
+export function ensureChanged(
+  id: number,
+  book: Book | undefined,
+  fields: readonly FieldName[],
+  changes: BookChanges,
+): void {
+  if (!fields.every((name) => changes[name] === book?.[name]))
+    throw rolledBack(`book ${id} lacks the change just made to it`)
 }

@@ -1,4 +1,4 @@
-import { TEXT_FIELDS, type TextField } from '../../catalogue/book.ts'
+import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
 import type { KeySource, Query } from '../client-server/queries.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
@@ -9,11 +9,11 @@ import { WORDS } from './search-index.ts'
 const SEPARATOR = '0x01'
 
 /** The sort key without words. */
-export const plainKeyOf = (name: TextField) =>
+export const plainKeyOf = (name: IndexedField) =>
   `CONCAT(${SEPARATOR}, CAST(LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS BINARY))`
 
 /** 1 for a book that lacks a sort key: a key has the text that it was made of, after the separator. NULL for others. */
-export const LACKS_KEYS = `IF(${TEXT_FIELDS.map((name) => {
+export const LACKS_KEYS = `IF(${INDEXED_FIELDS.map((name) => {
   const key = KEY_COLUMNS[name]
   return `SUBSTRING(${key}, LOCATE(${SEPARATOR}, ${key})) = ${plainKeyOf(name)}`
 }).join(' AND ')}, NULL, 1)`

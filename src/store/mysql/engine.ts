@@ -2,8 +2,8 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import {
   type Book,
   bookOf,
+  changedFields,
   FIELD_NAMES,
-  type FieldValue,
   fieldValues,
   isTextField,
 } from '../../catalogue/book.ts'
@@ -12,9 +12,8 @@ import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
 import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
-import { keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
-import type { Value } from '../query/dialect.ts'
+import { assignments, type Value } from '../query/dialect.ts'
 import { columnsOf, ensureChanged, mysqlBatches, valuesOf } from './batches.ts'
 import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
@@ -36,8 +35,8 @@ const DELETE_WITH_WORDS = `
 /** Compares texts byte by byte. All collations that every server has ignore at least spaces at the end. */
 const IS_EXPECTED = FIELD_NAMES.map((name) =>
   isTextField(name)
-    ? `CAST(${columnOrEmpty(name)} AS BINARY) = CAST(? AS BINARY)`
-    : `${columnOrEmpty(name)} = ${INTEGER}`,
+    ? `CAST(${columnOrEmpty(name)} AS BINARY) <=> CAST(? AS BINARY)`
+    : `${columnOrEmpty(name)} <=> ${INTEGER}`,
 ).join(' AND ')
 
 /**
@@ -69,9 +68,6 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
   const { hasKeys, hasWords, ownTables } = schema
   const columns = columnsOf(schema)
   const INSERT = `INSERT INTO books (${columns}) VALUES (${columns.map(() => '?')})`
-  const UPDATE = `
-    UPDATE books SET ${columns.map((name) => `${name} = COALESCE(?, ${name})`)}
-    WHERE id = ${INTEGER}`
   const guard = new DiskFullGuard(ownTables)
   return {
     batches: mysqlBatches(schema, guard),
@@ -99,21 +95,22 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
 
     async update(connection, { id, changes, expected }) {
       await guard.ensureRoom(connection)
-      const statement = expected === undefined ? UPDATE : `${UPDATE} AND ${IS_EXPECTED}`
+      const fields = changedFields(changes)
+      const set = assignments(columnsOf(schema, fields).map((column) => [column, '?']))
+      const isExpected = expected === undefined ? '' : `AND ${IS_EXPECTED}`
+      const statement = `UPDATE books SET ${set} WHERE id = ${INTEGER} ${isExpected}`
       // Prepared before the transaction: if Galera aborts a transaction while it prepares a statement, MariaDB (10.11)
       // reports nothing and runs the rest outside of it. A statement that is already prepared is not sent again.
       await connection.prepare(statement)
       await connection.prepare(SELECT)
       await connection.beginTransaction()
-      const values: (FieldValue | null)[] = FIELD_NAMES.map((name) => changes[name] ?? null)
-      if (hasKeys) values.push(...keysOf(changes))
-      values.push(id)
+      const values = [...valuesOf(schema, changes, fields), id]
       if (expected !== undefined) values.push(...fieldValues(expected))
       const { affectedRows } = await guard.write(connection, statement, values)
       // The row stays locked until the end, so this reads the result of this update. If no row was found, nothing is
       // read: it might be a book that was created just now. (Rows that are found count as affected, changed or not.)
       const book = affectedRows === 0 ? undefined : await read(connection, id)
-      if (affectedRows > 0) ensureChanged(id, book, changes)
+      if (affectedRows > 0) ensureChanged(id, book, fields, changes)
       await connection.commit()
       return book
     },

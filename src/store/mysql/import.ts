@@ -1,5 +1,12 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import { FIELD_NAMES, type FieldValue, isTextField, type NewBook } from '../../catalogue/book.ts'
+import {
+  distinctText,
+  FIELD_NAMES,
+  type FieldName,
+  type FieldValue,
+  isTextField,
+  type NewBook,
+} from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
@@ -13,7 +20,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
   const INSERT_WITH_IDS = `INSERT INTO books (id, ${columns}) VALUES ?`
   // mysql2 writes lists of rows into the text of the statement, in the SQL mode of settings.ts.
   let stored = 0
-  const insert = async (sql: string, rows: readonly (FieldValue | null)[][]) => {
+  const insert = async (sql: string, rows: readonly FieldValue[][]) => {
     if (rows.length === 0) return
     const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
     stored += affectedRows
@@ -27,7 +34,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
     highestId: () => number('SELECT MAX(id) AS value FROM books'),
     insert: async (books, known) => {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
-      const added = books.filter((book) => !existing?.has(identity(book)))
+      const added = books.filter((book) => !existing?.has(distinctText(book)))
       await insert(
         INSERT,
         added.map((book) => valuesOf(schema, book)),
@@ -48,7 +55,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
 }
 
 /** A book as it is read: texts as bytes, because a collation may treat different texts as equal. */
-type FoundBook = Readonly<Record<keyof NewBook, Buffer | number>>
+type FoundBook = Readonly<Record<FieldName, Buffer | number | null>>
 const BYTES = FIELD_NAMES.map((name) => {
   const value = columnOrEmpty(name)
   return `${isTextField(name) ? `CAST(CONVERT(${value} USING utf8mb4) AS BINARY)` : value} AS ${name}`
@@ -70,10 +77,5 @@ async function findEqual(
      AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
     [titles, known, unique(({ year }) => year), unique(({ author }) => author)],
   )
-  return new Set(rows.map(identity))
-}
-
-/** Texts contain no NUL. */
-function identity(book: FoundBook | NewBook): string {
-  return FIELD_NAMES.map((name) => `${book[name]}`).join('\0')
+  return new Set(rows.map(distinctText))
 }

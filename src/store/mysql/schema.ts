@@ -1,6 +1,8 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { COLUMNS, FIELD_NAMES, type FieldName, isTextField } from '../../catalogue/book.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
+  bookColumnsOf,
   type Column,
   ensureObjects,
   ensureTable,
@@ -20,16 +22,18 @@ import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 /** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
 const MARK = 'made by book-catalogue'
 
-/** MEDIUMTEXT holds every text that a request may have. TEXT, with 64 KiB, does not. */
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS books (
-    id     BIGINT     NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    title  MEDIUMTEXT NOT NULL,
-    author MEDIUMTEXT NOT NULL,
-    year   BIGINT     NOT NULL
-  ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
+const BOOK_COLUMNS = bookColumnsOf({
+  id: {
+    sql: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
+    accepted: ['bigint', 'int', 'bigint unsigned', 'int unsigned'],
+  },
+  // It holds every text that a request may have. TEXT, with 64 KiB, does not.
+  text: { sql: 'MEDIUMTEXT', accepted: ['mediumtext utf8mb4', 'longtext utf8mb4'] },
+  integer: { sql: 'BIGINT', accepted: ['bigint'] },
+})
+const TABLE_OPTIONS = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
 
-const COLUMNS = `
+const DESCRIPTION = `
   SELECT column_name AS name, extra LIKE '%auto_increment%' AS \`generated\`,
     is_nullable = 'NO' AND column_default IS NULL AND extra NOT REGEXP 'auto_increment|generated' AS required,
     CONCAT(data_type, IF(column_type LIKE '%unsigned%', ' unsigned', ''),
@@ -38,16 +42,6 @@ const COLUMNS = `
 
 const ENGINE = `
   SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
-
-const TEXTS = ['mediumtext utf8mb4', 'longtext utf8mb4']
-
-/** The types of columns that can hold every value of a Book. */
-const ACCEPTED = {
-  id: ['bigint', 'int', 'bigint unsigned', 'int unsigned'],
-  title: TEXTS,
-  author: TEXTS,
-  year: ['bigint'],
-}
 
 /** Storage engines that may lose acknowledged writes. */
 const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
@@ -145,7 +139,7 @@ const LOST_RACE = [
 
 const editor: SchemaEditor<Connection> = {
   async columns(connection) {
-    const [rows] = await connection.query<(Column & RowDataPacket)[]>(COLUMNS)
+    const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
     return rows
   },
   objects: (connection) => names(connection, OBJECTS),
@@ -192,7 +186,7 @@ export async function ensureSchema(
   report: (message: string) => void,
   isForReads: boolean,
 ): Promise<Schema> {
-  await runner.run((connection) => ensureTable(connection, editor, SCHEMA, ACCEPTED))
+  await runner.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
   await runner.run(async (connection) => {
     const readsOnly = isForReads || (await isReadOnly(connection))
     checkRights(await lackedRights(connection), await editor.administration(connection), report, readsOnly)
@@ -223,11 +217,13 @@ export async function isOwn(connection: Connection): Promise<boolean> {
   return tables.length === 0 || tables.includes('books')
 }
 
+const emptyOf = (name: FieldName) => (isTextField(name) ? "''" : 0)
+
 /** What needs each right. */
 const STATEMENTS: Readonly<Record<Right, string>> = {
-  SELECT: 'SELECT id, title, author, year FROM books',
-  INSERT: "INSERT INTO books (title, author, year) VALUES ('', '', 0)",
-  UPDATE: "UPDATE books SET title = '', author = '', year = 0",
+  SELECT: `SELECT ${COLUMNS} FROM books`,
+  INSERT: `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELD_NAMES.map(emptyOf)})`,
+  UPDATE: `UPDATE books SET ${FIELD_NAMES.map((name) => `${name} = ${emptyOf(name)}`)}`,
   DELETE: 'DELETE FROM books',
 }
 

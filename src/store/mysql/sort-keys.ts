@@ -1,5 +1,5 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
-import { TEXT_FIELDS } from '../../catalogue/book.ts'
+import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
@@ -11,7 +11,7 @@ import {
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
-const TEXTS = TEXT_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
 // Without the hint the server might read the whole table in the order of ids.
 const SELECT_STALE = `
@@ -38,11 +38,11 @@ async function store(connection: Connection, books: readonly BookKeys[]): Promis
   const [locked] = await connection.query<(StaleBook & RowDataPacket)[]>(LOCK, [ids])
   const texts = new Map(locked.map((book) => [book.id, book]))
   const unchanged = books.filter(({ id, keys }) =>
-    TEXT_FIELDS.every((name, i) => texts.get(id)?.[name] === textOfKey(keys[i] ?? '')),
+    INDEXED_FIELDS.every((name, i) => texts.get(id)?.[name] === textOfKey(keys[i] ?? '')),
   )
   if (unchanged.length > 0) {
-    const set = TEXT_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOf(unchanged)}`)
-    const values = TEXT_FIELDS.flatMap((_, i) => unchanged.flatMap(({ id, keys }) => [id, keys[i]]))
+    const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOf(unchanged)}`)
+    const values = INDEXED_FIELDS.flatMap((_, i) => unchanged.flatMap(({ id, keys }) => [id, keys[i]]))
     await connection.query<ResultSetHeader>(`UPDATE books SET ${set} WHERE id IN (?)`, [
       ...values,
       unchanged.map(({ id }) => id),

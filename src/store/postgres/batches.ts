@@ -1,15 +1,17 @@
 import type pg from 'pg'
-import { type Book, FIELD_NAMES, isTextField, type NewBook, TEXT_FIELDS } from '../../catalogue/book.ts'
 import {
-  type BatchStatements,
-  type Change,
-  changedValues,
-  IS_SHORT,
-  SHORT_BOOK,
-} from '../client-server/batches.ts'
+  type Book,
+  type BookChanges,
+  FIELD_NAMES,
+  type FieldName,
+  INDEXED_FIELDS,
+} from '../../catalogue/book.ts'
+import { type BatchStatements, type Change, IS_SHORT, SHORT_BOOK } from '../client-server/batches.ts'
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import { assignments } from '../query/dialect.ts'
 import { commit } from './commit.ts'
+import { typeOf } from './dialect.ts'
 import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
@@ -23,7 +25,8 @@ const LOCK = `
 const DELETE = 'DELETE FROM books WHERE id = ANY ($1::bigint[]) RETURNING id'
 
 /** The lists of values with which statements begin, as a table. */
-export const VALUES = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text[]' : 'bigint[]'}`)
+const listsFor = (fields: readonly FieldName[]) => fields.map((name, i) => `$${i + 1}::${typeOf(name)}[]`)
+export const VALUES = listsFor(FIELD_NAMES)
 const NEXT = VALUES.length + 1
 
 /**
@@ -37,40 +40,43 @@ const insert = (columns: readonly string[], values: readonly string[], source: s
   SELECT * FROM created WHERE 1 / ((SELECT count(*) FROM created) = cardinality($1))::int = 1`
 /** Both tables have the names of the fields. */
 const STORED = bookColumns('books.')
-const changed = (name: keyof NewBook) => `coalesce(new.${name}, books.${name})`
-const SET = FIELD_NAMES.map((name) => `${name} = ${changed(name)}`)
-const SET_KEYS = TEXT_FIELDS.map(
-  (name) => `${KEY_COLUMNS[name]} = coalesce(new.${keyName(name)}, ${KEY_COLUMNS[name]})`,
-)
-const CHANGED_WORDS_OF = fingerprint(
-  `coalesce(${changed('title')}, '')`,
-  `coalesce(${changed('author')}, '')`,
-)
-const SET_WORDS = [
-  `${WORDS} = coalesce(new.words::tsvector, ${WORDS})`,
-  `${WORDS_OF} = CASE WHEN words IS NULL THEN ${WORDS_OF} ELSE ${CHANGED_WORDS_OF} END`,
-]
 
-function statementsOf({ hasKeys, hasWords }: Schema, extras: Extras) {
-  const names = [...FIELD_NAMES, ...extras.names]
-  const set = [...SET, ...(hasKeys ? SET_KEYS : []), ...(hasWords ? SET_WORDS : [])]
-  return {
-    insert: insert(
-      [...FIELD_NAMES, ...extras.columns],
-      [...FIELD_NAMES, ...extras.values('new')],
-      `unnest(${[...VALUES, ...extras.lists(NEXT + 1)]}) WITH ORDINALITY AS new (${names}, place)`,
-    ),
-    update: `
-      UPDATE books SET ${set}
-      FROM unnest(${[...VALUES, ...extras.lists(NEXT + 1)]}, $${NEXT}::bigint[]) AS new (${names}, book)
-      WHERE id = book RETURNING ${STORED}`,
-  }
+const insertOf = (extras: Extras) =>
+  insert(
+    [...FIELD_NAMES, ...extras.columns],
+    [...FIELD_NAMES, ...extras.values('new')],
+    `unnest(${[...VALUES, ...extras.lists(NEXT + 1)]}) WITH ORDINALITY AS new (${[...FIELD_NAMES, ...extras.names]}, place)`,
+  )
+
+/** After the lists of the fields comes that of the ids. */
+function updateOf(fields: readonly FieldName[], { keyed, hasWords, lists, names }: Extras): string {
+  const changed = (name: FieldName) => `coalesce(${fields.includes(name) ? 'new' : 'books'}.${name}, '')`
+  const set = assignments([
+    ...fields.map((name) => [name, `new.${name}`] as const),
+    ...keyed.map((name) => [KEY_COLUMNS[name], `new.${keyName(name)}`] as const),
+    // Without new words, those that are stored stay, and become stale if a text has changed.
+    ...(hasWords
+      ? ([
+          [WORDS, `coalesce(new.words::tsvector, ${WORDS})`],
+          [
+            WORDS_OF,
+            `CASE WHEN words IS NULL THEN ${WORDS_OF} ELSE ${fingerprint(changed('title'), changed('author'))} END`,
+          ],
+        ] as const)
+      : []),
+  ])
+  const ids = fields.length + 1
+  return `
+    UPDATE books SET ${set}
+    FROM unnest(${[...listsFor(fields), `$${ids}::bigint[]`, ...lists(ids + 1)]})
+      AS new (${[...fields, 'book', ...names]})
+    WHERE id = book RETURNING ${STORED}`
 }
 
 /** Works through a pooler that gives every transaction another connection. */
 export function postgresBatches(schema: Schema): BatchStatements<pg.Client> {
   const extras = new Extras(schema)
-  const statements = statementsOf(schema, extras)
+  const INSERT = insertOf(extras)
   return {
     async find(client, ids) {
       return (await client.query<ShortBookRow>(SELECT, [ids])).rows
@@ -79,7 +85,7 @@ export function postgresBatches(schema: Schema): BatchStatements<pg.Client> {
     async create(client, books, end) {
       const stored = extras.of(books, () => books.map(wordsOf))
       const values = [...listsOf(books), serverTime(client, end), ...stored]
-      const { rows } = await client.query<Book>(statements.insert, values)
+      const { rows } = await client.query<Book>(INSERT, values)
       return books.map((_, i) => rows[i])
     },
 
@@ -89,14 +95,12 @@ export function postgresBatches(schema: Schema): BatchStatements<pg.Client> {
       return (await client.query<Book>(LOCK, [ids])).rows
     },
 
-    async write(client, all) {
-      const stored = extras.of(
-        all.map(({ changes }) => changes),
-        () => all.map(changedWords),
-      )
-      const fields = FIELD_NAMES.map((name) => changedValues(name, all))
-      const values = [...fields, all.map(({ to }) => to.id), ...stored]
-      return (await client.query<Book>(statements.update, values)).rows
+    async write(client, fields, all) {
+      const books = all.map(({ to }) => to)
+      const extras = new Extras(schema, fields)
+      const stored = extras.of(books, () => all.map(changedWords))
+      const values = [...listsOf(books, fields), books.map(({ id }) => id), ...stored]
+      return (await client.query<Book>(updateOf(fields, extras), values)).rows
     },
 
     async remove(client, ids) {
@@ -107,11 +111,11 @@ export function postgresBatches(schema: Schema): BatchStatements<pg.Client> {
   }
 }
 
-/** What the placeholders of VALUES stand for. */
-export const listsOf = (books: readonly NewBook[]) =>
-  FIELD_NAMES.map((name) => books.map((book) => book[name]))
+/** A list of the values of each field. */
+export const listsOf = (books: readonly BookChanges[], fields: readonly FieldName[] = FIELD_NAMES) =>
+  fields.map((name) => books.map((book) => book[name] ?? null))
 
 /** The new words of a book; null if it keeps its own, or if they are made later. */
 function changedWords({ from, to }: Change): string | null {
-  return TEXT_FIELDS.some((name) => from[name] !== to[name]) ? wordsOf(to) : null
+  return INDEXED_FIELDS.some((name) => from[name] !== to[name]) ? wordsOf(to) : null
 }

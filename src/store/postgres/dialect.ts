@@ -1,5 +1,12 @@
-import { isTextField, type NewBook, TEXT_FIELDS, type TextField } from '../../catalogue/book.ts'
+import {
+  type FieldName,
+  INDEXED_FIELDS,
+  type IndexedField,
+  isNullable,
+  isTextField,
+} from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
+import { columnOrEmpty } from '../client-server/page-sql.ts'
 import type { KeySource } from '../client-server/queries.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
@@ -9,7 +16,7 @@ import { matchesWords } from './search-index.ts'
 const SEPARATOR = "E'\\x01'"
 
 /** The sort key without words. The collation C compares text by its bytes, which in UTF-8 have the order of code points. */
-const plainKeyOf = (name: TextField) =>
+const plainKeyOf = (name: IndexedField) =>
   `(${SEPARATOR} || left(coalesce(${name}, ''), ${COMPARED_LENGTH})) COLLATE "C"`
 export const YEAR_KEY = 'coalesce(year, 0)'
 
@@ -17,17 +24,24 @@ export const YEAR_KEY = 'coalesce(year, 0)'
 const textIn = (key: string) => `substr(${key}, strpos(${key}, ${SEPARATOR}))`
 
 /** Whether a sort key was made of the text. */
-export const isKeyOf = (name: TextField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
+export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
 
 /** The id of a book that lacks a sort key; NULL for others. */
-export const KEYS_DUE_ID = `(CASE WHEN NOT (${TEXT_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
+export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
 
 const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: YEAR_KEY }
 const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }
 
 /** The value of a column, to be compared byte by byte, whatever its collation. @param table with a dot, or nothing. */
-export const exactly = (name: keyof NewBook, table = '') =>
-  isTextField(name) ? `coalesce(${table}${name}, '') COLLATE "C"` : `coalesce(${table}${name}, 0)`
+const exactly = (name: FieldName, table: string) =>
+  isTextField(name) ? `${columnOrEmpty(name, table)} COLLATE "C"` : columnOrEmpty(name, table)
+
+/** The type of the values of a field. */
+export const typeOf = (name: FieldName) => (isTextField(name) ? 'text' : 'bigint')
+
+/** Whether a column equals a value, byte by byte. @param table with a dot, or nothing. */
+export const isEqual = (name: FieldName, value: string, table = '') =>
+  `${exactly(name, table)} ${isNullable(name) ? 'IS NOT DISTINCT FROM' : '='} ${value}`
 
 export function dialectOf(keys: KeySource): Dialect {
   const names = keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS
@@ -39,7 +53,7 @@ export function dialectOf(keys: KeySource): Dialect {
       if (keys === 'incomplete') return undefined
       return keys === 'computed' ? plainKey(text) : String(sortKey(name, text))
     },
-    equals: (name, placeholder) => `${exactly(name)} = ${placeholder}`,
+    equals: (name, placeholder) => isEqual(name, placeholder),
     hasWords: matchesWords,
     hasInTitle: (text, bind) =>
       `strpos(' ' || split_part(${names.title}, ${SEPARATOR}, 1) || ' ', ${bind(text)}) > 0`,

@@ -1,11 +1,13 @@
 import type pg from 'pg'
 import {
   type Book,
+  changedFields,
   FIELD_NAMES,
+  type FieldName,
   type FieldValue,
   fieldValues,
-  isTextField,
-  TEXT_FIELDS,
+  type IndexedField,
+  isIndexedField,
 } from '../../catalogue/book.ts'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
@@ -16,8 +18,9 @@ import { writesNothing } from '../client-server/rights.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
+import { assignments } from '../query/dialect.ts'
 import { postgresBatches } from './batches.ts'
-import { dialectOf, exactly } from './dialect.ts'
+import { dialectOf, isEqual, typeOf } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { Extras } from './extras.ts'
 import { postgresImport } from './import.ts'
@@ -27,38 +30,41 @@ import { postgresKeyIndex } from './sort-keys.ts'
 import type { PostgresTarget } from './url.ts'
 import { serverTime, writtenInTime } from './write-deadline.ts'
 
-/** The placeholders of the fields come first in each statement. */
-const FIELDS = FIELD_NAMES.map((name, i) => `$${i + 1}::${isTextField(name) ? 'text' : 'bigint'}`)
-const NEXT = FIELDS.length + 1
+const NEXT = FIELD_NAMES.length + 1
 
+/** The placeholders of the fields come first. */
 const insert = (extras: Extras) => `
   INSERT INTO books (${[...FIELD_NAMES, ...extras.columns]})
   SELECT ${[...FIELD_NAMES, ...extras.values('new')]}
   FROM (SELECT ${[
-    ...FIELD_NAMES.map((name, i) => `${FIELDS[i]} AS ${name}`),
+    ...FIELD_NAMES.map((name, i) => `$${i + 1}::${typeOf(name)} AS ${name}`),
     ...extras.names.map((name, i) => `$${NEXT + 1 + i}::text AS ${name}`),
   ]}) AS new
   WHERE ${writtenInTime(NEXT)} RETURNING ${BOOK}`
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
-const SET_FIELDS = FIELD_NAMES.map((name, i) => `${name} = coalesce($${i + 1}, ${name})`)
-const WHERE = `WHERE id = $${NEXT}::bigint AND ${writtenInTime(NEXT + 1)}`
-const KEYS = NEXT + 2
-const SET_KEYS = TEXT_FIELDS.map(
-  (name, i) => `${KEY_COLUMNS[name]} = coalesce($${KEYS + i}::text, ${KEY_COLUMNS[name]})`,
-)
-const DELETE = `DELETE FROM books WHERE id = $1::bigint AND ${writtenInTime(2)}`
 
-/** @param first the number of the first placeholder. */
-const IS_EXPECTED = (first: number) =>
-  FIELD_NAMES.map((name, i) => `${exactly(name)} = $${first + i}`).join(' AND ')
+/** The condition that is fulfilled by one book, in time, if it is as expected. The id and the time come first. */
+const WHERE = `id = $1::bigint AND ${writtenInTime(2)}`
+const isExpected = (first: number) =>
+  FIELD_NAMES.map((name, i) => isEqual(name, `$${first + i}::${typeOf(name)}`)).join(' AND ')
 
-/** @param isExpecting whether the values have the expected book at the end. */
-function update({ hasKeys }: Schema, isExpecting: boolean): string {
-  const set = hasKeys ? [...SET_FIELDS, ...SET_KEYS] : SET_FIELDS
-  const expected = isExpecting ? ` AND ${IS_EXPECTED(hasKeys ? KEYS + SET_KEYS.length : KEYS)}` : ''
-  return `UPDATE books SET ${set} ${WHERE}${expected} RETURNING ${BOOK}`
+const DELETE = `DELETE FROM books WHERE ${WHERE}`
+const DELETE_EXPECTED = `${DELETE} AND ${isExpected(3)}`
+
+/** After the id and the time come the fields, then their sort keys, then the expected book. */
+function updateOf(
+  fields: readonly FieldName[],
+  keyed: readonly IndexedField[],
+  isExpecting: boolean,
+): string {
+  const columns = [
+    ...fields.map((name) => [name, typeOf(name)] as const),
+    ...keyed.map((name) => [KEY_COLUMNS[name], 'text'] as const),
+  ]
+  const set = assignments(columns.map(([column, type], i) => [column, `$${3 + i}::${type}`]))
+  const expected = isExpecting ? ` AND ${isExpected(3 + columns.length)}` : ''
+  return `UPDATE books SET ${set} WHERE ${WHERE}${expected} RETURNING ${BOOK}`
 }
-const DELETE_EXPECTED = `${DELETE} AND ${IS_EXPECTED(3)}`
 
 /**
  * Connects to a PostgreSQL server, or a compatible one. Waits if the server is not ready yet.
@@ -87,8 +93,6 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
   const { hasKeys, hasWords } = schema
   const extras = new Extras(schema)
   const INSERT = insert(extras)
-  const UPDATE = update(schema, false)
-  const UPDATE_EXPECTED = update(schema, true)
   return {
     batches: postgresBatches(schema),
     searchIndex: hasWords ? postgresSearchIndex : undefined,
@@ -119,12 +123,14 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
     },
 
     async update(client, { id, changes, expected }, end) {
-      const fields = FIELD_NAMES.map((name) => changes[name])
-      const values = [...fields, id, serverTime(client, end), ...(hasKeys ? keysOf(changes) : [])]
-      const { rows } =
-        expected === undefined
-          ? await run(client, UPDATE, values)
-          : await run(client, UPDATE_EXPECTED, [...values, ...fieldValues(expected)])
+      const fields = changedFields(changes)
+      const keyed = hasKeys ? fields.filter(isIndexedField) : []
+      const { rows } = await run(client, updateOf(fields, keyed, expected !== undefined), [
+        ...[id, serverTime(client, end)],
+        ...fields.map((name) => changes[name] ?? null),
+        ...keysOf(changes, keyed),
+        ...(expected === undefined ? [] : fieldValues(expected)),
+      ])
       return rows[0]
     },
 
@@ -143,10 +149,6 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
   }
 }
 
-function run(
-  client: pg.Client,
-  sql: string,
-  values: readonly (FieldValue | null | undefined)[],
-): Promise<pg.QueryResult<Book>> {
+function run(client: pg.Client, sql: string, values: readonly FieldValue[]): Promise<pg.QueryResult<Book>> {
   return client.query<Book>(sql, values.slice())
 }

@@ -6,7 +6,7 @@ import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { listsOf, VALUES } from './batches.ts'
 import { commit } from './commit.ts'
-import { dialectOf, exactly } from './dialect.ts'
+import { dialectOf, isEqual } from './dialect.ts'
 import { Extras } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { wordsOf } from './search-index.ts'
@@ -14,7 +14,7 @@ import { wordsOf } from './search-index.ts'
 const NEXT = VALUES.length + 1
 
 const IS_EQUAL = `
-  ${FIELD_NAMES.map((name) => `${exactly(name, 'books.')} = imported.${name}`).join(' AND ')}
+  ${FIELD_NAMES.map((name) => isEqual(name, `imported.${name}`, 'books.')).join(' AND ')}
   AND books.id + 0 <= $${NEXT + 1}::bigint`
 
 /**

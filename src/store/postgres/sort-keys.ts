@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { TEXT_FIELDS } from '../../catalogue/book.ts'
+import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
@@ -12,7 +12,7 @@ import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { isKeyOf, KEYS_DUE_ID } from './dialect.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
-const TEXTS = TEXT_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
 // With this order the index of books without keys is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
@@ -20,11 +20,11 @@ const SELECT_STALE = `
   FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
   ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
 
-const NEW_KEYS = TEXT_FIELDS.map((name) => `new_${name}`)
+const NEW_KEYS = INDEXED_FIELDS.map((name) => `new_${name}`)
 const STORE = `
-  UPDATE books SET ${TEXT_FIELDS.map((name, i) => `${KEY_COLUMNS[name]} = ${NEW_KEYS[i]}`)}
-  FROM unnest($1::bigint[], ${TEXT_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
-  WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${TEXT_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
+  UPDATE books SET ${INDEXED_FIELDS.map((name, i) => `${KEY_COLUMNS[name]} = ${NEW_KEYS[i]}`)}
+  FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
+  WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
 
 /** The sort keys in KEY_COLUMNS. */
 export function postgresKeyIndex(run: RunOn<pg.Client>): SearchIndex<BookKeys> {
@@ -33,7 +33,7 @@ export function postgresKeyIndex(run: RunOn<pg.Client>): SearchIndex<BookKeys> {
     async store(books) {
       const values = [
         books.map(({ id }) => id),
-        ...TEXT_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
+        ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
       ]
       const { rowCount } = await run((client) => client.query(STORE, values))
       return rowCount ?? 0

@@ -1,4 +1,4 @@
-import type { TextField } from '../../catalogue/book.ts'
+import { FIELD_NAMES, type IndexedField } from '../../catalogue/book.ts'
 import type { BookFilter, Position, SortField, SortName } from '../../catalogue/query.ts'
 import { isFoundInside } from '../../catalogue/search-words.ts'
 import { SEPARATOR } from '../../catalogue/sort-key.ts'
@@ -15,9 +15,9 @@ export interface Dialect {
   /** The sort key of a field, as it is indexed: a number, or a text, which compares by code point. */
   key(name: SortName): string
   /** The sort key by which books with this text are found; undefined if only their texts are compared. */
-  keyOf(name: TextField, text: string): string | undefined
+  keyOf(name: IndexedField, text: string): string | undefined
   /** Whether the text equals the value, byte by byte. */
-  equals(name: TextField, placeholder: string): string
+  equals(name: IndexedField, placeholder: string): string
   /** Whether the book has all words. @param exact as whole words; else as prefixes of words. */
   hasWords(words: readonly string[], exact: boolean, bind: (value: string) => string): string
   /** Whether the book lacks at least one of the words as a whole word. */
@@ -52,6 +52,13 @@ export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
   const clause = new WhereClause(dialect, filter)
   if (filter.words !== undefined) clause.hasWords(filter.words, false)
   return clause
+}
+
+/** The assignments of an UPDATE: columns and their new values. It may change nothing. */
+export function assignments(changes: readonly (readonly [column: string, value: string])[]): string {
+  const [some = ''] = FIELD_NAMES
+  if (changes.length === 0) return `${some} = ${some}`
+  return changes.map(([column, value]) => `${column} = ${value}`).join(', ')
 }
 
 export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'key'>): string {
@@ -138,7 +145,7 @@ export class WhereClause implements Condition {
     return this
   }
 
-  #equals(name: TextField, text: string): void {
+  #equals(name: IndexedField, text: string): void {
     const key = this.#dialect.keyOf(name, text)
     if (key !== undefined) this.compare(name, '=', key)
     this.#all.push(this.#dialect.equals(name, this.#bind(name, text)))

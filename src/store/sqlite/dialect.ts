@@ -1,4 +1,4 @@
-import { TEXT_FIELDS, type TextField } from '../../catalogue/book.ts'
+import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import { sortKey } from '../../catalogue/sort-key.ts'
@@ -7,7 +7,9 @@ import { UNINDEXED } from './schema.ts'
 import type { Statements } from './statements.ts'
 
 /** The total size of the texts of a book, in bytes of UTF-8. */
-export const TEXT_SIZE = TEXT_FIELDS.map((name) => `octet_length(${name})`).join(' + ')
+export const TEXT_SIZE = TEXT_FIELDS.map((name) =>
+  isNullable(name) ? `ifnull(octet_length(${name}), 0)` : `octet_length(${name})`,
+).join(' + ')
 
 /** An SQL function that throws to stop an abandoned query. */
 export const IS_WANTED = 'is_wanted'
@@ -38,12 +40,12 @@ export const SORT_KEY = 'sort_key'
 /** An SQL function that tells whether a title and an author have all words of a text as whole words. */
 export const HAS_WORDS = 'has_words'
 
-const keyOrMade = (name: TextField) =>
+const keyOrMade = (name: IndexedField) =>
   `iif(${UNINDEXED}.id IS NULL, indexed.${name}_key, ${SORT_KEY}('${name}', ${name})) AS ${name}_key`
 
 /** The keys of all books: those that the index lacks are made. */
 const ALL_KEYS = `(
-  SELECT books.id AS id, ${TEXT_FIELDS.map(keyOrMade)}, year AS year_key
+  SELECT books.id AS id, ${INDEXED_FIELDS.map(keyOrMade)}, year AS year_key
   FROM books LEFT JOIN ${UNINDEXED} USING (id) LEFT JOIN book_keys AS indexed ON indexed.id = books.id
 ) AS book_keys`
 
@@ -105,7 +107,7 @@ export function dialectOf(
       // Keys that are made have no index.
       if (isBehind) return `${range} AND book_words MATCH ${bind(matching(words, true))}`
       // FTS5 takes twenty times as long to tell whether one book has the words.
-      const texts = TEXT_FIELDS.map((name) => `substr(${name}, 1, ${SEARCHED_LENGTH})`)
+      const texts = INDEXED_FIELDS.map((name) => `substr(${name}, 1, ${SEARCHED_LENGTH})`)
       return `${id} IN (SELECT id FROM book_keys WHERE ${range}) AND ${HAS_WORDS}(${texts}, ${bind(words.join(' '))})`
     },
     ...(database && !isBehind && { lookUp: lookUpIn(database) }),

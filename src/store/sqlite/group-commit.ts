@@ -1,24 +1,32 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Book, COLUMNS, FIELD_NAMES, type FieldValue } from '../../catalogue/book.ts'
+import {
+  type Book,
+  type BookChanges,
+  COLUMNS,
+  changedFields,
+  FIELD_NAMES,
+  fieldValues,
+  type NewBook,
+} from '../../catalogue/book.ts'
+import { assignments } from '../query/dialect.ts'
 import { asFailed, type Failed } from './failure.ts'
 import { databasePath } from './worker.ts'
 
-/** A write, in a form that can be sent to another thread. Values are in the order of FIELD_NAMES. */
+/** A write, in a form that can be sent to another thread. */
 export type Write =
-  | { readonly kind: 'create'; readonly values: FieldValues }
-  /** A null keeps the stored value. */
+  | { readonly kind: 'create'; readonly book: NewBook }
   | {
       readonly kind: 'update'
       readonly id: number
-      readonly values: Nullable
-      readonly expected?: FieldValues
+      readonly changes: BookChanges
+      readonly expected: Expected
     }
-  | { readonly kind: 'delete'; readonly id: number; readonly expected?: FieldValues }
+  | { readonly kind: 'delete'; readonly id: number; readonly expected: Expected }
+
+/** The stored book, if only that is to be changed. */
+type Expected = Book | undefined
 
 type WriteOf<Kind extends Write['kind']> = Extract<Write, { readonly kind: Kind }>
-
-type FieldValues = readonly FieldValue[]
-type Nullable = readonly (FieldValue | null)[]
 
 /** The id of a created or deleted book, or all of an updated one. */
 export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
@@ -26,7 +34,6 @@ export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
 /** The result of a write: the book stored or deleted, if any, or the failure. */
 export type Outcome = { readonly book: WrittenBook | undefined } | Failed
 
-const SET = FIELD_NAMES.map((name) => `${name} = coalesce(?, ${name})`).join(', ')
 const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
 const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 
@@ -34,17 +41,14 @@ const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 export class GroupCommit {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
-  readonly #update: StatementSync
-  readonly #updateExpected: StatementSync
+  /** A statement for each set of fields. */
+  readonly #updates = new Map<string, StatementSync>()
   readonly #delete: StatementSync
   readonly #deleteExpected: StatementSync
 
   constructor(database: DatabaseSync) {
     this.#database = database
     this.#insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
-    const update = `UPDATE books SET ${SET} WHERE id = ?`
-    this.#update = database.prepare(`${update} RETURNING ${COLUMNS}`)
-    this.#updateExpected = database.prepare(`${update} AND ${IS_EXPECTED} RETURNING ${COLUMNS}`)
     this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
     this.#deleteExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${IS_EXPECTED}`)
     // The changes come with the last row id. FTS5's (search-index.ts) may be too large for a number.
@@ -83,7 +87,7 @@ export class GroupCommit {
   #apply(write: Write): WrittenBook | undefined {
     switch (write.kind) {
       case 'create':
-        return { id: Number(this.#insert.run(...write.values).lastInsertRowid) }
+        return { id: Number(this.#insert.run(...fieldValues(write.book)).lastInsertRowid) }
       case 'update':
         return this.#applyUpdate(write)
       case 'delete':
@@ -91,18 +95,23 @@ export class GroupCommit {
     }
   }
 
-  #applyUpdate({ id, values, expected }: WriteOf<'update'>): WrittenBook | undefined {
-    const books =
-      expected === undefined
-        ? this.#update.all(...values, id)
-        : this.#updateExpected.all(...values, id, ...expected)
+  #applyUpdate({ id, changes, expected }: WriteOf<'update'>): WrittenBook | undefined {
+    const fields = changedFields(changes)
+    const condition = expected === undefined ? 'id = ?' : `id = ? AND ${IS_EXPECTED}`
+    const set = assignments(fields.map((name) => [name, '?']))
+    const sql = `UPDATE books SET ${set} WHERE ${condition} RETURNING ${COLUMNS}`
+    const statement = this.#updates.get(sql) ?? this.#database.prepare(sql)
+    this.#updates.set(sql, statement)
+    const values = fields.map((name) => changes[name] ?? null)
     // Reads all rows, unlike `get`, so no statement is still running at the commit.
-    return books[0] as WrittenBook | undefined
+    return statement.all(...values, id, ...valuesOf(expected))[0] as WrittenBook | undefined
   }
 
   #applyDelete({ id, expected }: WriteOf<'delete'>): WrittenBook | undefined {
-    const { changes } =
-      expected === undefined ? this.#delete.run(id) : this.#deleteExpected.run(id, ...expected)
+    const statement = expected === undefined ? this.#delete : this.#deleteExpected
+    const { changes } = statement.run(id, ...valuesOf(expected))
     return changes === 0n ? undefined : { id }
   }
 }
+
+const valuesOf = (expected: Expected) => (expected === undefined ? [] : fieldValues(expected))

@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
+import {
+  COLUMNS,
+  distinctText,
+  FIELD_NAMES,
+  isNullable,
+  type NewBook,
+  REQUIRED_FIELDS,
+  textSize,
+} from '../../catalogue/book.ts'
 import type { Imported, ImportOptions } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
@@ -34,12 +42,15 @@ export type BookValues = readonly (string | number | null)[]
 /** Bytes of a book's texts above which its digest is compared. Long texts that begin alike would take long. */
 const LONG = 400
 
-/** The key for comparing books. No field contains NUL. A digest is a blob, which never equals a text. */
-const FIELDS_IN_ONE = FIELD_NAMES.join(' || char(0) || ')
-const KEY = `iif(${TEXT_SIZE} > ${LONG}, digest(${FIELD_NAMES.map((name) => `${name} || ''`)}), ${FIELDS_IN_ONE})`
+/** The key for comparing books: distinctText() in SQL. A digest is a blob, which never equals a text. */
+const FIELDS_IN_ONE = [
+  REQUIRED_FIELDS.join(' || char(0) || '),
+  ...FIELD_NAMES.filter(isNullable).map((name) => `ifnull(char(0) || '${name}=' || ${name}, '')`),
+].join(' || ')
+const KEY = `iif(${TEXT_SIZE} > ${LONG}, digest(${FIELDS_IN_ONE}), ${FIELDS_IN_ONE})`
 const STAGED_KEY = `coalesce(digest, ${FIELDS_IN_ONE})`
 
-const digest = (...fields: SQLOutputValue[]) => hash('sha256', fields.join('\0'), 'buffer')
+const digest = (text: SQLOutputValue) => hash('sha256', String(text), 'buffer')
 
 /**
  * Looks up each book once in the index, however many equal ones the catalogue has. It deletes what it finds, so no
@@ -76,7 +87,7 @@ export class ImportStaging {
       PRAGMA temp_store = FILE;
       PRAGMA temp.cache_size = -${STAGING_CACHE};
       CREATE TEMP TABLE staged AS SELECT ${COLUMNS}, NULL AS digest FROM main.books WHERE false`)
-    database.function('digest', { deterministic: true, varargs: true }, digest)
+    database.function('digest', { deterministic: true }, digest)
     this.#insert = database.prepare(`INSERT INTO temp.staged VALUES (${COLUMNS.map(() => '?')}, ?)`)
     this.#selectLast = database.prepare(
       `SELECT max(id) AS last FROM (
@@ -159,10 +170,7 @@ export class ImportStaging {
 }
 
 /** Computed here, because the statement of the index would keep the texts of all books until its end. */
-function digestIfLong([_id, ...fields]: BookValues): Buffer | null {
-  const size = fields.reduce<number>(
-    (sum, field) => sum + (typeof field === 'string' ? Buffer.byteLength(field) : 0),
-    0,
-  )
-  return size > LONG ? digest(...fields) : null
+function digestIfLong([_id, ...values]: BookValues): Buffer | null {
+  const book = Object.fromEntries(FIELD_NAMES.map((name, i) => [name, values[i]])) as NewBook
+  return textSize(book) > LONG ? digest(distinctText(book)) : null
 }

@@ -1,4 +1,4 @@
-import { type Book, bookOf, FIELD_NAMES, type TextField, textSize } from '../../catalogue/book.ts'
+import { type Book, bookOf, FIELD_NAMES, type IndexedField, textSize } from '../../catalogue/book.ts'
 import {
   type BookFilter,
   type BookQuery,
@@ -140,7 +140,7 @@ class Reading implements BookSource {
   readonly #foundIn: (row: Row) => Found
 
   /** @param texts whose sort keys are read: to make others would take long while the index is behind. */
-  constructor(database: Statements, tables: Tables, dialect: Dialect, texts: readonly TextField[]) {
+  constructor(database: Statements, tables: Tables, dialect: Dialect, texts: readonly IndexedField[]) {
     this.dialect = dialect
     this.#database = database
     this.#from = joined(tables)

@@ -1,14 +1,7 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import {
-  type Book,
-  type BookChanges,
-  bookOf,
-  FIELD_NAMES,
-  fieldValues,
-  type NewBook,
-} from '../../catalogue/book.ts'
+import { type Book, type BookChanges, bookOf, type NewBook } from '../../catalogue/book.ts'
 import { type BookFilter, type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
 import {
   type Imported,
@@ -116,7 +109,7 @@ class SqliteStore implements Store {
   }
 
   async create(book: NewBook): Promise<Book> {
-    const written = await this.#write({ kind: 'create', values: fieldValues(book) })
+    const written = await this.#write({ kind: 'create', book })
     if (written === undefined) throw new Error('INSERT gave no id')
     return bookOf({ ...book, id: written.id })
   }
@@ -157,12 +150,11 @@ class SqliteStore implements Store {
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const values = FIELD_NAMES.map((name) => changes[name] ?? null)
-    return (await this.#write({ kind: 'update', id, values, ...expectation(expected) })) as Book | undefined
+    return (await this.#write({ kind: 'update', id, changes, expected })) as Book | undefined
   }
 
   async delete(id: number, expected?: Book): Promise<boolean> {
-    return (await this.#write({ kind: 'delete', id, ...expectation(expected) })) !== undefined
+    return (await this.#write({ kind: 'delete', id, expected })) !== undefined
   }
 
   async import(
@@ -260,8 +252,6 @@ class SqliteStore implements Store {
       })
   }
 }
-
-const expectation = (book: Book | undefined) => (book ? { expected: fieldValues(book) } : {})
 
 /** Whether the file may be written, and its disk is not full, as far as the system says. */
 async function hasRoom(path: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
+import { textLength } from '../../catalogue/book.ts'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { errorOf } from './failure.ts'
 import type { Outcome, Write, WrittenBook } from './group-commit.ts'
@@ -189,9 +190,7 @@ export class SqliteWriter {
 
 /** The length of all texts of a write, in UTF-16 code units. */
 function lengthOf(write: Write): number {
-  const values = [
-    ...(write.kind === 'delete' ? [] : write.values),
-    ...(write.kind === 'create' ? [] : (write.expected ?? [])),
-  ]
-  return values.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0)
+  if (write.kind === 'create') return textLength(write.book)
+  const changed = write.kind === 'update' ? textLength(write.changes) : 0
+  return changed + textLength(write.expected ?? {})
 }

@@ -23,7 +23,9 @@ async function loseRaces(t: TestContext, columns: (attempts: number) => boolean)
     isForAdministrator: () => false,
     administration: async () => assert.fail(),
   }
-  await ensureTable(undefined, editor, 'CREATE TABLE books', { id: ['bigint'] })
+  await ensureTable(undefined, editor, [
+    { name: 'id', sql: 'bigint', accepted: ['bigint'], isNullable: false },
+  ])
   return attempts
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { type Book, type BookChanges, FIELD_NAMES } from '../../../src/catalogue/book.ts'
+import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
 import { makeDurable } from '../../../src/store/sqlite/connection.ts'
 import {
   GroupCommit,
@@ -15,12 +15,16 @@ import { newFile } from './file.ts'
 /** How long the connections of these tests wait for a lock, in milliseconds. */
 const BUSY_TIMEOUT = 50
 
-const create = (title: string, year = 1): Write => ({ kind: 'create', values: [title, 'A', year] })
-const remove = (id: number): Write => ({ kind: 'delete', id })
+const create = (title: string, year = 1): Write => ({
+  kind: 'create',
+  book: { title, author: 'A', year },
+})
+const remove = (id: number): Write => ({ kind: 'delete', id, expected: undefined })
 const update = (id: number, changes: BookChanges): Write => ({
   kind: 'update',
   id,
-  values: FIELD_NAMES.map((name) => changes[name] ?? null),
+  changes,
+  expected: undefined,
 })
 const book = (id: number, title: string, year = 1): Book => ({ id, title, author: 'A', year })
 
@@ -103,7 +107,7 @@ describe('a group of writes that SQLite commits together', () => {
   })
 
   it('keeps its other writes when one has a value that cannot be bound or stored', () => {
-    const unbindable = { ...create('x'), values: [{}, 'A', 1] } as unknown as Write
+    const unbindable = { kind: 'create', book: { title: {}, author: 'A', year: 1 } } as unknown as Write
     const fractional = create('x', 1.5)
     const [first, second, third, fourth] = group.commit([create('a'), unbindable, fractional, create('b')])
     assert.deepEqual([first, fourth].map(rowOrError), [{ id: 1 }, { id: 2 }])

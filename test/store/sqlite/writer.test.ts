@@ -163,7 +163,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
   it('wait for the last steps of all imports', async () => {
     const writer = new SqliteWriter(file.path)
     const releases = [await writer.hold(), await writer.hold()]
-    const write = writer.write({ kind: 'create', values: ['T', 'A', 1] })
+    const write = writer.write({ kind: 'create', book: { title: 'T', author: 'A', year: 1 } })
     for (const release of releases) {
       await setImmediate()
       assert.deepEqual(writer.load(), { writes_waiting: 1, writes_committing: 0 })
@@ -182,7 +182,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
       const refused: string[] = []
       const writer = new SqliteWriter(file.path)
       const release = await writer.hold()
-      const write = (title: string) => writer.write({ kind: 'create', values: [title, 'A', 1] })
+      const write = (title: string) => writer.write({ kind: 'create', book: { title, author: 'A', year: 1 } })
       const writes = titles.map((title) =>
         write(title).then(
           () => title,
