@@ -1,15 +1,12 @@
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { firstRows } from './csv.js'
-import { Refused } from './service.js'
+import { FIELDS, Refused } from './service.js'
 import { cut } from './text.js'
 import { check } from './upload.js'
 import { words } from './words.js'
 
-/** @typedef {'title' | 'author' | 'year'} Field */
-
-/** @type {readonly Field[]} */
-const FIELDS = ['title', 'author', 'year']
+/** @typedef {typeof FIELDS[number]} Field */
 
 /** Those that files have most often, by the names that the service knows. */
 const ENCODINGS = [

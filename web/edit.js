@@ -1,13 +1,13 @@
 import { Authors } from './authors.js'
 import { keyOf } from './duplicates.js'
 import { hidden } from './pages.js'
-import { Away, call, Refused } from './service.js'
+import { Away, call, FIELDS, Refused } from './service.js'
 import { noYear, readYear, searchFor, typeYear } from './text.js'
 import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ title: string, author: string, year: string }} Draft
+ * @typedef {Record<typeof import('./service.js').FIELDS[number], string>} Draft
  */
 
 /** How many likely duplicates are named at most. */
@@ -47,8 +47,7 @@ export class Edit {
 
   /** Whether something is typed that is not stored. */
   get isChanged() {
-    const { draft, original } = this
-    return draft.title !== original.title || draft.author !== original.author || draft.year !== original.year
+    return FIELDS.some((name) => this.draft[name] !== this.original[name])
   }
 
   /**
@@ -153,10 +152,10 @@ export async function read(id, options) {
  * The entity tag of a book as it was read, by the rule of src/http/conditional-requests.ts: so it need not be read again.
  * @param {Book} book @returns {Promise<string | undefined>} undefined where browsers have no digests, as without HTTPS.
  */
-export async function entityTag({ title, author, year }) {
+export async function entityTag(book) {
   const digest = await crypto.subtle?.digest(
     'SHA-256',
-    new TextEncoder().encode([title, author, year].join('\0')),
+    new TextEncoder().encode(FIELDS.map((name) => book[name]).join('\0')),
   )
   if (digest === undefined) return undefined
   const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))

@@ -6,7 +6,7 @@ import { deleteBook } from './deletions.js'
 import { draftOf, Edit, explain, readForEdit } from './edit.js'
 import { find, openDialog, restoreFocus } from './list.js'
 import { tell } from './notices.js'
-import { Away, track } from './service.js'
+import { Away, FIELDS, track } from './service.js'
 import { keepDraft } from './session.js'
 import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
 import { words } from './words.js'
@@ -299,10 +299,9 @@ const comparison = ({ draft }, theirs) => html`
   <table>
     <thead><tr><td></td><th scope="col">${words.conflict.mine}</th><th scope="col">${words.conflict.theirs}</th></tr></thead>
     <tbody>
-      ${
-        /** @type {const} */ (['title', 'author', 'year']).map((name) => {
-          const isSame = draft[name] === draftOf(theirs)[name]
-          return html`<tr class=${isSame ? '' : 'differs'}>
+      ${FIELDS.map((name) => {
+        const isSame = draft[name] === draftOf(theirs)[name]
+        return html`<tr class=${isSame ? '' : 'differs'}>
             <th scope="row">
               ${words.list[name]}
               ${isSame ? nothing : html`<span role="img" aria-label=${words.conflict.differs}>≠</span>`}
@@ -310,8 +309,7 @@ const comparison = ({ draft }, theirs) => html`
             <td dir="auto">${cut(draft[name], COMPARED)}</td>
             <td dir="auto">${cut(draftOf(theirs)[name], COMPARED)}</td>
           </tr>`
-        })
-      }
+      })}
     </tbody>
   </table>
 `

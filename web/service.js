@@ -5,9 +5,11 @@ import { words } from './words.js'
  * The calls to the service, and what it has yet to answer.
  *
  * @typedef {{ id: number, title: string, author: string, year: number }} Book
- * @typedef {{ title: string, author: string, year: number }} NewBook
  * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, keepalive?: boolean }} Options
  */
+
+/** What a book has beside its id. */
+export const FIELDS = /** @type {const} */ (['title', 'author', 'year'])
 
 /** The service refuses a request: the status and the message of its envelope. */
 export class Refused extends Error {

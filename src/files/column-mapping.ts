@@ -1,4 +1,5 @@
 import { FIELD_NAMES, type FieldName, isNullable } from '../catalogue/book.ts'
+import { EXAMPLES } from './column-names.ts'
 
 /** Which columns of a CSV file hold the fields. An empty name means that the file has no such column. */
 export type ColumnMapping = { readonly [Name in FieldName]?: string }
@@ -10,9 +11,6 @@ const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(${MAY_LACK.join('|')})=)`
 
 /** Matches the texts that parseColumns() accepts, but also those that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
-
-/** A name for the column of each field. */
-export const EXAMPLES: Required<ColumnMapping> = { title: 'Titel', author: '"Name, Vorname"', year: 'Jahr' }
 
 export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLES[field]}`).join(',')
 

@@ -367,6 +367,13 @@ const LANGUAGES: readonly Names[] = [
   },
 ]
 
+/** A name for the column of each field. */
+export const EXAMPLES: Readonly<Record<FieldName, string>> = {
+  title: 'Titel',
+  author: '"Name, Vorname"',
+  year: 'Jahr',
+}
+
 /** What each field may be told by, the best first: the first edition before the reader's own, a year before a date. */
 const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
   title: ['title'],

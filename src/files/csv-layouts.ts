@@ -7,8 +7,8 @@ import {
   REQUIRED_FIELDS,
 } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import { type ColumnMapping, EXAMPLES } from './column-mapping.ts'
-import { columnsTelling } from './column-names.ts'
+import type { ColumnMapping } from './column-mapping.ts'
+import { columnsTelling, EXAMPLES } from './column-names.ts'
 import { ID_COLUMN, unguarded } from './formulas.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
