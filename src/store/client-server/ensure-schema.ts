@@ -35,12 +35,9 @@ export function bookColumnsOf({
 }: Readonly<Record<'id' | 'text' | 'integer', ColumnType>>): readonly BookColumn[] {
   const fields = FIELD_NAMES.map((name) => {
     const { sql, accepted } = isTextField(name) ? text : integer
-    return {
-      name,
-      accepted,
-      isNullable: isNullable(name),
-      sql: `${sql}${isNullable(name) ? '' : ' NOT NULL'}`,
-    }
+    return isNullable(name)
+      ? { name, sql, accepted, isNullable: true }
+      : { name, sql: `${sql} NOT NULL`, accepted, isNullable: false }
   })
   return [{ name: 'id', isNullable: false, ...id }, ...fields]
 }
@@ -123,22 +120,20 @@ export async function ensureTable<Connection>(
 ): Promise<void> {
   const definition = ({ name, sql }: BookColumn) => `${name} ${sql}`
   const create = `CREATE TABLE IF NOT EXISTS books (${wanted.map(definition).join(', ')}) ${options}`
-  const additions: string[] = []
+  let additions: string[] = []
   await retryLostRaces(isLostRace, TABLE_TIME, async () => {
     const existing = (await columns(connection)).map(({ name }) => name)
-    if (existing.length === 0) await execute(connection, create)
-    const isMissing = ({ name, isNullable }: BookColumn) => isNullable && !existing.includes(name)
-    const missing = existing.length === 0 ? [] : wanted.filter(isMissing)
-    additions.splice(
-      0,
-      Infinity,
-      ...missing.map((column) => `ALTER TABLE books ADD COLUMN ${definition(column)}`),
-    )
+    if (existing.length === 0) return await execute(connection, create)
+    additions = wanted
+      .filter(({ name, isNullable }) => isNullable && !existing.includes(name))
+      .map((column) => `ALTER TABLE books ADD COLUMN ${definition(column)}`)
     for (const sql of additions) await execute(connection, sql)
+    return undefined
   }).catch(async (cause: unknown) => {
     if (!isDenied(cause)) throw cause
     const administrator = await administration(connection)
-    const statements = additions.length === 0 ? [administrator.create] : additions.map((sql) => `${sql};`)
+    const { create: grant, around } = administrator
+    const statements = additions.length === 0 ? [grant] : [around[0], ...additions.map((sql) => `${sql};`)]
     throw new Error(advice(describeError(cause), administrator, ...statements), { cause })
   })
   checkColumns(await columns(connection), wanted)
@@ -219,13 +214,12 @@ async function retryLostRaces(
   isLostRace: (error: unknown) => boolean,
   time: number,
   work: () => Promise<unknown>,
-): Promise<void> {
+): Promise<unknown> {
   const end = Date.now() + time
   let interval = INTERVAL
   for (let attempt = 1; ; attempt++) {
     try {
-      await work()
-      return
+      return await work()
     } catch (error) {
       if (!isLostRace(error) || (attempt >= LEAST_ATTEMPTS && Date.now() >= end)) throw error
     }
