@@ -1,35 +1,60 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { ensureTable } from '../../../src/store/client-server/ensure-schema.ts'
+import {
+  bookColumnsOf,
+  ensureTable,
+  type SchemaEditor,
+} from '../../../src/store/client-server/ensure-schema.ts'
 
 const LOST = new Error('another instance makes the table')
+const DENIED = new Error('denied')
 
-/** Makes the table of books, while each attempt loses the race and takes longer than all may. */
-async function loseRaces(t: TestContext, columns: (attempts: number) => boolean): Promise<number> {
-  t.mock.timers.enable({ apis: ['Date'], now: 0 })
-  let attempts = 0
-  const editor = {
-    columns: async () =>
-      columns(attempts) ? [{ name: 'id', type: 'bigint', generated: true, required: true }] : [],
-    objects: async () => [],
-    execute: async () => {
-      attempts++
-      t.mock.timers.setTime(Date.now() + 10_000)
-      throw LOST
-    },
-    isLostRace: (error: unknown) => error === LOST,
-    isNotReady: () => false,
-    isDenied: () => false,
-    isForAdministrator: () => false,
-    administration: async () => assert.fail(),
-  }
-  await ensureTable(undefined, editor, [
-    { name: 'id', sql: 'bigint', accepted: ['bigint'], isNullable: false },
-  ])
-  return attempts
-}
+const COLUMNS = bookColumnsOf({
+  id: { sql: 'bigint', accepted: ['bigint'] },
+  text: { sql: 'text', accepted: ['text'] },
+  integer: { sql: 'bigint', accepted: ['bigint'] },
+})
+
+/** A column of a later version. */
+const ISBN = { name: 'isbn', sql: 'text', accepted: ['text'], isNullable: true }
+
+/** A database whose table has the columns that the function names. */
+const editorOf = (
+  names: () => readonly string[],
+  execute: (sql: string) => Promise<unknown>,
+): SchemaEditor<undefined> => ({
+  columns: async () =>
+    [...COLUMNS, ISBN]
+      .filter(({ name }) => names().includes(name))
+      .map(({ name, accepted: [type = ''] }) => ({ name, type, generated: name === 'id', required: true })),
+  objects: async () => [],
+  execute: (_, sql) => execute(sql),
+  isLostRace: (error) => error === LOST,
+  isNotReady: () => false,
+  isDenied: (error) => error === DENIED,
+  isForAdministrator: () => false,
+  administration: async () => ({ database: 'd', create: 'GRANT', use: 'GRANT', around: ['USE d;', ''] }),
+})
+
+const ALL = COLUMNS.map(({ name }) => name)
 
 describe('the table of books, while other instances make it', () => {
+  /** Makes it, while each attempt loses the race and takes longer than all may. */
+  async function loseRaces(t: TestContext, isThere: (attempts: number) => boolean): Promise<number> {
+    t.mock.timers.enable({ apis: ['Date'], now: 0 })
+    let attempts = 0
+    const editor = editorOf(
+      () => (isThere(attempts) ? ALL : []),
+      async () => {
+        attempts++
+        t.mock.timers.setTime(Date.now() + 10_000)
+        throw LOST
+      },
+    )
+    await ensureTable(undefined, editor, COLUMNS)
+    return attempts
+  }
+
   it('is looked for again by a process that stood still meanwhile', async (t) => {
     assert.equal(await loseRaces(t, (attempts) => attempts > 0), 1)
   })
@@ -38,6 +63,50 @@ describe('the table of books, while other instances make it', () => {
     await assert.rejects(
       loseRaces(t, () => false),
       LOST,
+    )
+  })
+})
+
+describe('the table of books of an earlier version', () => {
+  it('gets a column that may be NULL, also while another instance adds it', async () => {
+    for (const outcome of [undefined, LOST]) {
+      const executed: string[] = []
+      const names = [...ALL]
+      const editor = editorOf(
+        () => names,
+        async (sql) => {
+          executed.push(sql)
+          names.push(ISBN.name)
+          if (outcome !== undefined) throw outcome
+        },
+      )
+      await ensureTable(undefined, editor, [...COLUMNS, ISBN])
+      assert.deepEqual(executed, ['ALTER TABLE books ADD COLUMN isbn text'])
+    }
+  })
+
+  it('is refused with the statement for an administrator if the account may not add the column', async () => {
+    const editor = editorOf(
+      () => ALL,
+      async () => {
+        throw DENIED
+      },
+    )
+    await assert.rejects(ensureTable(undefined, editor, [...COLUMNS, ISBN]), {
+      message:
+        'denied. An administrator can run this in the database d, and start the service again: ' +
+        'USE d; ALTER TABLE books ADD COLUMN isbn text;',
+    })
+  })
+
+  it('is refused, and stays as it is, if it lacks a column that every book needs', async () => {
+    const editor = editorOf(
+      () => ALL.filter((name) => name !== 'year'),
+      async (sql) => assert.fail(sql),
+    )
+    await assert.rejects(
+      ensureTable(undefined, editor, COLUMNS),
+      /it has no column year, which has to be bigint/,
     )
   })
 })
