@@ -105,9 +105,12 @@ function storedValue(value: FieldValue | undefined): FieldValue {
 
 /** The book as a later read returns it: its fields in the order of COLUMNS, and nothing else. */
 export function bookOf(values: Pick<Book, 'id'> & NewBook): Book {
-  const book: Record<string, FieldValue> = { id: values.id }
-  for (const name of FIELD_NAMES) book[name] = storedValue(values[name])
-  return book as unknown as Book
+  return withFields({ id: values.id }, values) as Book
+}
+
+function withFields(target: Record<string, FieldValue>, values: NewBook): unknown {
+  for (const name of FIELD_NAMES) target[name] = storedValue(values[name])
+  return target
 }
 
 /**
@@ -138,7 +141,7 @@ export function validateBook(values: Readonly<Record<string, unknown>>): NewBook
     const reason = faultOf(field, values[field])
     if (reason !== undefined) return { field, reason }
   }
-  const { id: _none, ...book } = bookOf({ id: 0, ...(values as unknown as NewBook) })
+  const book = withFields({}, values as unknown as NewBook) as NewBook
   if (!isTooLong(book)) return book
   const lengthOf = (name: TextField) => book[name]?.length ?? 0
   const field = TEXT_FIELDS.reduce((longest, name) => (lengthOf(name) > lengthOf(longest) ? name : longest))

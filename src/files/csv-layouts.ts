@@ -43,7 +43,11 @@ const OWN: KnownSource = {
   name: 'this service',
   columns: ['title', 'author', 'year'],
   mayLackYear: false,
-  read: (get) => Object.fromEntries(FIELD_NAMES.map((name) => [name, readOwn(name, get(name))])),
+  read(get) {
+    const cells: Record<string, FieldValue> = {}
+    for (const name of FIELD_NAMES) cells[name] = readOwn(name, get(name))
+    return cells
+  },
 }
 
 /** The file for spreadsheets that this service writes. */

@@ -12,12 +12,15 @@ import { BY_ID, type SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
 import { type Dialect, orderBy } from '../query/dialect.ts'
 
+/** The empty value of a field, in SQL. */
+export const emptyOf = (name: FieldName) => (isTextField(name) ? "''" : 0)
+
 /**
  * The value of a column. In a table that others made, all of them but the id may be NULL.
  * @param table with a dot, or nothing.
  */
 export const columnOrEmpty = (name: FieldName, table = '') =>
-  isNullable(name) ? `${table}${name}` : `COALESCE(${table}${name}, ${isTextField(name) ? "''" : 0})`
+  isNullable(name) ? `${table}${name}` : `COALESCE(${table}${name}, ${emptyOf(name)})`
 
 /** The columns of a book. @param table with a dot, or nothing. */
 export const bookColumns = (table = '') =>

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { COLUMNS, FIELD_NAMES, type FieldName, isTextField } from '../../catalogue/book.ts'
+import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
   bookColumnsOf,
@@ -11,6 +11,7 @@ import {
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
 import { codeOf } from '../client-server/network-errors.ts'
+import { emptyOf } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { checkRights, RIGHTS, type Right, WRITES } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
@@ -216,8 +217,6 @@ export async function isOwn(connection: Connection): Promise<boolean> {
   )
   return tables.length === 0 || tables.includes('books')
 }
-
-const emptyOf = (name: FieldName) => (isTextField(name) ? "''" : 0)
 
 /** What needs each right. */
 const STATEMENTS: Readonly<Record<Right, string>> = {

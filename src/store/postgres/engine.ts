@@ -126,7 +126,8 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
       const fields = changedFields(changes)
       const keyed = hasKeys ? fields.filter(isIndexedField) : []
       const { rows } = await run(client, updateOf(fields, keyed, expected !== undefined), [
-        ...[id, serverTime(client, end)],
+        id,
+        serverTime(client, end),
         ...fields.map((name) => changes[name] ?? null),
         ...keysOf(changes, keyed),
         ...(expected === undefined ? [] : fieldValues(expected)),

@@ -1,14 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import {
-  COLUMNS,
-  distinctText,
-  FIELD_NAMES,
-  isNullable,
-  type NewBook,
-  REQUIRED_FIELDS,
-  textSize,
-} from '../../catalogue/book.ts'
+import { COLUMNS, distinctText, FIELD_NAMES, isNullable, REQUIRED_FIELDS } from '../../catalogue/book.ts'
 import type { Imported, ImportOptions } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
@@ -171,6 +163,8 @@ export class ImportStaging {
 
 /** Computed here, because the statement of the index would keep the texts of all books until its end. */
 function digestIfLong([_id, ...values]: BookValues): Buffer | null {
-  const book = Object.fromEntries(FIELD_NAMES.map((name, i) => [name, values[i]])) as NewBook
-  return textSize(book) > LONG ? digest(distinctText(book)) : null
+  let size = 0
+  for (const value of values) if (typeof value === 'string') size += Buffer.byteLength(value)
+  if (size <= LONG) return null
+  return digest(distinctText(Object.fromEntries(FIELD_NAMES.map((name, i) => [name, values[i]]))))
 }
