@@ -47,6 +47,9 @@ export function idOrder({ filter, order }: BookQuery): SortField | undefined {
 /** The order of ids. */
 export const BY_ID: readonly SortField[] = [{ name: 'id', descending: false }]
 
+/** All books in the order of their ids. */
+export const ALL_BOOKS: BookQuery = { filter: {}, order: BY_ID }
+
 /**
  * The place of a book in an order, even if the book is gone: the sort key of each sort field. By relevance, it is the
  * rank, from 0, and the id.

@@ -13,14 +13,13 @@ export type Around = <Result>(
 ) => Promise<Result>
 
 /**
- * A store whose operations all pass through one function. Each page of a list is one call of `list`.
+ * A store whose operations all pass through one function.
  * @param others the methods that are not operations.
  */
 export function decorateStore(around: Around, others: Pick<Store, 'load' | 'close'>): Store {
   return {
     create: (book) => around('create', (store) => store.create(book)),
     find: (id) => around('find', (store) => store.find(id)),
-    list: (pages) => ({ [Symbol.asyncIterator]: () => decorateList(around, pages) }),
     page: (...query) => around('page', (store) => store.page(...query)),
     count: (...query) => around('count', (store) => store.count(...query)),
     statistics: (...query) => around('statistics', (store) => store.statistics(...query)),
@@ -30,18 +29,5 @@ export function decorateStore(around: Around, others: Pick<Store, 'load' | 'clos
     ready: () => around('ready', (store) => store.ready()),
     load: () => others.load(),
     close: () => others.close(),
-  }
-}
-
-/** This is not a generator, which would keep the last page in memory between calls. */
-function decorateList(around: Around, pages?: 'json' | 'csv'): AsyncIterator<string> {
-  let iterator: AsyncIterator<string> | undefined
-  return {
-    next: () =>
-      around('list', (store) => {
-        iterator ??= store.list(pages)[Symbol.asyncIterator]()
-        return iterator.next()
-      }),
-    return: async () => (await iterator?.return?.()) ?? { done: true, value: undefined },
   }
 }

@@ -1,4 +1,4 @@
-import type { Book, BookChanges, NewBook } from './book.ts'
+import type { Book, BookChanges, FieldValue, NewBook } from './book.ts'
 import type { BookFilter, BookQuery, Position } from './query.ts'
 
 /**
@@ -16,16 +16,9 @@ export interface Store {
   find(id: number): Promise<Book | undefined>
 
   /**
-   * All books in the order of ids, in pages of bounded size. No page is empty. A page is the JSON text of its books,
-   * separated by commas, so an engine that writes JSON needs no objects. Each page is read on demand. A book that
-   * exists from beginning to end comes exactly once, as it was when its page was read.
-   * @param pages 'csv' for pages of lines of CSV instead.
-   */
-  list(pages?: 'json' | 'csv'): AsyncIterable<string>
-
-  /**
    * The books of a query after a position, or from the first. Each page of a walk begins at the `last` of the one
-   * before. The walk finds every book exactly once that exists from beginning to end and does not change.
+   * before. The walk finds every book exactly once that exists from beginning to end and does not change; in the order
+   * of ids, also a book that changes.
    */
   page(
     query: BookQuery,
@@ -101,9 +94,19 @@ export interface PageBounds {
   readonly text: number
 }
 
+/**
+ * Some books in an order. The methods are to be called at once, before anything else is waited for: an engine may read
+ * the books then, in the form that is asked for.
+ */
 export interface Page {
-  /** The JSON text of the books, separated by commas. */
-  readonly json: string
+  /** The number of books. */
+  readonly count: number
+  /** The values of each book, in the order of COLUMNS. */
+  rows(): readonly (readonly FieldValue[])[]
+  /** The books as JSON texts, separated by commas. */
+  json(): string
+  /** The books as JSON texts, separated by line feeds, which do not occur in them. */
+  lines(): string
   /** The position of the last book, if any. */
   readonly last: Position | undefined
   /** Whether books follow, or may follow a single book that is too long. */

@@ -1,5 +1,5 @@
-import { type Book, COLUMNS, FIELD_NAMES } from '../catalogue/book.ts'
-import { CRLF, csvLines, linesIn } from '../catalogue/csv-line.ts'
+import { COLUMNS, FIELD_NAMES } from '../catalogue/book.ts'
+import type { Page } from '../catalogue/store.ts'
 import type { Format } from './formats.ts'
 import { guarded, ID_COLUMN } from './formulas.ts'
 
@@ -9,49 +9,53 @@ export interface Framing {
   readonly head: string
   readonly between: string
   readonly tail: string
-  /** @param page as Store.list gives it: JSON text of books, separated by commas. */
-  render(page: string): string
+  render(page: Page): string
 }
 
-/** Occurs in a page only between two books. Within a string the quote would be escaped (RFC 8259 §7). */
-const BETWEEN = '},{"id":'
-
-/** What a file of books is: of a format, or CSV for spreadsheets, which know UTF-8 by a byte order mark. */
+/** The kinds of files: one for each format, and CSV for spreadsheets, which know UTF-8 by a byte order mark. */
 export type FileKind = Format | 'spreadsheet'
+
+/** Ends a line of CSV (RFC 4180 §2.1). */
+const CRLF = '\r\n'
+
+/** Characters that require quotes around a field (RFC 4180 §2.6). */
+const NEEDS_QUOTES = /[",\r\n]/
 
 const SPREADSHEET_HEAD = `\ufeff${[ID_COLUMN, ...FIELD_NAMES].join(',')}${CRLF}`
 
 export const framings: Readonly<Record<FileKind, Framing>> = {
-  csv: { head: COLUMNS.join(',') + CRLF, between: '', tail: '', render: csvOf },
+  csv: {
+    head: COLUMNS.join(',') + CRLF,
+    between: '',
+    tail: '',
+    render: (page) => csvOf(page, quoted),
+  },
   ndjson: { head: '', between: '', tail: '', render: ndjsonOf },
-  spreadsheet: { head: SPREADSHEET_HEAD, between: '', tail: '', render: guardedCsvOf },
+  spreadsheet: {
+    head: SPREADSHEET_HEAD,
+    between: '',
+    tail: '',
+    render: (page) => csvOf(page, (text) => quoted(guarded(text))),
+  },
 }
 
-/** How the list of all books becomes a file of each kind. */
-export const wholeLists: Readonly<
-  Record<
-    FileKind,
-    { readonly pages: 'json' | 'csv'; readonly framing: Framing; booksIn(page: string): number }
-  >
-> = {
-  csv: { pages: 'csv', framing: { ...framings.csv, render: (page) => page }, booksIn: linesIn },
-  ndjson: { pages: 'json', framing: framings.ndjson, booksIn },
-  spreadsheet: { pages: 'json', framing: framings.spreadsheet, booksIn },
+function ndjsonOf(page: Page): string {
+  return page.count === 0 ? '' : `${page.lines()}\n`
 }
 
-function booksIn(page: string): number {
-  return page.split(BETWEEN).length
+/** @param quote makes a field of a text. */
+function csvOf(page: Page, quote: (text: string) => string): string {
+  let csv = ''
+  for (const row of page.rows()) {
+    let line = ''
+    for (const value of row)
+      line += `${line && ','}${typeof value === 'string' ? quote(value) : (value ?? '')}`
+    csv += line + CRLF
+  }
+  return csv
 }
 
-function csvOf(page: string): string {
-  return csvLines(JSON.parse(`[${page}]`) as Book[])
-}
-
-function guardedCsvOf(page: string): string {
-  const guard = (_name: string, value: unknown) => (typeof value === 'string' ? guarded(value) : value)
-  return csvLines(JSON.parse(`[${page}]`, guard) as Book[])
-}
-
-function ndjsonOf(page: string): string {
-  return page === '' ? '' : `${page.replaceAll(BETWEEN, '}\n{"id":')}\n`
+/** A text that needs no quotes stays as it is, with outer spaces and formulas (RFC 4180 §2.4). */
+function quoted(text: string): string {
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

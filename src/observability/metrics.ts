@@ -116,14 +116,13 @@ export class Metrics {
   measure(store: Store): Store {
     this.reportLoad(store)
     const measured: Around = async (operation, call) => {
-      // A list has no duration of its own: it goes on at the pace of the client.
-      const end = operation === 'list' ? undefined : this.#storeDurations.startTimer({ operation })
+      const end = this.#storeDurations.startTimer({ operation })
       try {
         const result = await call(store)
-        end?.({ outcome: 'done' })
+        end({ outcome: 'done' })
         return result
       } catch (error) {
-        end?.({ outcome: 'failed' })
+        end({ outcome: 'failed' })
         if (error instanceof StoreUnavailable) this.#storeFailures.inc({ reason: error.reason })
         throw error
       }

@@ -70,7 +70,6 @@ async function openStore(): Promise<Store> {
   return {
     create: (book) => remote.create(book),
     find: (id) => books.find(id),
-    list: (pages) => books.list(pages),
     page: async (query, after, bounds, options) =>
       books.page(query, after, bounds) ?? remote.page(query, after, bounds, options),
     count: (...query) => remote.count(...query),

@@ -1,5 +1,6 @@
 import type { BirpcReturn } from 'birpc'
 import type { Book, BookChanges, NewBook } from '../catalogue/book.ts'
+import { receivedPage, type SentPage, sentPage } from '../catalogue/page.ts'
 import type { BookFilter, BookQuery, Position } from '../catalogue/query.ts'
 import type {
   Imported,
@@ -35,7 +36,7 @@ export interface StoreCalls {
   update: Store['update']
   delete: Store['delete']
   ready: Store['ready']
-  page: Query<[BookQuery, Position | undefined, PageBounds], Page>
+  page: Query<[BookQuery, Position | undefined, PageBounds], SentPage>
   count: Query<[BookFilter], number>
   statistics: Query<[BookFilter], Statistics>
   /** Asks for the groups one after the other. */
@@ -86,7 +87,8 @@ export function serveStore(store: Store, nextGroup: (call: number) => Promise<Gr
       update: (...change) => store.update(...change),
       delete: (...book) => store.delete(...book),
       ready: () => store.ready(),
-      page: (call, client, ...query) => run(call, (options) => store.page(...query, { ...options, client })),
+      page: (call, client, ...query) =>
+        run(call, async (options) => sentPage(await store.page(...query, { ...options, client }))),
       count: (call, client, filter) => run(call, (options) => store.count(filter, { ...options, client })),
       statistics: (call, client, filter) =>
         run(call, (options) => store.statistics(filter, { ...options, client })),
@@ -129,14 +131,14 @@ export class RemoteStore implements Pick<Store, Exclude<keyof StoreCalls, 'cance
     return this.#remote.ready()
   }
 
-  page(
+  async page(
     query: BookQuery,
     after: Position | undefined,
     bounds: PageBounds,
     options?: QueryOptions,
   ): Promise<Page> {
     const ask = (call: number) => this.#remote.page(call, options?.client, query, after, bounds)
-    return this.#cancellable(ask, options)
+    return receivedPage(await this.#cancellable(ask, options))
   }
 
   count(filter: BookFilter, options?: QueryOptions): Promise<number> {

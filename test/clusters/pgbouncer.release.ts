@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { storeContract } from '../store/contract.ts'
 import { openNewDatabase, openPatiently } from '../store/new-database.ts'
+import { listAll } from '../store/pages.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 
@@ -56,9 +57,7 @@ describe('PgBouncer with a connection per transaction', {
 
   it('has more clients than connections, so that each has to share', () =>
     openAtOnce(2, '', async (stores, url) => {
-      await Promise.all(
-        stores.flatMap((store) => Array.from({ length: 50 }, () => Array.fromAsync(store.list()))),
-      )
+      await Promise.all(stores.flatMap((store) => Array.from({ length: 50 }, () => listAll(store))))
       const rows = await (await pooler()).command('SHOW POOLS')
       const database = new URL(url).pathname.slice(1)
       const pool = rows.find((row) => row.database === database && row.user === database)

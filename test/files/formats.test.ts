@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { isFault, MAX_BOOK_SIZE, NewBook, validateBook } from '../../src/catalogue/book.ts'
+import { pageOf } from '../../src/catalogue/page.ts'
 import { FORMATS, type Format, formatOfName } from '../../src/files/formats.ts'
 import { MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
 import { framings } from '../../src/files/write-books.ts'
@@ -22,7 +23,7 @@ async function write(books: readonly NewBook[], format: Format, pageLength = 3):
   const all = books.map(({ title, author, year }, i) => ({ id: i + 1, title, author, year }))
   const pages: string[] = []
   for (let i = 0; i < all.length; i += pageLength) {
-    pages.push(render(JSON.stringify(all.slice(i, i + pageLength)).slice(1, -1)))
+    pages.push(render(pageOf(all.slice(i, i + pageLength), { last: undefined, more: false })))
   }
   return head + pages.join(between) + tail
 }

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { pageOf } from '../../src/catalogue/page.ts'
 import { guarded, unguarded } from '../../src/files/formulas.ts'
 import { framings } from '../../src/files/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { readFile } from './read.ts'
 
 const { head, render } = framings.spreadsheet
+const END = { last: undefined, more: false }
 
 describe('CSV for spreadsheets', () => {
   it('has a byte order mark, and an apostrophe before each formula', () => {
@@ -15,7 +17,7 @@ describe('CSV for spreadsheets', () => {
       { id: 2, title: "'=1", author: "'tis", year: 5 },
     ]
     assert.equal(
-      head + render(JSON.stringify(books).slice(1, -1)),
+      head + render(pageOf(books, END)),
       `\ufeffbook-catalogue id,title,author,year\r\n1,'=1+1,"'+A, ""B""",-5\r\n2,''=1,'tis,5\r\n`,
     )
   })
@@ -54,14 +56,22 @@ describe('CSV for spreadsheets', () => {
 
   it('is read as it was written', async () => {
     const property = fc.asyncProperty(hostileBooks, async (books) => {
-      const page = JSON.stringify(books.map((book, i) => ({ id: i + 1, ...book }))).slice(1, -1)
+      const page = pageOf(
+        books.map((book, i) => ({ id: i + 1, ...book })),
+        END,
+      )
       const { books: read, error, report } = await readFile(head + render(page), 'csv', 100)
       assert.deepEqual([error, read, report.source], [undefined, books, 'this service'])
     })
     await fc.assert(property, { numRuns: 100 })
-    const named = await readFile(head + render('{"id":1,"title":"=1","author":"A","year":1}'), 'csv', 100, {
-      columns: { title: 'author', author: 'title' },
-    })
+    const named = await readFile(
+      head + render(pageOf([{ id: 1, title: '=1', author: 'A', year: 1 }], END)),
+      'csv',
+      100,
+      {
+        columns: { title: 'author', author: 'title' },
+      },
+    )
     assert.deepEqual(named.books, [{ title: 'A', author: '=1', year: 1 }])
     const own = await readFile("id,title,author,year\n1,'=1,'-A,1\n", 'csv')
     assert.deepEqual(own.books, [{ title: "'=1", author: "'-A", year: 1 }])

@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
+import { pageOf } from '../../src/catalogue/page.ts'
+import type { Page } from '../../src/catalogue/store.ts'
 import { envelope, success } from '../../src/http/envelope.ts'
 import { listing } from '../../src/http/routes/list-stream.ts'
 
@@ -22,12 +24,12 @@ function source(count: number, { failAt = Number.POSITIVE_INFINITY, error = new 
   const asked = { pages: 0, returned: 0 }
   const page = (i: number): Book[] =>
     [2 * i + 1, 2 * i + 2].map((id) => ({ id, title: `"T\\${id}\r\n`, author: ']}📚\u2028', year: -id }))
-  const iterator: AsyncIterator<string> = {
+  const iterator: AsyncIterator<Page> = {
     next: async () => {
       const i = asked.pages++
       if (i === failAt) throw error
       return i < count
-        ? { done: false, value: JSON.stringify(page(i)).slice(1, -1) }
+        ? { done: false, value: pageOf(page(i), { last: [2 * i + 2], more: i + 1 < count }) }
         : { done: true, value: undefined }
     },
     return: async () => {
@@ -39,7 +41,7 @@ function source(count: number, { failAt = Number.POSITIVE_INFINITY, error = new 
   return { pages: { [Symbol.asyncIterator]: () => iterator }, books, asked }
 }
 
-async function stream(pages: AsyncIterable<string>): Promise<Readable> {
+async function stream(pages: AsyncIterable<Page>): Promise<Readable> {
   const body = await listing(pages)
   assert.ok(body instanceof Readable)
   return body
@@ -66,17 +68,17 @@ describe('the text of GET /books', () => {
 })
 
 describe('the stream of GET /books', () => {
-  it('says how many bytes of pages it has, with the first two and then with each', async () => {
-    const framing = { head: '[', between: ',', tail: ']', render: (page: string) => page }
+  it('says how many bytes of pages it has, with each page', async () => {
+    const framing = { head: '[', between: ',', tail: ']', render: (page: Page) => 'é'.repeat(page.count) }
     const held: number[] = []
     async function* pages() {
-      for (const length of [1, 10, 100]) yield 'é'.repeat(length)
+      for (const count of [1, 10, 100]) yield { ...pageOf([], { last: [1], more: count < 100 }), count }
     }
     const body = await listing(pages(), framing, (bytes) => held.push(bytes))
-    assert.deepEqual(held, [3 + 21])
+    assert.deepEqual(held, [3])
     assert.ok(body instanceof Readable)
     await text(body)
-    assert.deepEqual(held, [3 + 21, 21 + 201, 201 + 1])
+    assert.deepEqual(held, [3, 3 + 21, 21 + 201, 201 + 1])
   })
 
   it('reads few pages ahead of a client that takes none', async () => {
@@ -125,7 +127,7 @@ describe('the stream of GET /books', () => {
           const end = performance.now() + SLOW_PAGE
           while (performance.now() < end);
           most = Math.max(most, ++pagesInTurn)
-          return { done: false, value: '{}' }
+          return { done: false, value: pageOf([], { last: [1], more: true }) }
         },
       }),
     }
@@ -157,14 +159,12 @@ describe('the stream of GET /books', () => {
 })
 
 describe('a page that cannot be read', () => {
-  for (const failAt of [0, 1]) {
-    it(`rejects when it is page ${failAt + 1}, before anything was sent`, async () => {
-      const error = new Error('gone')
-      await assert.rejects(() => listing(source(9, { failAt, error }).pages), error)
-    })
-  }
+  it('rejects when it is the first, before anything was sent', async () => {
+    const error = new Error('gone')
+    await assert.rejects(() => listing(source(9, { failAt: 0, error }).pages), error)
+  })
 
-  for (const failAt of [2, 5]) {
+  for (const failAt of [1, 5]) {
     it(`destroys the stream with its error when it is page ${failAt + 1}`, async () => {
       const error = new Error('gone')
       const body = await stream(source(9, { failAt, error }).pages)

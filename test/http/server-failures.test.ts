@@ -219,8 +219,7 @@ describe('while the list cannot be read', () => {
       using other = newFile()
       const store = await openFile(other.path)
       const page = () => Promise.reject(new StoreUnavailable('the store is away'))
-      const list = () => ({ [Symbol.asyncIterator]: () => ({ next: page }) })
-      const app = await createTestServer({ ...store, page, list })
+      const app = await createTestServer({ ...store, page })
       const authorization = await new Auth(ACCOUNT, SECRET).issue()
       const ask = async (method: 'GET' | 'HEAD') => {
         const { statusCode, headers } = await app.inject({ method, url: path, headers: { authorization } })

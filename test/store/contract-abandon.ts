@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import type { NewBook } from '../../src/catalogue/book.ts'
 import type { BookFilter } from '../../src/catalogue/query.ts'
 import type { Store } from '../../src/catalogue/store.ts'
+import { booksOf } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
@@ -11,8 +12,10 @@ const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 const QUERIES: Readonly<
   Record<string, (store: Store, filter: BookFilter, signal?: AbortSignal) => Promise<unknown>>
 > = {
-  page: (store, filter, signal) =>
-    store.page({ filter, order: 'relevance' }, undefined, { books: 10, text: 1000 }, { signal }),
+  page: async (store, filter, signal) =>
+    booksOf(
+      await store.page({ filter, order: 'relevance' }, undefined, { books: 10, text: 1000 }, { signal }),
+    ),
   count: (store, filter, signal) => store.count(filter, { signal }),
   statistics: (store, filter, signal) => store.statistics(filter, { signal }),
 }

@@ -56,7 +56,7 @@ export function importContract(open: () => Promise<TestStore>): void {
     await opened.store.import(groups([BOOK, { ...BOOK, title: 'Dune Messiah', year: 1969 }]))
     const bounds = { books: 10, text: 1e6 }
     const query = { filter: { words: ['mess'] }, order: 'relevance' } as const
-    assert.match((await opened.store.page(query, undefined, bounds)).json, /"Dune Messiah"/)
+    assert.match((await opened.store.page(query, undefined, bounds)).json(), /"Dune Messiah"/)
     assert.equal(await opened.store.count({ author: BOOK.author }), 2)
   })
 

@@ -2,19 +2,26 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import type { Book } from '../../src/catalogue/book.ts'
-import { framings, wholeLists } from '../../src/files/write-books.ts'
+import { STREAM_PAGE } from '../../src/catalogue/page.ts'
+import type { Page } from '../../src/catalogue/store.ts'
 import { hostileBooks } from '../files/hostile-books.ts'
-import { booksOf, listAll } from './pages.ts'
+import { booksOf, listAll, listPages } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
-/** What "bounded size" may come to at most: a page may be longer by one book than so many characters. */
-const PAGE_BOUND = 128 * 1024
+/** The most that the JSON of a page may come to, in characters, beside one book: 100 of each book are not text. */
+const PAGE_BOUND = STREAM_PAGE.text + 100 * STREAM_PAGE.books
 
-/** More lists than any engine has connections. */
-const MANY_LISTS = 50
+/** All that a page says of its books. */
+const formsOf = (page: Page) => ({
+  count: page.count,
+  json: page.json(),
+  lines: page.lines(),
+  rows: page.rows(),
+})
+type Forms = ReturnType<typeof formsOf>
 
 /** The list of all books: its order, its pages, and what goes on meanwhile. */
 export function listContract(open: () => Promise<TestStore>): void {
@@ -32,9 +39,10 @@ export function listContract(open: () => Promise<TestStore>): void {
     return books.toSorted((a, b) => a.id - b.id)
   }
 
-  async function pages(): Promise<string[]> {
-    const pages: string[] = []
-    for await (const page of opened.store.list()) pages.push(page)
+  /** The forms of a page are read before anything else is waited for, as it says. */
+  async function pages(): Promise<Forms[]> {
+    const pages: Forms[] = []
+    for await (const page of listPages(opened.store)) pages.push(formsOf(page))
     return pages
   }
 
@@ -58,26 +66,20 @@ export function listContract(open: () => Promise<TestStore>): void {
     )
   })
 
-  it('writes books as JSON.stringify does, whatever is in them', async () => {
+  it('has the same books as JSON, as lines of JSON and as values, whatever is in them', async () => {
     const control = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, i) => i + 1))
     const books = [...fc.sample(hostileBooks, { numRuns: 60, seed: 2 }).flat(), { ...BOOK, title: control }]
     const created = await Promise.all(books.map((book) => opened.store.create(book)))
-    const texts = created.toSorted((a, b) => a.id - b.id).map((book) => JSON.stringify(book))
-    assert.equal((await pages()).join(','), texts.join(','))
-  })
-
-  it('has the same books as lines of CSV, in pages that need not be those of JSON', async () => {
-    const books = fc.sample(hostileBooks, { numRuns: 60, seed: 1 }).flat()
-    await Promise.all(books.map((book) => opened.store.create(book)))
-    const fromJson = (await pages()).map((page) => framings.csv.render(page)).join('')
-    let csv = ''
-    let lines = 0
-    for await (const page of opened.store.list('csv')) {
-      csv += page
-      lines += wholeLists.csv.booksIn(page)
-    }
-    assert.equal(csv, fromJson)
-    assert.equal(lines, books.length)
+    const expected = created.toSorted((a, b) => a.id - b.id)
+    const texts = expected.map((book) => JSON.stringify(book))
+    const read = await pages()
+    assert.equal(read.map(({ json }) => json).join(','), texts.join(','))
+    assert.equal(read.map(({ lines }) => lines).join('\n'), texts.join('\n'))
+    assert.deepEqual(
+      read.flatMap(({ rows }) => rows),
+      expected.map(({ id, title, author, year }) => [id, title, author, year]),
+    )
+    for (const { rows, count } of read) assert.equal(rows.length, count)
   })
 
   for (const [count, length] of [
@@ -90,10 +92,13 @@ export function listContract(open: () => Promise<TestStore>): void {
       const read = await pages()
       const longestBook = JSON.stringify(books.at(-1)).length
       for (const page of read) {
-        assert.ok(booksOf(page).length > 0)
-        assert.ok(page.length <= PAGE_BOUND + longestBook, `${page.length} characters`)
+        assert.ok(page.count > 0)
+        assert.ok(page.json.length <= PAGE_BOUND + longestBook, `${page.json.length} characters`)
       }
-      assert.deepEqual(ids(read.flatMap(booksOf)), ids(books))
+      assert.deepEqual(
+        read.flatMap(({ rows }) => rows.map(([id]) => id)),
+        ids(books),
+      )
     })
   }
 
@@ -105,8 +110,8 @@ export function listContract(open: () => Promise<TestStore>): void {
     const last = books.at(-1)
     assert.ok(last)
     let reads = 0
-    for await (const text of opened.store.list()) {
-      const page = booksOf(text)
+    for await (const each of listPages(opened.store)) {
+      const page = booksOf(each)
       seen.push(...page)
       reads++
       // The books at the edges of this page, one far ahead, and a new one; the first time a change far ahead too.
@@ -138,17 +143,6 @@ export function listContract(open: () => Promise<TestStore>): void {
     )
   })
 
-  it('can be read however long the reader takes for a page', async (t) => {
-    const books = await fill(4, 'x'.repeat(PAGE_BOUND))
-    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-    const read: Book[] = []
-    for await (const page of opened.store.list()) {
-      // An answer begins with two pages.
-      if (read.push(...booksOf(page)) === 2) t.mock.timers.tick(10_000)
-    }
-    assert.deepEqual(ids(read), ids(books))
-  })
-
   it('can be read several times at once', async () => {
     const books = await fill(20, 'x'.repeat(PAGE_BOUND))
     for (const read of await Promise.all([
@@ -159,31 +153,4 @@ export function listContract(open: () => Promise<TestStore>): void {
       assert.deepEqual(ids(read), ids(books))
     }
   })
-
-  it('releases what it holds when it is abandoned after a page', async () => {
-    await fill(3, 'x'.repeat(PAGE_BOUND))
-    for (let i = 0; i < MANY_LISTS; i++) {
-      for await (const page of opened.store.list()) {
-        assert.ok(booksOf(page).length < 3)
-        break
-      }
-    }
-    await assertUsable()
-  })
-
-  it('holds nothing before it is read', async () => {
-    await fill(1)
-    for (let i = 0; i < MANY_LISTS; i++) opened.store.list()
-    for (let i = 0; i < MANY_LISTS; i++) await opened.store.list()[Symbol.asyncIterator]().return?.()
-    await assertUsable()
-  })
-
-  /** A write, a whole list, close and reopen. */
-  async function assertUsable(): Promise<void> {
-    const { id } = await opened.store.create({ title: 'T', author: 'A', year: 1 })
-    const count = (await listAll(opened.store)).length
-    await opened.reopen()
-    assert.equal((await listAll(opened.store)).length, count)
-    assert.equal(await opened.store.delete(id), true)
-  }
 }

@@ -164,7 +164,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     let after: Position | undefined
     for (;;) {
       const page = await opened.store.page(query, after, { books, text })
-      const read = booksOf(page.json)
+      const read = booksOf(page)
       assert.ok(read.length <= books)
       found.push(...read)
       if (!page.more) return found
@@ -295,7 +295,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
       let after: Position | undefined
       do {
         const page = await opened.store.page({ filter: {}, order }, after, { books: 100, text: 700 * KIB })
-        counts.push(booksOf(page.json).length)
+        counts.push(booksOf(page).length)
         after = page.more ? page.last : undefined
       } while (after !== undefined)
       assert.deepEqual(
@@ -304,7 +304,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
       )
       assert.ok(Math.max(...counts) <= 3, String(counts))
       const alone = await opened.store.page({ filter: {}, order }, undefined, { books: 100, text: 1 })
-      assert.equal(booksOf(alone.json).length, 1)
+      assert.equal(booksOf(alone).length, 1)
       assert.equal(alone.more, true)
     }
   })

@@ -1,11 +1,15 @@
 import type { Book } from '../../src/catalogue/book.ts'
-import type { Store } from '../../src/catalogue/store.ts'
+import { allPages, booksOf } from '../../src/catalogue/page.ts'
+import { ALL_BOOKS } from '../../src/catalogue/query.ts'
+import type { Page, Store } from '../../src/catalogue/store.ts'
 
-/** The books of a page of the list, which is JSON without the brackets. */
-export const booksOf = (page: string): Book[] => JSON.parse(`[${page}]`)
+export { booksOf }
+
+/** The pages of the list of all books. */
+export const listPages = (store: Store): AsyncIterable<Page> => allPages(store, ALL_BOOKS)
 
 export async function listAll(store: Store): Promise<Book[]> {
   const books: Book[] = []
-  for await (const page of store.list()) books.push(...booksOf(page))
+  for await (const page of listPages(store)) books.push(...booksOf(page))
   return books
 }

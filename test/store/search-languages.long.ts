@@ -100,7 +100,7 @@ async function walk(store: Store, text: string, books: number): Promise<number[]
   let after: Position | undefined
   do {
     const page = await store.page(query, after, { books, text: 2 ** 20 })
-    ids.push(...booksOf(page.json).map(({ id }) => id))
+    ids.push(...booksOf(page).map(({ id }) => id))
     after = page.more ? page.last : undefined
   } while (after !== undefined)
   return ids

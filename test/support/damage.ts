@@ -4,8 +4,8 @@ import type { Store } from '../../src/catalogue/store.ts'
 /** SQLite's default. */
 const PAGE_SIZE = 4096
 
-/** Books enough for a file of over a hundred pages, and for a list of several. */
-export const BOOKS = 500
+/** Books enough for a file of hundreds of pages, and for a list of several before its middle. */
+export const BOOKS = 1500
 
 /** Stores so many books that the list takes several pages. @returns their ids, in order. */
 export async function fill(store: Store): Promise<number[]> {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Book, bookOf } from '../../catalogue/book.ts'
+import type { Book } from '../../catalogue/book.ts'
+import { allPages, booksOf } from '../../catalogue/page.ts'
+import { ALL_BOOKS } from '../../catalogue/query.ts'
 import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
@@ -51,7 +53,7 @@ async function copyBooks(source: Store, target: Store, total: number, signal: Ab
   const progress = new ProgressBar('copying', 'books')
   async function* groups(): AsyncGenerator<Book[]> {
     let copied = 0
-    for await (const group of booksOf(source, signal)) {
+    for await (const group of groupsOf(source, signal)) {
       yield group
       copied += group.length
       progress.update(copied, Math.min(1, copied / total))
@@ -79,7 +81,7 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
   const contentOf = async (store: Store): Promise<Content> => {
     const hash = createHash('sha256')
     let count = 0
-    for await (const group of booksOf(store, signal)) {
+    for await (const group of groupsOf(store, signal)) {
       hash.update(group.map((book) => `${JSON.stringify(book)}\n`).join(''))
       count += group.length
       read += group.length
@@ -99,11 +101,11 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
   }
 }
 
-async function* booksOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[]> {
-  for await (const page of store.list()) {
+async function* groupsOf(store: Store, signal: AbortSignal): AsyncGenerator<Book[]> {
+  for await (const page of allPages(store, ALL_BOOKS)) {
+    const books = booksOf(page)
     await throwIfInterrupted(signal)
-    // The checksum needs the fields in one order.
-    yield (JSON.parse(`[${page}]`) as Book[]).map(bookOf)
+    yield books
   }
 }
 

@@ -1,8 +1,10 @@
+import { allPages } from '../../catalogue/page.ts'
+import { ALL_BOOKS } from '../../catalogue/query.ts'
 import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { FORMATS } from '../../files/formats.ts'
-import { type FileKind, wholeLists } from '../../files/write-books.ts'
+import { type FileKind, framings } from '../../files/write-books.ts'
 import { type Command, interruption, throwIfInterrupted, withSettings } from '../command.ts'
 import { counted } from '../counted.ts'
 import { chosenFormat, formatOption } from '../format-option.ts'
@@ -57,11 +59,12 @@ async function* textOf(
   signal: AbortSignal,
   count: (books: number) => void,
 ): AsyncGenerator<string, void> {
-  const { pages, framing, booksIn } = wholeLists[kind]
-  if (framing.head !== '') yield framing.head
-  for await (const page of store.list(pages)) {
+  const { head, render } = framings[kind]
+  if (head !== '') yield head
+  for await (const page of allPages(store, ALL_BOOKS)) {
+    const text = render(page)
     await throwIfInterrupted(signal)
-    count(booksIn(page))
-    yield framing.render(page)
+    count(page.count)
+    yield text
   }
 }

@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { clientOf } from '../../auth/login-throttle.ts'
 import { Book } from '../../catalogue/book.ts'
 import type { Schema } from '../../catalogue/json-schema.ts'
-import { allPages } from '../../catalogue/paginate.ts'
+import { allPages } from '../../catalogue/page.ts'
+import { ALL_BOOKS } from '../../catalogue/query.ts'
 import type { QueryOptions, Store } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
-import { framings, wholeLists } from '../../files/write-books.ts'
+import { framings } from '../../files/write-books.ts'
 import { isAbandoned } from '../abandoned-queries.ts'
 import {
   COMPRESSION_SIZE,
@@ -110,19 +111,18 @@ export function listBooks(
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
       }
-      return listText(page.json, framing)
+      return listText(page, framing)
     }
     // An estimate, because no page has been read yet. The size is known with the first pages.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
-    const whole = asked || format === undefined ? undefined : wholeLists[format]
-    const pages = asked ? allPages(store, asked.query, after, options) : store.list(whole?.pages)
+    const pages = allPages(store, asked?.query ?? ALL_BOOKS, after, options)
     if (request.method === 'HEAD') {
       // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
       for await (const _page of pages) break
       return Readable.from([])
     }
-    const list = await listing(pages, whole?.framing ?? framing, (bytes) => unsent.hold(reply, bytes + more))
+    const list = await listing(pages, framing, (bytes) => unsent.hold(reply, bytes + more))
     if (list instanceof Readable) {
       list.once('error', (error) => {
         if (!isAbandoned(error, request))

@@ -25,46 +25,45 @@ const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(
 ]
 
 /** The list in the envelope. */
-export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, render: (page) => page }
+export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, render: (page) => page.json() }
 
 /** The whole text of a list of one page. */
-export const listText = (page: string, { head, tail, render }: Framing) => head + render(page) + tail
+export const listText = (page: Page, { head, tail, render }: Framing) => head + render(page) + tail
 
 /**
  * Makes the answer to GET /books, and never holds more than a few pages of it. A list of one page is a string. A longer
  * one is a stream, which reads the next page when the client has taken the last. If a page cannot be read, the promise
  * is rejected, or the stream is destroyed if it has begun.
- * @param pages pages as Store.list makes them.
+ * @param pages none of them empty.
  * @param hold is called with the number of bytes that the stream has in memory, whenever that changes.
  */
 export async function listing(
-  pages: AsyncIterable<string>,
+  pages: AsyncIterable<Page>,
   framing: Framing = enveloped,
   hold: (bytes: number) => void = () => {},
 ): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const next = () =>
-    new Promise<IteratorResult<string>>((resolve, reject) => {
+    new Promise<IteratorResult<Page>>((resolve, reject) => {
       readInTurn(() => iterator.next().then(resolve, reject))
     })
   const first = await next()
-  if (first.done) return listText('', framing)
-  const second = await next()
-  if (second.done) return listText(first.value, framing)
   const { head, between, tail, render } = framing
+  if (first.done) return head + tail
+  if (!first.value.more) return listText(first.value, framing)
   // These are bytes, because Node would reserve three times the length of a string until the client has taken it.
-  const ready = [Buffer.from(head + render(first.value)), Buffer.from(between + render(second.value))]
+  let ready: Buffer | undefined = Buffer.from(head + render(first.value))
   // One page waits here, and the one before it for the client.
-  let [before, last] = ready.map(({ length }) => length) as [number, number]
-  hold(before + last)
+  let [before, last] = [0, ready.length]
+  hold(last)
   return new Readable({
     // One page ahead of the client is enough for a fast answer, because pages are large.
     objectMode: true,
     highWaterMark: 1,
     read() {
-      const page = ready.shift()
-      if (page !== undefined) {
-        this.push(page)
+      if (ready !== undefined) {
+        this.push(ready)
+        ready = undefined
         return
       }
       const readNext = async () => {

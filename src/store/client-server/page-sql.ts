@@ -7,8 +7,7 @@ import {
   isTextField,
   TEXT_FIELDS,
 } from '../../catalogue/book.ts'
-import { STREAM_PAGE } from '../../catalogue/paginate.ts'
-import { BY_ID, type SortField } from '../../catalogue/query.ts'
+import type { SortField } from '../../catalogue/query.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
 import { type Dialect, orderBy } from '../query/dialect.ts'
 
@@ -77,22 +76,5 @@ export const shortBook = (bytes: number) =>
 /** A row with the columns of `shortBook`. */
 export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<FieldName, null>>)
 
-/** The number of books on an uncut page of the list, and the most bytes of text that each may have. */
-export const UNCUT = { books: 500, text: 1024 }
-
-/** The statements that read a page of the list of all books. Their value is the last id of the page before. */
-export interface ListStatements {
-  /** The page, with the columns of `shortBook`. */
-  readonly uncut: string
-  /** The page, cut where its texts become too long. */
-  readonly cut: string
-}
-
-/**
- * To cut a page takes a server three times as long, so it is done only where a book is long.
- * @param after a placeholder.
- */
-export const selectListPage = (after: string): ListStatements => ({
-  uncut: `SELECT ${shortBook(UNCUT.text)} FROM books WHERE id > ${after} ORDER BY id LIMIT ${UNCUT.books}`,
-  cut: selectPage({ where: `id > ${after}`, fields: BY_ID }, { key: (name) => name }, STREAM_PAGE),
-})
+export const areBooks = (rows: readonly ShortBookRow[]): rows is Book[] =>
+  rows.every(({ title }) => title !== null)

@@ -1,6 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
 import { type Book, type BookChanges, type NewBook, textLength } from '../../catalogue/book.ts'
-import { csvLines } from '../../catalogue/csv-line.ts'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import {
   type Imported,
@@ -17,7 +16,6 @@ import type { Value } from '../query/dialect.ts'
 import { Batcher, type Outcome } from './batcher.ts'
 import { Batches, type BatchStatements, type Deletion, type Update } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
-import { type ListStatements, type ShortBookRow, UNCUT } from './page-sql.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
 import {
@@ -61,7 +59,6 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly keyIndex: ((run: RunOn<Connection>) => SearchIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
-  readonly list: ListStatements
   readonly batches: BatchStatements<Connection>
   /** Reads a book. @returns why the server refuses writes that the service is there for; undefined if it does not. */
   ready(connection: Connection): Promise<string | undefined>
@@ -152,14 +149,6 @@ export class ServerStore<Connection> implements Store {
     return this.#reads.do(id)
   }
 
-  list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
-    const textOf = format === 'csv' ? csvLines : jsonOf
-    const { timeout } = this.#pool
-    return pages(timeout, (after, time) =>
-      this.#pool.run((connection) => this.#listPage(connection, after, textOf), { time, kind: 'read' }),
-    )
-  }
-
   page(
     query: BookQuery,
     after: Position | undefined,
@@ -239,17 +228,6 @@ export class ServerStore<Connection> implements Store {
     this.#pool.run(analyze, options).catch(() => {})
   }
 
-  async #listPage(
-    connection: Connection,
-    after: number,
-    textOf: (books: readonly Book[]) => string,
-  ): Promise<ListPage | undefined> {
-    const { query, list } = this.#engine
-    const uncut = (await query(connection, list.uncut, [after])) as ShortBookRow[]
-    if (uncut.every(isBook)) return listPage(uncut, uncut.length < UNCUT.books, textOf)
-    return listPage((await query(connection, list.cut, [after])) as Book[], false, textOf)
-  }
-
   /** Batches of one kind of writes. */
   #writes<Request, Result>({ together, alone, ...rest }: Writes<Connection, Request, Result>) {
     const pool = this.#pool
@@ -280,47 +258,4 @@ interface Writes<Connection, Request, Result> {
   alone(connection: Connection, request: Request, end: number): Promise<Result>
   keyOf?(request: Request): number
   lengthOf(request: Request): number
-}
-
-interface ListPage {
-  readonly text: string
-  /** The id of its last book. */
-  readonly last: number
-  readonly isLast: boolean
-}
-
-const isBook = (row: ShortBookRow): row is Book => row.title !== null
-
-const jsonOf = (books: readonly Book[]) => JSON.stringify(books).slice(1, -1)
-
-function listPage(
-  books: Book[],
-  isLast: boolean,
-  textOf: (books: readonly Book[]) => string,
-): ListPage | undefined {
-  const last = books.at(-1)
-  if (last === undefined) return undefined
-  const text = textOf(books)
-  // Otherwise the rows stay in memory for long after they were read: 130 MB for a million books.
-  books.length = 0
-  return { text, last: last.id, isLast }
-}
-
-/**
- * All books as pages of text. Each page is read when it is asked for. The first two pages share one deadline, because
- * an answer begins only when both are there.
- */
-async function* pages(
-  timeout: number,
-  read: (after: number, time: number) => Promise<ListPage | undefined>,
-): AsyncIterable<string> {
-  const end = Date.now() + timeout
-  let after = 0
-  for (let number = 1; ; number++) {
-    const page = await read(after, number <= 2 ? end - Date.now() : timeout)
-    if (page === undefined) return
-    after = page.last
-    yield page.text
-    if (page.isLast) return
-  }
 }

@@ -10,7 +10,7 @@ import {
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { isForReads, nameOf } from '../client-server/hosts.ts'
-import { ANY_BOOK, BOOK, columnOrEmpty, selectListPage } from '../client-server/page-sql.ts'
+import { ANY_BOOK, BOOK, columnOrEmpty } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
 import { assignments, type Value } from '../query/dialect.ts'
@@ -78,7 +78,6 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
       dialectOf(hasKeys, keys, words ? await findRareWords(words, query) : NO_WORDS),
     importOn: (connection) => mysqlImport(connection, schema),
     find: read,
-    list: selectListPage(INTEGER),
     query,
 
     async ready(connection) {

@@ -1,4 +1,5 @@
 import { type Book, textSize } from '../../catalogue/book.ts'
+import { pageOf } from '../../catalogue/page.ts'
 import {
   type BookQuery,
   type Order,
@@ -24,7 +25,7 @@ export interface BookSource {
   /**
    * Reads the first books of a range, in its order.
    * @param books at most so many.
-   * @param text the last one is that with which the texts reach so many bytes of UTF-8.
+   * @param text at least until their texts reach so many bytes of UTF-8.
    */
   read(range: KeyRange, books: number, text: number): Promise<Found[]>
   /** Sorts the books with the condition by the field. @returns the key of the `number`th book, from 1. */
@@ -41,7 +42,10 @@ export async function readPage(
   const found = new PageBuilder(bounds)
   const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
   for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
-    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
+    for (const each of await source.read(range, found.wanted, found.room)) {
+      found.add(each, range.rank)
+      if (found.isComplete) break
+    }
     if (found.isComplete) break
   }
   return found.page(query.order)
@@ -82,10 +86,9 @@ class PageBuilder {
     // The last book is one too many. A single book always fits.
     if (more && this.#found.length > 1) this.#found.pop()
     const last = this.#found.at(-1)
-    return {
-      json: JSON.stringify(this.#found.map(({ book }) => book)).slice(1, -1),
-      last: last && positionOf(last.key, order, last.rank),
-      more,
-    }
+    return pageOf(
+      this.#found.map(({ book }) => book),
+      { last: last && positionOf(last.key, order, last.rank), more },
+    )
   }
 }

@@ -1,17 +1,27 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Book, COLUMNS } from '../../catalogue/book.ts'
-import type { Page, Store } from '../../catalogue/store.ts'
+import { type Book, COLUMNS, type FieldValue } from '../../catalogue/book.ts'
+import { STREAM_PAGE } from '../../catalogue/page.ts'
+import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
+import type { Page, PageBounds, Store } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
+import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './failure.ts'
-import { SqliteList } from './list.ts'
 import { type AnswerCount, SharedReadTransaction } from './shared-read.ts'
 
-/** Reads single books, lists and short pages on the thread that asks. In WAL mode its connection never waits for the writer. */
-export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' | 'close'> {
+/** A range of ids, without the first. */
+type Range = readonly [after: number, last: number]
+
+/** Reads single books and the list of all books on the thread that asks. In WAL mode its connection never waits for the writer. */
+export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'> {
   readonly #database: DatabaseSync
   readonly #snapshot: SharedReadTransaction
   readonly #select: StatementSync
-  readonly #list: SqliteList
+  readonly #idOf: StatementSync
+  readonly #lastId: StatementSync
+  readonly #measure: StatementSync
+  readonly #selectRows: StatementSync
+  readonly #selectJson: StatementSync
+  readonly #selectLines: StatementSync
 
   /** @param answers of all threads that use the file. */
   constructor(database: DatabaseSync, answers: AnswerCount) {
@@ -19,7 +29,18 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' |
     this.#database = database
     this.#snapshot = new SharedReadTransaction(database, answers)
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
-    this.#list = new SqliteList(database, this.#snapshot)
+    this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+    this.#lastId = database.prepare('SELECT max(id) AS id FROM books')
+    // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
+    const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
+    this.#measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
+    this.#selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
+    // This takes half the time of objects.
+    this.#selectRows.setReturnArrays(true)
+    // SQLite writes the JSON of a whole page. This takes a third of the time and memory of an object per book.
+    const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
+    this.#selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
+    this.#selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
   }
 
   async find(id: number): Promise<Book | undefined> {
@@ -29,13 +50,26 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' |
     })
   }
 
-  list(format: 'json' | 'csv' = 'json'): AsyncIterable<string> {
-    return this.#list.pages(format)
-  }
-
-  /** As {@link SqliteList.page}. */
-  page(...query: Parameters<SqliteList['page']>): Page | undefined {
-    return this.#list.page(...query)
+  /**
+   * Implements Store.page for all books in the order of ids. Another thread, and the way there, would take four times as
+   * long.
+   * @returns undefined for another query, or for a page of more text than those of a longer list have.
+   */
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
+    if (idOrder(query)?.descending !== false) return undefined
+    return attempt(() => {
+      this.#snapshot.begin()
+      const begin = Number(after?.[0] ?? 0)
+      for (let books = bounds.books; ; books = Math.ceil(books / 2)) {
+        const end = this.#idOf.get(begin, books - 1)?.id as number | undefined
+        const range = [begin, end ?? Number(this.#lastId.get()?.id)] as const
+        const { count, text } = this.#measure.get(...range) as { count: number; text: number }
+        if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
+        if (text > bounds.text && books > 1) continue
+        const more = end !== undefined && this.#idOf.get(end, 0) !== undefined
+        return this.#pageOf(range, count, more)
+      }
+    })
   }
 
   async ready(): Promise<void> {
@@ -44,6 +78,24 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'list' | 'ready' |
 
   async close(): Promise<void> {
     this.#database.close()
+  }
+
+  #pageOf(range: Range, count: number, more: boolean): Page {
+    const read = <Result>(all: () => Result): Result =>
+      attempt(() => {
+        this.#snapshot.begin()
+        return all()
+      })
+    const text = (statement: StatementSync) => String(read(() => statement.get(...range))?.text ?? '')
+    return {
+      count,
+      // The types do not cover setReturnArrays.
+      rows: () => read(() => this.#selectRows.all(...range)) as unknown as FieldValue[][],
+      json: () => text(this.#selectJson),
+      lines: () => text(this.#selectLines),
+      last: count === 0 ? undefined : [range[1]],
+      more,
+    }
   }
 }
 

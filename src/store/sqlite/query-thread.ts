@@ -2,10 +2,11 @@
  * A thread that answers queries, so a long one blocks no other request. It answers each question with the result, with
  * 'behind' if the index can soon be brought up to date, or with 'too long'.
  */
+import { type SentPage, sentPage } from '../../catalogue/page.ts'
 import type { BookFilter, BookQuery, Position, SortName } from '../../catalogue/query.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { sortKey } from '../../catalogue/sort-key.ts'
-import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
+import type { PageBounds, Statistics } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
 import {
@@ -43,8 +44,10 @@ export interface ReaderRequest {
 
 export type ReaderAnswer = Answered | 'behind' | 'too long'
 
+export type QueryResult = SentPage | Statistics | number
+
 interface Answered {
-  readonly result: Page | Statistics | number
+  readonly result: QueryResult
   /** Whether the index was behind. Then the keys came from the books, and words of the last writes were not found. */
   readonly isBehind: boolean
 }
@@ -96,11 +99,11 @@ async function answer({ question, index, rows }: ReaderRequest): Promise<ReaderA
   }
 }
 
-function resultOf(question: Question, context: QueryContext): Promise<Page | Statistics> | number {
+async function resultOf(question: Question, context: QueryContext): Promise<QueryResult> {
   if (question.kind === 'count') return countBooks(database, question.filter, context)
   if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, context)
   const { query, after, bounds } = question
-  return readSqlitePage(database, query, after, bounds, context)
+  return sentPage(await readSqlitePage(database, query, after, bounds, context))
 }
 
 serveRequests({ answer, end: () => connection.close() })

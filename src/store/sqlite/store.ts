@@ -2,6 +2,7 @@ import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Book, type BookChanges, bookOf, type NewBook } from '../../catalogue/book.ts'
+import { receivedPage, type SentPage } from '../../catalogue/page.ts'
 import { type BookFilter, type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
 import {
   type Imported,
@@ -21,7 +22,7 @@ import { isDenied, isLocked, makeDurable, openConnection } from './connection.ts
 import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
 import { describeAccess, describeProblem } from './problem.ts'
-import type { Question } from './query-thread.ts'
+import type { QueryResult, Question } from './query-thread.ts'
 import { QueryTooLong, SqliteReader } from './reader.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
 import { AnswerCount } from './shared-read.ts'
@@ -123,10 +124,6 @@ class SqliteStore implements Store {
     await this.#writer.ready(!(await hasRoom(this.#path)))
   }
 
-  list(format?: 'json' | 'csv'): AsyncIterable<string> {
-    return this.#books.list(format)
-  }
-
   async page(
     query: BookQuery,
     after: Position | undefined,
@@ -137,7 +134,8 @@ class SqliteStore implements Store {
     if (page !== undefined) return page
     const question = { kind: 'page', query, after, bounds } as const
     const reader = query.filter.words === undefined ? this.#pages : this.#searches
-    return (await this.#query(reader, question, idOrder(query) === undefined, options)) as Page
+    const needsIndex = idOrder(query) === undefined
+    return receivedPage((await this.#query(reader, question, needsIndex, options)) as SentPage)
   }
 
   async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
@@ -202,7 +200,7 @@ class SqliteStore implements Store {
     question: Question,
     needsIndex: boolean,
     options?: QueryOptions,
-  ): Promise<Page | Statistics | number> {
+  ): Promise<QueryResult> {
     try {
       return await this.#ask(reader, question, needsIndex, options)
     } catch (error) {
@@ -217,7 +215,7 @@ class SqliteStore implements Store {
     question: Question,
     needsIndex: boolean,
     { signal, client, onIncomplete }: QueryOptions = {},
-  ): Promise<Page | Statistics | number> {
+  ): Promise<QueryResult> {
     const end = Date.now() + WAIT_TIME
     try {
       let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal, client)

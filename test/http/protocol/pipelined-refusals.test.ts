@@ -4,6 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../../src/auth/auth.ts'
+import { pageOf } from '../../../src/catalogue/page.ts'
+import type { BookQuery, Position } from '../../../src/catalogue/query.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { assertFailure, head, RawConnection } from '../../support/raw-socket.ts'
 import { ACCOUNT, SECRET } from '../../support/service.ts'
@@ -53,11 +55,10 @@ class SlowStore implements Store {
     return { id: 1, ...book }
   }
   async ready() {}
-  async *list() {
-    for (let i = 0; i < 20; i++) yield `{"id":1,"title":"${'x'.repeat(1024 * 1024)}","author":"A","year":1}`
-  }
-  async page() {
-    return { json: '', last: undefined, more: false }
+  async page(_query: BookQuery, after: Position | undefined) {
+    const id = Number(after?.[0] ?? 0) + 1
+    const book = { id, title: 'x'.repeat(1024 * 1024), author: 'A', year: 1 }
+    return pageOf([book], { last: [id], more: id < 20 })
   }
   async count() {
     return 0

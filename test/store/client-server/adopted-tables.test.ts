@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
 import type { Databases, Row } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
-import { booksOf, listAll } from '../pages.ts'
+import { booksOf, listAll, listPages } from '../pages.ts'
 import { TABLES } from './tables-of-others.ts'
 
 for (const engine of ['postgres', 'mysql'] as const) {
@@ -84,8 +85,9 @@ function suits(databases: () => Promise<Databases>, sql: string): void {
     for (const column of ['title', 'author'])
       await database.query(`INSERT INTO books (${column}) SELECT REPEAT('x', ${length}) FROM books`)
     let books = 0
-    for await (const page of store.list()) {
-      assert.ok(page.length < 2 * length, `${page.length} characters`)
+    for await (const page of listPages(store)) {
+      const { length: characters } = page.json()
+      assert.ok(characters < STREAM_PAGE.text + 2 * length, `${characters} characters`)
       books += booksOf(page).length
     }
     assert.equal(books, 4 * BOOKS.length)

@@ -77,5 +77,5 @@ for (const engine of ['postgres', 'mysql'] as const) {
 
 async function titles(store: Store, searched: string): Promise<string[]> {
   const query = { filter: { words: searchedWords(searched) }, order: 'relevance' } as const
-  return booksOf((await store.page(query, undefined, PLENTY)).json).map(({ title }) => title)
+  return booksOf(await store.page(query, undefined, PLENTY)).map(({ title }) => title)
 }

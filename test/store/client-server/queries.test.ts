@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { STREAM_PAGE } from '../../../src/catalogue/paginate.ts'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
@@ -14,7 +13,6 @@ import {
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { earlierTable } from '../earlier-schemas.ts'
-import { TIMEOUT } from '../new-database.ts'
 import { booksOf } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { give, restrict, TABLES } from './tables-of-others.ts'
@@ -78,22 +76,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.deepEqual(await found, ['Changed'])
       assert.deepEqual(await titles(store, 'first'), [])
       assert.equal(await count(store, { words: ['a'] }), 6)
-    })
-
-    it('the first two pages of a list share one deadline', async (t) => {
-      const { open } = await prepare(t, () => [])
-      const store = await open()
-      for (let i = 0; i < 2; i++)
-        await store.create({ title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 })
-      const pages = store.list()[Symbol.asyncIterator]()
-      await pages.next()
-      // Only while nothing is waited for: connections have real times.
-      t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() })
-      t.mock.timers.tick(TIMEOUT - 1000)
-      const second = pages.next()
-      t.mock.timers.tick(1000)
-      t.mock.timers.reset()
-      await assert.rejects(second, StoreUnavailable)
     })
 
     it('texts with as many and as long words as there may be are indexed', async (t) => {
@@ -212,7 +194,7 @@ async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]
 async function titles(store: Store, searched: string): Promise<string[]> {
   const filter = { words: searchedWords(searched) }
   const page = await store.page({ filter, order: 'relevance' }, undefined, PLENTY)
-  return booksOf(page.json).map(({ title }) => title)
+  return booksOf(page).map(({ title }) => title)
 }
 
 function count(store: Store, filter: BookFilter): Promise<number> {

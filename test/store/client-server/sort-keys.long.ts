@@ -51,7 +51,7 @@ async function walk(store: Store, query: BookQuery, limit = 7, between = async (
   for (let after: Position | undefined; ; ) {
     const onIncomplete = () => incomplete++
     const page = await store.page(query, after, { ...PLENTY, books: limit }, { onIncomplete })
-    books.push(...booksOf(page.json))
+    books.push(...booksOf(page))
     if (!page.more) return { books, incomplete }
     after = page.last
     await between()

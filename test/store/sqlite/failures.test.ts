@@ -4,7 +4,7 @@ import type { Book } from '../../../src/catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { BOOKS, damageMiddle, fill } from '../../support/damage.ts'
-import { booksOf, listAll } from '../pages.ts'
+import { booksOf, listAll, listPages } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -59,7 +59,7 @@ describe('a damaged database file', () => {
     const read: Book[] = []
     let pages = 0
     await assert.rejects(async () => {
-      for await (const page of damaged.list()) {
+      for await (const page of listPages(damaged)) {
         read.push(...booksOf(page))
         pages++
       }

@@ -6,9 +6,10 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../../src/catalogue/book.ts'
+import { receivedPage, type SentPage } from '../../../src/catalogue/page.ts'
 import type { BookFilter, BookQuery, Order, Position } from '../../../src/catalogue/query.ts'
 import { sortKey } from '../../../src/catalogue/sort-key.ts'
-import { type Page, type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
@@ -30,11 +31,11 @@ const ALL_BY_TITLE: BookQuery = {
 }
 
 async function search(store: Store, text: string): Promise<number[]> {
-  return booksOf((await store.page(searchFor(text), undefined, PLENTY)).json).map(({ id }) => id)
+  return booksOf(await store.page(searchFor(text), undefined, PLENTY)).map(({ id }) => id)
 }
 
 const sorted = async (store: Store) =>
-  booksOf((await store.page(ALL_BY_TITLE, undefined, PLENTY)).json).map(({ title }) => title)
+  booksOf(await store.page(ALL_BY_TITLE, undefined, PLENTY)).map(({ title }) => title)
 
 const titleOf = (number: number) => `word${number}`
 
@@ -157,7 +158,7 @@ describe('a file of schema version 3', () => {
     const walk: string[] = []
     for (let after: Position | undefined, more = true; more; ) {
       const page = await store.page(ALL_BY_TITLE, after, { ...PLENTY, books: 2 })
-      walk.push(...booksOf(page.json).map(({ title }) => title))
+      walk.push(...booksOf(page).map(({ title }) => title))
       after = page.last
       more = page.more
       if (walk.length === 4) await untilIndexed(file.path)
@@ -341,7 +342,7 @@ describe('the index of a SQLite file', () => {
     const onIncomplete = () => incomplete++
     const titles = async (text: string) => {
       const page = await store.page(searchFor(text), undefined, { ...PLENTY, books: 1 }, { onIncomplete })
-      return [...booksOf(page.json).map(({ title }) => title), page.more]
+      return [...booksOf(page).map(({ title }) => title), page.more]
     }
     assert.deepEqual(await titles('kept'), ['Kept', false])
     assert.deepEqual(await titles('gone'), [false])
@@ -366,7 +367,7 @@ describe('the index of a SQLite file', () => {
         { onIncomplete },
       )
       assert.deepEqual(
-        booksOf(last.json).map(({ title }) => title),
+        booksOf(last).map(({ title }) => title),
         ['Many'],
       )
     }
@@ -406,7 +407,7 @@ describe('the index of a SQLite file', () => {
     let after: Position | undefined
     for (let more = true; more; ) {
       const page = await store.page(query, after, PLENTY)
-      found.push(...booksOf(page.json).map(({ title }) => title))
+      found.push(...booksOf(page).map(({ title }) => title))
       after = page.last
       more = page.more
     }
@@ -441,13 +442,9 @@ describe('the index of a SQLite file', () => {
     let incomplete = 0
     const query: BookQuery = { filter: { words: ['kept'] }, order: 'relevance' }
     const page = await store.page(query, undefined, PLENTY, { onIncomplete: () => incomplete++ })
-    assert.deepEqual([page.json, incomplete], ['', 1])
+    assert.deepEqual([page.count, incomplete], [0, 1])
     const byId: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
-    assert.equal(
-      booksOf((await store.page(byId, undefined, PLENTY)).json).length,
-      1,
-      'this one needs no index',
-    )
+    assert.equal(booksOf(await store.page(byId, undefined, PLENTY)).length, 1, 'this one needs no index')
     other.exec('ROLLBACK')
     assert.deepEqual(await search(store, 'kept'), [1])
     await store.close()
@@ -537,7 +534,7 @@ describe('the thread that answers queries', () => {
     const answer = await find('word499')
     assert.ok(typeof answer === 'object')
     assert.deepEqual(
-      booksOf((answer.result as Page).json).map(({ title }) => title),
+      booksOf(receivedPage(answer.result as SentPage)).map(({ title }) => title),
       ['word499'],
     )
     await reader.close()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { allPages, STREAM_PAGE } from '../../src/catalogue/paginate.ts'
-import { BY_ID } from '../../src/catalogue/query.ts'
-import { booksOf } from '../store/pages.ts'
+import type { Book } from '../../src/catalogue/book.ts'
+import { allPages, booksOf, STREAM_PAGE } from '../../src/catalogue/page.ts'
+import { ALL_BOOKS } from '../../src/catalogue/query.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 
 describe('all pages of a query', () => {
@@ -11,12 +11,12 @@ describe('all pages of a query', () => {
     const store = await openFile(file.path)
     const book = { title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 }
     for (let i = 0; i < 3; i++) await store.create(book)
-    const pages: string[] = []
-    for await (const page of allPages(store, { filter: {}, order: BY_ID }, undefined)) {
-      pages.push(page)
+    const pages: Book[][] = []
+    for await (const page of allPages(store, ALL_BOOKS)) {
+      pages.push(booksOf(page))
       for (const id of [2, 3]) await store.delete(id)
     }
-    assert.deepEqual(pages.map(booksOf), [[{ id: 1, ...book }]])
+    assert.deepEqual(pages, [[{ id: 1, ...book }]])
     await store.close()
   })
 })

@@ -1,0 +1,75 @@
+import { type Book, COLUMNS, type FieldValue } from './book.ts'
+import type { BookQuery, Position } from './query.ts'
+import type { Page, PageBounds, QueryOptions, Store } from './store.ts'
+
+/** Bounds of each page of a longer list: few books have more than 512 bytes of text. */
+export const STREAM_PAGE: PageBounds = { books: 512, text: 256 * 1024 }
+
+/** The first page is smaller than the others, so that it comes soon. */
+const FIRST_PAGE_BOOKS = 128
+
+/** Where a page ends. */
+type End = Pick<Page, 'last' | 'more'>
+
+/** A page as it is sent to another thread. */
+export interface SentPage extends End {
+  readonly count: number
+  readonly lines: string
+}
+
+/** A page of an engine that returns books. */
+export function pageOf(books: readonly Book[], { last, more }: End): Page {
+  return {
+    count: books.length,
+    rows: () => books.map(rowOf),
+    json: () => JSON.stringify(books).slice(1, -1),
+    lines: () => books.map((book) => JSON.stringify(book)).join('\n'),
+    last,
+    more,
+  }
+}
+
+export function sentPage(page: Page): SentPage {
+  const { count, last, more } = page
+  return { count, lines: page.lines(), last, more }
+}
+
+/** A page from another thread. */
+export function receivedPage({ lines, ...rest }: SentPage): Page {
+  const json = () => lines.replaceAll('\n', ',')
+  return { ...rest, rows: () => (JSON.parse(`[${json()}]`) as Book[]).map(rowOf), json, lines: () => lines }
+}
+
+const rowOf = (book: Book) => COLUMNS.map((name) => book[name])
+
+/** The books of a page. */
+export function booksOf(page: Page): Book[] {
+  const bookOfRow = (row: readonly FieldValue[]) =>
+    Object.fromEntries(COLUMNS.map((name, i) => [name, row[i]])) as unknown as Book
+  return page.rows().map(bookOfRow)
+}
+
+/** All books of a query after a position. No page is empty. Each is read on demand. */
+export function allPages(
+  store: Pick<Store, 'page'>,
+  query: BookQuery,
+  after?: Position,
+  options?: QueryOptions,
+): AsyncIterable<Page> {
+  let position = after
+  let books = FIRST_PAGE_BOOKS
+  let isAtEnd = false
+  // Not a generator, which would keep the last page while it waits. V8 would move that page to its old generation,
+  // where it stays until a full collection.
+  const next = async (): Promise<IteratorResult<Page, undefined>> => {
+    if (isAtEnd) return { done: true, value: undefined }
+    const page = await store.page(query, position, { ...STREAM_PAGE, books }, options)
+    if (page.last === undefined) return { done: true, value: undefined }
+    position = page.last
+    isAtEnd = !page.more
+    // Books are about as long as those before them, and a page that has to be cut costs more.
+    books = page.count < books ? Math.ceil(books / 2) : Math.min(2 * books, STREAM_PAGE.books)
+    return { done: false, value: page }
+  }
+  return { [Symbol.asyncIterator]: () => ({ next }) }
+}
