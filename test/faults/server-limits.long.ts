@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { Caller, failuresIn, SOON } from './caller.ts'
 import { asAdministrator, connections, onEachServer, openSession, serve, until } from './engine-servers.ts'
 
@@ -8,9 +7,6 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** The fewest that both servers can be started with; the administrator may have some more. */
 const MAX_CONNECTIONS = '10'
-
-/** Doublings of a book that make more than fit into a page of the list. */
-const DOUBLINGS = 11
 
 const FULL = /too many connections|remaining connection slots|too many clients/i
 
@@ -37,30 +33,6 @@ onEachServer(
           err?.message ?? '',
           /lock wait timeout|did not answer .*within|no connection .* within|after its deadline/i,
         )
-    })
-
-    it('a list waits no longer for two pages than for one', async (t) => {
-      const url = await server().createDatabase()
-      const caller = new Caller(await serve(t, url, { DB_CONNECTIONS: '1', STORE_TIMEOUT: SOON }))
-      const id = await caller.create()
-      const double = 'INSERT INTO books (title, author, year) SELECT title, author, year FROM books'
-      for (let i = 0; i < DOUBLINGS; i++) await server().query(double, url)
-      await using session = await openSession(asAdministrator(server(), url))
-      await session.run('BEGIN')
-      await session.run(`UPDATE books SET year = 2 WHERE id = ${id}`)
-      const put = () => caller.unavailable(`PUT /book/${id}`, { author: 'B' })
-      // The first page comes after the first change has been given up, the second would come after the second.
-      const first = put()
-      await setTimeout(200)
-      const list = caller.list()
-      await setTimeout((1000 * Number(SOON)) / 2)
-      let isSecondOver = false
-      const second = put().finally(() => {
-        isSecondOver = true
-      })
-      t.diagnostic(await list)
-      assert.ok(!isSecondOver, 'the list waited for the second change, too')
-      await Promise.all([first, second])
     })
   },
   { concurrency: true },

@@ -87,9 +87,10 @@ export class ServerQueries {
     const work = async (source: ServerSource) =>
       (isList && (await source.readShortBooks(Number(after?.[0] ?? 0), bounds))) ||
       readPage(source.withKeys(texts), query, after, bounds)
+    const kind = query.filter.words === undefined ? 'page' : 'search'
     return this.#run(
       work,
-      query.filter.words === undefined ? 'page' : 'search',
+      isList ? 'read' : kind,
       query.filter,
       options,
       (texts.length > 0 || filtersTexts(query.filter)) && 'incomplete',
