@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import fc from 'fast-check'
 import type { Book } from '../../src/catalogue/book.ts'
 import { STREAM_PAGE } from '../../src/catalogue/page.ts'
+import { ALL_BOOKS } from '../../src/catalogue/query.ts'
 import type { Page } from '../../src/catalogue/store.ts'
 import { hostileBooks } from '../files/hostile-books.ts'
 import { booksOf, listAll, listPages } from './pages.ts'
@@ -20,6 +21,8 @@ const formsOf = (page: Page) => ({
   json: page.json(),
   lines: page.lines(),
   rows: page.rows(),
+  last: page.last,
+  more: page.more,
 })
 type Forms = ReturnType<typeof formsOf>
 
@@ -64,6 +67,20 @@ export function listContract(open: () => Promise<TestStore>): void {
       await listAll(opened.store),
       expected.map((book) => ({ ...book })),
     )
+  })
+
+  it('has as many books in a page as asked for, and says whether more follow', async () => {
+    const books = await fill(5)
+    const { store } = opened
+    const page = async (after: number, books: number) => {
+      const { rows, count, last, more } = formsOf(await store.page(ALL_BOOKS, [after], { books, text: MIB }))
+      return [rows.map(([id]) => id), count, last, more]
+    }
+    const [first = 0, second = 0, , , last = 0] = ids(books)
+    assert.deepEqual(await page(0, 2), [[first, second], 2, [second], true])
+    assert.deepEqual(await page(second, 3), [ids(books.slice(2)), 3, [last], false])
+    assert.deepEqual(await page(second, 4), [ids(books.slice(2)), 3, [last], false])
+    assert.deepEqual(await page(last, 1), [[], 0, undefined, false])
   })
 
   it('has the same books as JSON, as lines of JSON and as values, whatever is in them', async () => {
