@@ -17,13 +17,22 @@ export interface SentPage extends End {
   readonly lines: string
 }
 
-/** A page of an engine that returns books. */
-export function pageOf(books: readonly Book[], { last, more }: End): Page {
+/**
+ * A page of an engine that returns books.
+ * @param books is empty once the page has been read. Drivers keep their results until V8's next full collection, and a
+ * tenth of the time for a list would go into moving them to its old generation.
+ */
+export function pageOf(books: Book[], { last, more }: End): Page {
+  const { length: count } = books
+  const take = () => books.splice(0)
   return {
-    count: books.length,
-    rows: () => books.map(rowOf),
-    json: () => JSON.stringify(books).slice(1, -1),
-    lines: () => books.map((book) => JSON.stringify(book)).join('\n'),
+    count,
+    rows: () => take().map(rowOf),
+    json: () => JSON.stringify(take()).slice(1, -1),
+    lines: () =>
+      take()
+        .map((book) => JSON.stringify(book))
+        .join('\n'),
     last,
     more,
   }

@@ -95,8 +95,8 @@ export interface PageBounds {
 }
 
 /**
- * Some books in an order. The methods are to be called at once, before anything else is waited for: an engine may read
- * the books then, in the form that is asked for.
+ * Some books in an order. One of its methods may be called, once, before anything else is waited for: an engine may
+ * read the books only then, in the form that is asked for.
  */
 export interface Page {
   /** The number of books. */
