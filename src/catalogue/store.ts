@@ -96,7 +96,8 @@ export interface PageBounds {
 
 /**
  * Some books in an order. One of its methods may be called, once, before anything else is waited for: an engine may
- * read the books only then, in the form that is asked for.
+ * read the books only then, in the form that is asked for. Books that another thread deletes at that very moment are
+ * then missing, so the result may be empty.
  */
 export interface Page {
   /** The number of books. */

@@ -40,7 +40,8 @@ export const framings: Readonly<Record<FileKind, Framing>> = {
 }
 
 function ndjsonOf(page: Page): string {
-  return page.count === 0 ? '' : `${page.lines()}\n`
+  const lines = page.lines()
+  return lines && `${lines}\n`
 }
 
 /** @param quote makes a field of a text. */

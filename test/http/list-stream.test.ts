@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import { pageOf } from '../../src/catalogue/page.ts'
 import type { Page } from '../../src/catalogue/store.ts'
+import { type Framing, framings } from '../../src/files/write-books.ts'
 import { envelope, success } from '../../src/http/envelope.ts'
 import { listing } from '../../src/http/routes/list-stream.ts'
 
@@ -68,6 +69,24 @@ describe('the text of GET /books', () => {
 })
 
 describe('the stream of GET /books', () => {
+  for (const [what, empty] of Object.entries({ first: [1], last: [3], 'in the middle': [2], all: [1, 2, 3] }))
+    it(`is well-formed when all books of a page are deleted just before it is read: ${what}`, async () => {
+      async function* pages() {
+        for (const id of [1, 2, 3]) {
+          const books = empty.includes(id) ? [] : [{ id, title: 'T', author: 'A', year: 1 }]
+          yield { ...pageOf(books, { last: [id], more: id < 3 }), count: 1 }
+        }
+      }
+      const read = async (framing?: Framing) => text((await listing(pages(), framing)) as Readable)
+      const left = [1, 2, 3].filter((id) => !empty.includes(id))
+      const { data } = JSON.parse(await read()) as { data: Book[] }
+      assert.deepEqual(
+        data.map(({ id }) => id),
+        left,
+      )
+      assert.equal((await read(framings.ndjson)).split('\n').length, left.length + 1)
+    })
+
   it('says how many bytes of pages it has, with each page', async () => {
     const framing = { head: '[', between: ',', tail: ']', render: (page: Page) => 'é'.repeat(page.count) }
     const held: number[] = []

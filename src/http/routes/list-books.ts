@@ -113,7 +113,7 @@ export function listBooks(
       }
       return listText(page, framing)
     }
-    // An estimate, because no page has been read yet. The size is known with the first pages.
+    // An estimate, because no page has been read yet. The size is known with the first page.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
     const pages = allPages(store, asked?.query ?? ALL_BOOKS, after, options)

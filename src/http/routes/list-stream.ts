@@ -51,8 +51,16 @@ export async function listing(
   const { head, between, tail, render } = framing
   if (first.done) return head + tail
   if (!first.value.more) return listText(first.value, framing)
+  let separator = ''
+  const textOf = (page: Page) => {
+    const text = render(page)
+    if (text === '') return ''
+    const separated = separator + text
+    separator = between
+    return separated
+  }
   // These are bytes, because Node would reserve three times the length of a string until the client has taken it.
-  let ready: Buffer | undefined = Buffer.from(head + render(first.value))
+  let ready: Buffer | undefined = Buffer.from(head + textOf(first.value))
   // One page waits here, and the one before it for the client.
   let [before, last] = [0, ready.length]
   hold(last)
@@ -68,7 +76,7 @@ export async function listing(
       }
       const readNext = async () => {
         const { done, value } = await iterator.next()
-        const bytes = Buffer.from(done ? tail : between + render(value))
+        const bytes = Buffer.from(done ? tail : textOf(value))
         ;[before, last] = [last, bytes.length]
         hold(before + last)
         this.push(bytes)

@@ -25,7 +25,7 @@ export interface BookSource {
   /**
    * Reads the first books of a range, in its order.
    * @param books at most so many.
-   * @param text at least until their texts reach so many bytes of UTF-8.
+   * @param text the last one is that with which the texts reach so many bytes of UTF-8.
    */
   read(range: KeyRange, books: number, text: number): Promise<Found[]>
   /** Sorts the books with the condition by the field. @returns the key of the `number`th book, from 1. */
@@ -42,10 +42,7 @@ export async function readPage(
   const found = new PageBuilder(bounds)
   const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
   for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
-    for (const each of await source.read(range, found.wanted, found.room)) {
-      found.add(each, range.rank)
-      if (found.isComplete) break
-    }
+    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
     if (found.isComplete) break
   }
   return found.page(query.order)
