@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly authorLength?: number
   /** Leave a book alone once a write to it was refused, because a server may still do it, and that after the next one. */
   readonly leaveRefused?: boolean
+  /** Whether books are updated and deleted, too. */
+  readonly changes?: boolean
   /** The process of the service. The time that it waits for a processor counts for no answer. */
   readonly pid?: number | undefined
   /** How long a client waits between two writes, in milliseconds. */
@@ -53,7 +55,14 @@ export class Load {
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#url = url
     this.#journal = journal
-    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, pid: undefined, pause: 0 }
+    const defaults = {
+      clients: 64,
+      authorLength: 40,
+      leaveRefused: false,
+      changes: true,
+      pid: undefined,
+      pause: 0,
+    }
     this.#options = { ...defaults, onOutcome: () => {}, ...options }
     const known = journal.knownBooks()
     const length = this.#options.clients
@@ -99,7 +108,8 @@ export class Load {
   }
 
   async #write(connection: RawConnection, books: TrackedBook[]): Promise<Outcome> {
-    const old = books.length < FEW || Math.random() < 0.4 ? undefined : pick(books)
+    const isNew = !this.#options.changes || books.length < FEW || Math.random() < 0.4
+    const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
     const answer = await this.#send(connection, ...request(book, operation))

@@ -30,7 +30,7 @@ export interface BatchStatements<Connection> {
    * @param end nothing is stored after this time of `Date.now()`, as far as the engine can tell.
    */
   create(connection: Connection, books: readonly NewBook[], end: number): Promise<(Book | undefined)[]>
-  begin(connection: Connection, purpose: 'update' | 'delete'): Promise<unknown>
+  begin(connection: Connection): Promise<unknown>
   /** Locks and returns those of the books that are short and not locked by others. */
   lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
   /** Changes these fields of locked books. @returns the books as they are stored now. */
@@ -90,7 +90,7 @@ export class Batches<Connection> {
   async update(connection: Connection, updates: readonly Update[]): Promise<Outcome<Book | undefined>[]> {
     if (this.#unsupported.has('lock')) return updates.map(() => undefined)
     const { begin, write, commit } = this.#statements
-    await begin(connection, 'update')
+    await begin(connection)
     const locked = await this.#lock(connection, updates)
     const changes = updates.flatMap(({ changes }, i) => {
       const from = locked[i]
@@ -111,7 +111,7 @@ export class Batches<Connection> {
   async delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]> {
     if (this.#unsupported.has('lock')) return deletions.map(() => undefined)
     const { begin, remove, commit } = this.#statements
-    await begin(connection, 'delete')
+    await begin(connection)
     const locked = await this.#lock(connection, deletions)
     const ids = locked.flatMap((book) => (book ? [book.id] : []))
     const removed = new Set(ids.length > 0 ? await remove(connection, ids) : [])

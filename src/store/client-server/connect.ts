@@ -27,8 +27,6 @@ interface DatabaseServer<Connection, Prepared> {
   /** For messages. */
   readonly name: string
   readonly driver: Driver<Connection>
-  /** Whether the database has the table of books, or no table at all. */
-  isOwn(connection: Connection): Promise<boolean>
   /** Prepares the database for books. May be repeated. */
   prepare(runner: Runner<Connection>): Promise<Prepared>
 }
@@ -46,12 +44,7 @@ export async function connect<Connection, Prepared>(
   const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
   try {
     const prepared = await prepareWhenReady(server, pool, report)
-    pool.opened(async (runner) => {
-      // If there are other tables, an administrator has perhaps renamed this one, and means to put one in its place.
-      // If the table is there, another instance has just made it, and may not have made the rest yet.
-      if (await runner.run(server.isOwn)) await server.prepare(runner)
-      else throw new StoreNotOpened('the table books is missing, and there are others')
-    })
+    pool.opened()
     return [pool, prepared]
   } catch (error) {
     await pool.close()
@@ -73,7 +66,7 @@ async function prepareWhenReady<Connection, Prepared>(
       // It has no cause when the server did not answer.
       const cause = error instanceof StoreUnavailable ? error.cause : error
       const reason = describeError(cause ?? error)
-      if (cause !== undefined && !driver.errors.isNotReady(cause)) {
+      if (cause !== undefined && !driver.meaningOf(cause).isNotReady) {
         throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
       }
       // The server has failed just now, while it made an index.

@@ -6,6 +6,9 @@ import type { Driver } from './driver.ts'
 /** How long to wait for the server to cancel a statement, in milliseconds. */
 const CANCEL_TIME = 1000
 
+/** How long the server may take to end a transaction, in milliseconds. */
+const RESET_TIME = 1000
+
 /** How long to wait for the server when closing a connection, in milliseconds. */
 const END_TIME = 4000
 
@@ -98,7 +101,7 @@ export class Connections<Connection> {
   }
 
   /**
-   * Waits for a connection, which is then to be released, discarded or cancelled.
+   * Waits for a connection, which is then to be released, reset, discarded or cancelled.
    * @param passed ends the wait.
    * @throws NotConnected; StoreUnavailable when too many wait; the error of `passed`.
    */
@@ -146,6 +149,14 @@ export class Connections<Connection> {
     )
       .catch(() => {})
       .finally(() => this.#closeOne(user))
+  }
+
+  /** Takes back a connection on which the server has refused something. */
+  reset(connection: Connection, user: User): void {
+    withTimeout(this.#driver.reset(connection), RESET_TIME, 'the transaction did not end in time').then(
+      () => this.release(connection, user),
+      () => this.discard(connection, user),
+    )
   }
 
   /** Destroys a connection on which something failed. @param user undefined if it is idle. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FIELD_NAMES, isNullable, isTextField } from '../../catalogue/book.ts'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
+import type { ErrorMeaning } from './errors.ts'
 import type { Runner } from './pool.ts'
 
 /** A column as the server describes it. */
@@ -62,14 +63,7 @@ export interface SchemaEditor<Connection> {
   /** The names of the objects that exist. */
   objects(connection: Connection): Promise<string[]>
   execute(connection: Connection, sql: string): Promise<unknown>
-  /** Whether a statement failed because another instance does the same at the same moment. */
-  isLostRace(error: unknown): boolean
-  /** Whether the server may be ready in a moment. */
-  isNotReady(error: unknown): boolean
-  /** Whether a statement failed because the account may not run it. */
-  isDenied(error: unknown): boolean
-  /** Whether an administrator can do what failed: that, or the server is read-only. */
-  isForAdministrator(error: unknown): boolean
+  meaningOf(error: unknown): ErrorMeaning
   administration(connection: Connection): Promise<Administration>
 }
 
@@ -114,14 +108,14 @@ const LONGEST_INTERVAL = 5000
  */
 export async function ensureTable<Connection>(
   connection: Connection,
-  { columns, execute, isLostRace, isDenied, administration }: SchemaEditor<Connection>,
+  { columns, execute, meaningOf, administration }: SchemaEditor<Connection>,
   wanted: readonly BookColumn[],
   options = '',
 ): Promise<void> {
   const definition = ({ name, sql }: BookColumn) => `${name} ${sql}`
   const create = `CREATE TABLE IF NOT EXISTS books (${wanted.map(definition).join(', ')}) ${options}`
   let additions: string[] = []
-  await retryLostRaces(isLostRace, TABLE_TIME, async () => {
+  await retryLostRaces(meaningOf, TABLE_TIME, async () => {
     const existing = (await columns(connection)).map(({ name }) => name)
     if (existing.length === 0) return await execute(connection, create)
     additions = wanted
@@ -130,7 +124,7 @@ export async function ensureTable<Connection>(
     for (const sql of additions) await execute(connection, sql)
     return undefined
   }).catch(async (cause: unknown) => {
-    if (!isDenied(cause)) throw cause
+    if (!meaningOf(cause).isDenied) throw cause
     const administrator = await administration(connection)
     const { create: grant, around } = administrator
     const statements = additions.length === 0 ? [grant] : [around[0], ...additions.map((sql) => `${sql};`)]
@@ -161,11 +155,12 @@ export async function ensureObjects<Connection>(
       results.push(true)
     } catch (error) {
       const cause = error instanceof StoreUnavailable ? error.cause : error
-      if (cause === undefined || editor.isNotReady(cause)) throw error
+      const { isNotReady, reason } = editor.meaningOf(cause)
+      if (cause === undefined || isNotReady) throw error
       results.push(false)
       faults.push(`${without} (${describeError(cause)})`)
-      // What the server refuses to everybody is no help.
-      if (editor.isForAdministrator(cause)) forAdministrator.push(...objects)
+      // An administrator may do more than the account, or than a server that is read-only.
+      if (reason === 'read_only') forAdministrator.push(...objects)
     }
   }
   if (faults.length === 0) return results
@@ -187,7 +182,7 @@ export const advice = (what: string, { database }: Administration, ...statements
 
 async function addMissing<Connection>(
   connection: Connection,
-  { objects, execute, isLostRace }: SchemaEditor<Connection>,
+  { objects, execute, meaningOf }: SchemaEditor<Connection>,
   wanted: readonly SchemaObject[],
   report: (message: string) => void,
 ): Promise<void> {
@@ -196,7 +191,7 @@ async function addMissing<Connection>(
     SILENT_TIME,
   )
   try {
-    await retryLostRaces(isLostRace, OBJECT_TIME, async () => {
+    await retryLostRaces(meaningOf, OBJECT_TIME, async () => {
       const existing = await objects(connection)
       for (const { name, sql } of wanted) if (!existing.includes(name)) await execute(connection, sql)
     })
@@ -211,7 +206,7 @@ async function addMissing<Connection>(
  * @param time in milliseconds, unless it is over after few attempts.
  */
 async function retryLostRaces(
-  isLostRace: (error: unknown) => boolean,
+  meaningOf: (error: unknown) => ErrorMeaning,
   time: number,
   work: () => Promise<unknown>,
 ): Promise<unknown> {
@@ -221,7 +216,7 @@ async function retryLostRaces(
     try {
       return await work()
     } catch (error) {
-      if (!isLostRace(error) || (attempt >= LEAST_ATTEMPTS && Date.now() >= end)) throw error
+      if (!meaningOf(error).isLostRace || (attempt >= LEAST_ATTEMPTS && Date.now() >= end)) throw error
     }
     await sleep(Math.random() * interval)
     interval = Math.min(2 * interval, LONGEST_INTERVAL)

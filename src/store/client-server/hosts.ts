@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { describeError } from '../../errors.ts'
-import { UNSUITABLE } from './network-errors.ts'
+import { UNSUITABLE } from './errors.ts'
 
 /**
  * Which servers suit, with the names of libpq's target_session_attrs. `primary` means the same as `read-write`, and

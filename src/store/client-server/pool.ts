@@ -1,28 +1,10 @@
-import timers from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { startDeadline } from '../timeout.ts'
 import type { Kind, User } from './connection-share.ts'
 import { type ConnectionLimits, Connections, NotConnected } from './connections.ts'
 import type { Driver } from './driver.ts'
-import { Preparation, tablesMissing } from './preparation.ts'
-
-/** How often work is tried that the server rolls back because of a conflict. */
-const ATTEMPTS = 5
-
-/**
- * The longest time before work is tried again for the first time, in milliseconds. It doubles with each further time,
- * and is random, because others try again too.
- */
-const PAUSE = 50
-
-/** The longest time before work is tried again, in milliseconds. */
-const LONGEST_PAUSE = 400
-
-/** The least time in which work is tried again, in milliseconds. */
-const LEAST_TIME = 100
-
-/** How often a read is repeated whose connection was lost: it may be the cause. */
-const LOST_ATTEMPTS = 3
+import { isUndone } from './errors.ts'
+import { ATTEMPTS, withRetries } from './retry.ts'
 
 export interface PoolOptions extends ConnectionLimits {
   /** How long an operation may take, in milliseconds. */
@@ -30,8 +12,6 @@ export interface PoolOptions extends ConnectionLimits {
 }
 
 export interface RunOptions {
-  /** Whether the work prepares the database, so that it cannot wait until that is done. */
-  readonly isPreparing?: boolean
   /** The time for everything: waiting, connecting, working and trying again; milliseconds. */
   readonly time?: number
   /** By default a write. Anything else may be repeated after a lost connection. */
@@ -57,17 +37,14 @@ export type RunOn<Connection> = <Result>(
 /** What prepares a database does its work with this. */
 export type Runner<Connection> = Pick<ConnectionPool<Connection>, 'run'>
 
-/**
- * Work on the connections to one database server, within a deadline. It is done again where that is safe. A connection
- * on which anything failed, or that was used beyond the deadline, is destroyed and never used again.
- */
+/** Work on the connections to one database server, within a deadline. It is done again where that is safe. */
 export class ConnectionPool<Connection> {
   /** How long an operation may take, in milliseconds. */
   readonly timeout: number
   readonly #driver: Driver<Connection>
   readonly #connections: Connections<Connection>
-  /** Undefined while the store is being opened. */
-  #preparation: Preparation | undefined
+  /** Whether the store is open. */
+  #isOpened = false
 
   constructor(driver: Driver<Connection>, { timeout, ...limits }: PoolOptions) {
     this.timeout = timeout
@@ -75,19 +52,9 @@ export class ConnectionPool<Connection> {
     this.#connections = new Connections(driver, limits)
   }
 
-  /**
-   * To be called once the database is prepared. From now on, any failure to connect counts as one that may pass.
-   * @param prepare prepares the database again, if it was replaced by an empty one. It throws StoreNotOpened if the
-   * database must not be prepared. Any other error may pass.
-   */
-  opened(prepare: (runner: Runner<Connection>) => Promise<unknown>): void {
-    const runner: Runner<Connection> = {
-      run: (work, options) => this.run(work, { ...options, isPreparing: true }),
-    }
-    this.#preparation = new Preparation(
-      () => prepare(runner),
-      () => this.#connections.isClosed,
-    )
+  /** To be called once the database is prepared. From now on, any failure to connect counts as one that may pass. */
+  opened(): void {
+    this.#isOpened = true
   }
 
   /**
@@ -101,36 +68,32 @@ export class ConnectionPool<Connection> {
     { time = this.timeout, ...options }: RunOptions = {},
   ): Promise<Result> {
     const end = Date.now() + time
-    let cause: unknown
-    let losses = 0
-    for (let attempt = 1; ; attempt++) {
-      const preparations = this.#preparation?.count ?? 0
-      try {
-        return await this.#attempt(work, end, time, cause, options)
-      } catch (error) {
-        options.signal?.throwIfAborted()
-        if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
-        cause = error instanceof NotConnected ? error.cause : error
-        if (cause === error && this.#driver.errors.isLost(error)) losses++
-        const pause = Math.min(PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE) * Math.random()
-        const isRepeated = await this.#isToRepeat(error, { attempt, losses, preparations }, end, options)
-        if (!isRepeated) throw this.#failure(error, options)
-        // With too little time, it would not be known of the next attempt what became of it.
-        if (Date.now() + pause + LEAST_TIME >= end) throw this.#lateFailure(error, options)
-        await timers.setTimeout(pause)
-        if (this.#connections.isClosed) throw this.#lateFailure(error, options)
-      }
+    const { kind = 'write', isRepeatable = true, attempts = ATTEMPTS, signal } = options
+    try {
+      return await withRetries((cause) => this.#attempt(work, end, time, causeOf(cause), options), {
+        outcomeOf: (error) =>
+          error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome,
+        isWrite: kind === 'write',
+        isRepeatable,
+        attempts,
+        isOpened: this.#isOpened,
+        end,
+        signal,
+        isClosed: () => this.#connections.isClosed,
+      })
+    } catch (error) {
+      throw signal?.aborted ? error : this.#failure(error, kind)
     }
   }
 
   /** Whether work that failed with this error has certainly not been done by the server. */
   hasDoneNothing(error: unknown): boolean {
-    return error instanceof StoreUnavailable ? error.nothingWritten : this.#driver.errors.isRefused(error)
+    return error instanceof StoreUnavailable ? error.nothingWritten : isUndone(this.#driver.meaningOf(error))
   }
 
   /** Whether the server does not know the statement that failed with this error. */
   isUnknownSyntax(error: unknown): boolean {
-    return this.#driver.errors.isUnknownSyntax(error)
+    return this.#driver.meaningOf(error).isUnknownSyntax === true
   }
 
   /** Work that begins from now on gets new connections, unless all were replaced a moment ago. */
@@ -147,52 +110,26 @@ export class ConnectionPool<Connection> {
     return this.#connections.close()
   }
 
-  /** @returns whether to repeat the work that failed with this error. Does first what it needs to succeed. */
-  async #isToRepeat(
-    error: unknown,
-    { attempt, losses, preparations }: Readonly<Record<'attempt' | 'losses' | 'preparations', number>>,
-    end: number,
-    { kind = 'write', isRepeatable = true, isPreparing = false, attempts = ATTEMPTS }: RunOptions,
-  ): Promise<boolean> {
-    const { errors } = this.#driver
-    // While the store is being opened, the operator is told why at once.
-    if (error instanceof NotConnected) return this.#preparation !== undefined
-    if (!isRepeatable) return false
-    if (errors.isRolledBack(error)) return attempt < attempts
-    if (this.#preparation === undefined) return false
-    if (errors.isMissingTable(error)) return !isPreparing && (await this.#preparation.wait(preparations, end))
-    if (errors.isRoleChange(error)) {
-      this.renew()
-      return true
-    }
-    return kind !== 'write' && errors.isLost(error) && losses <= LOST_ATTEMPTS
-  }
-
-  /** The error for work that would be done again if there was time. */
-  #lateFailure(error: unknown, options: RunOptions): unknown {
-    return this.#driver.errors.isMissingTable(error) ? tablesMissing(error) : this.#failure(error, options)
-  }
-
-  #failure(error: unknown, { kind = 'write' }: RunOptions): unknown {
-    const { errors } = this.#driver
+  /** @returns the error for the caller. */
+  #failure(error: unknown, kind: Kind): unknown {
+    if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) return error
+    const meaning = this.#driver.meaningOf(causeOf(error))
+    const { reason, outcome } = meaning
     if (error instanceof NotConnected) {
-      if (this.#preparation === undefined && !errors.isUnavailable(error.cause)) return error.cause
+      if (!this.#isOpened && reason === undefined) return error.cause
       return new StoreUnavailable('no connection to the database server could be made', {
         cause: error.cause,
         reason: 'connection',
         nothingWritten: true,
       })
     }
-    if (errors.isExpired(error)) {
+    if (reason === undefined) return error
+    if (outcome === 'late') {
       const message = 'the write reached the database server after its deadline, and was not stored'
-      return new StoreUnavailable(message, { reason: 'timeout', nothingWritten: true })
+      return new StoreUnavailable(message, { reason, nothingWritten: true })
     }
-    if (!errors.isUnavailable(error)) return error
-    return new StoreUnavailable('the database server failed', {
-      cause: error,
-      reason: errors.reasonOf(error),
-      nothingWritten: kind !== 'write' || errors.isRefused(error),
-    })
+    const nothingWritten = kind !== 'write' || isUndone(meaning)
+    return new StoreUnavailable('the database server failed', { cause: error, reason, nothingWritten })
   }
 
   /** @param time the time of all attempts, for messages. @param cause why the last attempt failed. */
@@ -211,7 +148,7 @@ export class ConnectionPool<Connection> {
       if (isConnected) return notAnswered(time, kind === 'write', cause)
       const message = `no connection to the database server was available within ${seconds(time)}`
       const why = cause ?? this.#connections.connectError
-      const reason = why === undefined ? 'timeout' : this.#driver.errors.reasonOf(why)
+      const reason = why === undefined ? 'timeout' : (this.#driver.meaningOf(why).reason ?? 'other')
       return new StoreUnavailable(message, { cause: why, reason, nothingWritten: true })
     }
     const deadline = startDeadline(end - begin, late, signal)
@@ -223,17 +160,34 @@ export class ConnectionPool<Connection> {
         this.#connections.release(connection, user)
         return result
       } catch (error) {
-        // The connections that have been idle since may have the same fault: dead, or read-only after a change of role.
-        if (!signal?.aborted) this.#connections.discardIdle(begin)
-        if (deadline.isPassed()) this.#connections.cancel(connection, user)
-        else this.#connections.discard(connection, user)
+        if (!deadline.isPassed()) this.#takeBack(connection, user, begin, error)
+        else {
+          // The server did not answer, so the connections that have been idle since may be dead too.
+          if (!signal?.aborted) this.#connections.discardIdle(begin)
+          this.#connections.cancel(connection, user)
+        }
         throw error
       }
     } finally {
       deadline.clear()
     }
   }
+
+  /** Takes back a connection on which work failed that had begun at this time of `Date.now()`. */
+  #takeBack(connection: Connection, user: User, begin: number, error: unknown): void {
+    const { outcome } = this.#driver.meaningOf(error)
+    if (outcome === 'refused' || outcome === 'conflict') {
+      this.#connections.reset(connection, user)
+      return
+    }
+    if (outcome === 'lost') this.#connections.discardIdle(begin)
+    if (outcome === 'moved' || outcome === 'late') this.#connections.renew()
+    this.#connections.discard(connection, user)
+  }
 }
+
+/** What the driver reports. */
+const causeOf = (error: unknown) => (error instanceof NotConnected ? error.cause : error)
 
 /** The error for work that has not ended after this many milliseconds. */
 export function notAnswered(time: number, isWrite: boolean, cause?: unknown): StoreUnavailable {

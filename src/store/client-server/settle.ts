@@ -1,3 +1,5 @@
+import type { ErrorMeaning } from './errors.ts'
+
 type Value = string | number | bigint
 
 /**
@@ -15,8 +17,7 @@ interface Variables {
   read(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Sets all of them, or none. */
   set(settings: readonly Setting[]): Promise<unknown>
-  /** Whether an error means that the connection is lost. */
-  isLost(error: unknown): boolean
+  meaningOf(error: unknown): ErrorMeaning
   /** What to do about one that was not set, for messages. */
   advice?(setting: Setting): string
 }
@@ -26,7 +27,7 @@ interface Variables {
  * database or of the account has made of them, and reads them back.
  * @throws an error that names the variable that cannot be set, and its value.
  */
-export async function settle(wanted: Settings, { read, set, isLost, advice }: Variables): Promise<void> {
+export async function settle(wanted: Settings, { read, set, meaningOf, advice }: Variables): Promise<void> {
   const differing = async () => {
     const found = await read(Object.keys(wanted))
     return Object.entries(wanted).flatMap(([name, value]) => {
@@ -42,7 +43,7 @@ export async function settle(wanted: Settings, { read, set, isLost, advice }: Va
   try {
     await set(settings)
   } catch (error) {
-    if (isLost(error)) throw error
+    if (meaningOf(error).outcome === 'lost') throw error
     // One by one, to find out which it is.
     for (const setting of settings) await set([setting]).catch((cause) => causes.set(setting[0], cause))
   }

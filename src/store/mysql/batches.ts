@@ -13,7 +13,6 @@ import { BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { assignments } from '../query/dialect.ts'
 import { rolledBack } from './errors.ts'
-import type { DiskFullGuard } from './full-disk.ts'
 import type { Schema } from './schema.ts'
 import { WORDS } from './search-index.ts'
 
@@ -33,7 +32,7 @@ const DELETE_WITH_WORDS = `DELETE books, ${WORDS} FROM ${EACH} LEFT JOIN ${WORDS
  * Statements are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
  * would keep a statement for each number of books.
  */
-export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStatements<Connection> {
+export function mysqlBatches(schema: Schema): BatchStatements<Connection> {
   const { hasWords } = schema
   const INSERT = `INSERT INTO books (${columnsOf(schema)}) VALUES ? RETURNING id`
   return {
@@ -41,20 +40,15 @@ export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStateme
 
     async create(connection, books) {
       // Only RETURNING tells which id each book has: there may be gaps between them. MySQL does not know it.
-      const rows = await guard.watch(
-        select<Pick<Book, 'id'>>(
-          connection,
-          INSERT,
-          books.map((book) => valuesOf(schema, book)),
-        ),
+      const rows = await select<Pick<Book, 'id'>>(
+        connection,
+        INSERT,
+        books.map((book) => valuesOf(schema, book)),
       )
       return books.map((book, i) => rows[i] && bookOf({ ...book, id: rows[i].id }))
     },
 
-    async begin(connection, purpose) {
-      if (purpose === 'update') await guard.ensureRoom(connection)
-      await connection.beginTransaction()
-    },
+    begin: (connection) => connection.beginTransaction(),
 
     lock: (connection, ids) => select<Book>(connection, LOCK, ids),
 
@@ -65,7 +59,7 @@ export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStateme
       const set = assignments(columns.map((column) => [column, cases]))
       const rows = all.map(({ to }) => valuesOf(schema, to, fields))
       const values = columns.flatMap((_, i) => rows.flatMap((row, j) => [ids[j], row[i]]))
-      await guard.watch(connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids]))
+      await connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
       const stored = await select<Book>(connection, READ, ids)
       const books = byId(stored)
       for (const { to } of all) ensureChanged(to.id, books.get(to.id), fields, to)
@@ -73,7 +67,7 @@ export function mysqlBatches(schema: Schema, guard: DiskFullGuard): BatchStateme
     },
 
     async remove(connection, ids) {
-      await guard.watch(connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [JSON.stringify(ids)]))
+      await connection.query(hasWords ? DELETE_WITH_WORDS : DELETE, [JSON.stringify(ids)])
       return ids
     },
 

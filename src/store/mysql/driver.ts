@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
+import { codeOf } from '../client-server/errors.ts'
 import {
   type Address,
   ConnectTime,
@@ -11,10 +12,9 @@ import {
   type SilentHosts,
   unsuitable,
 } from '../client-server/hosts.ts'
-import { codeOf } from '../client-server/network-errors.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
 import { DEFAULT_TIMEOUT } from '../timeout.ts'
-import * as errors from './errors.ts'
+import { meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -34,7 +34,7 @@ const READ_ONLY_SESSION = `
 
 /** Connects to the target. */
 export class MysqlDriver implements Driver<Connection> {
-  readonly errors = errors
+  readonly meaningOf = meaningOf
   readonly #latest: () => MysqlTarget
   readonly #lockTime: number
   #target: MysqlTarget
@@ -79,6 +79,10 @@ export class MysqlDriver implements Driver<Connection> {
     } finally {
       this.destroy(canceller)
     }
+  }
+
+  reset(connection: Connection): Promise<void> {
+    return connection.rollback()
   }
 
   /** mysql2 would wait until the server ends the connection too. */

@@ -1,9 +1,10 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import {
   type Book,
   bookOf,
   changedFields,
   FIELD_NAMES,
+  type FieldValue,
   fieldValues,
   isTextField,
 } from '../../catalogue/book.ts'
@@ -17,9 +18,8 @@ import { assignments, type Value } from '../query/dialect.ts'
 import { columnsOf, ensureChanged, mysqlBatches, valuesOf } from './batches.ts'
 import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
-import { DiskFullGuard, enlargeFiles } from './full-disk.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, isOwn, mayWrite, type Schema } from './schema.ts'
+import { ensureSchema, mayWrite, type Schema } from './schema.ts'
 import { mysqlSearchIndex, WORDS } from './search-index.ts'
 import { mysqlKeyIndex } from './sort-keys.ts'
 import type { MysqlTarget } from './url.ts'
@@ -52,11 +52,9 @@ export async function openMysql(
   const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
   const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report, isForReads(target))
   const [pool, schema] = await connect(
-    { name, driver: new MysqlDriver(target, latest, options.timeout), isOwn, prepare },
+    { name, driver: new MysqlDriver(target, latest, options.timeout), prepare },
     options,
   )
-  // After the schema is complete, because some of its changes rewrite a table.
-  await enlargeFiles(pool, schema.ownTables)
   return new ServerStore(pool, mysqlEngine(schema, isForReads(target)), options.report)
 }
 
@@ -65,12 +63,11 @@ export async function openMysql(
  * again before it commits.
  */
 function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connection> {
-  const { hasKeys, hasWords, ownTables } = schema
+  const { hasKeys, hasWords } = schema
   const columns = columnsOf(schema)
   const INSERT = `INSERT INTO books (${columns}) VALUES (${columns.map(() => '?')})`
-  const guard = new DiskFullGuard(ownTables)
   return {
-    batches: mysqlBatches(schema, guard),
+    batches: mysqlBatches(schema),
     searchIndex: hasWords ? mysqlSearchIndex : undefined,
     keyIndex: hasKeys ? mysqlKeyIndex : undefined,
     createsWords: () => false,
@@ -88,12 +85,11 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
     },
 
     async create(connection, book) {
-      const { insertId } = await guard.write(connection, INSERT, valuesOf(schema, book))
+      const { insertId } = await write(connection, INSERT, valuesOf(schema, book))
       return bookOf({ ...book, id: insertId })
     },
 
     async update(connection, { id, changes, expected }) {
-      await guard.ensureRoom(connection)
       const fields = changedFields(changes)
       const set = assignments(columnsOf(schema, fields).map((column) => [column, '?']))
       const isExpected = expected === undefined ? '' : `AND ${IS_EXPECTED}`
@@ -105,7 +101,7 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
       await connection.beginTransaction()
       const values = [...valuesOf(schema, changes, fields), id]
       if (expected !== undefined) values.push(...fieldValues(expected))
-      const { affectedRows } = await guard.write(connection, statement, values)
+      const { affectedRows } = await write(connection, statement, values)
       // The row stays locked until the end, so this reads the result of this update. If no row was found, nothing is
       // read: it might be a book that was created just now. (Rows that are found count as affected, changed or not.)
       const book = affectedRows === 0 ? undefined : await read(connection, id)
@@ -123,12 +119,21 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
       await connection.prepare(sql)
       // Without a commit, a statement that hangs in between, such as in a proxy, deletes nothing when it arrives late.
       await connection.beginTransaction()
-      const { affectedRows } = await guard.write(connection, sql, values)
+      const { affectedRows } = await write(connection, sql, values)
       await connection.commit()
       // The count includes rows of words.
       return affectedRows > 0
     },
   }
+}
+
+async function write(
+  connection: Connection,
+  sql: string,
+  values: readonly FieldValue[],
+): Promise<ResultSetHeader> {
+  const [result] = await connection.execute<ResultSetHeader>(sql, values.slice())
+  return result
 }
 
 async function read(connection: Connection, id: number): Promise<Book | undefined> {

@@ -1,115 +1,95 @@
-import type { UnavailableReason } from '../../catalogue/store.ts'
-import { codeOf, isAway, isDefect } from '../client-server/network-errors.ts'
-
-/** The server or the transaction does not allow writes, for example on a replica. */
-const READ_ONLY = [1290, 1792, 1836]
-
-/** The account lacks a right: for a database, a table, a column. */
-const DENIED = [1044, 1142, 1143]
-
-/**
- * Numbers of errors that are caused by the server and not by the statement, by their reason (error references of
- * dev.mysql.com and mariadb.com).
- */
-const REASONS = new Map<UnavailableReason, readonly number[]>([
-  // Too many; starting or stopping; killed; blocked, until an administrator or a time limit unblocks it.
-  ['connection', [1040, 1203, 1226, 1047, 1053, 1077, 1079, 1080, 1927, 4031, 1129]],
-  ['timeout', [1317, 1969, 3024]],
-  ['conflict', [1180, 1205, 1213]],
-  ['read_only', [...READ_ONLY, 1036, ...DENIED]],
-  ['disk', [1021, 1026, 1030, 1114, 3675]],
-  // Out of memory or threads; the storage of TiDB.
-  ['other', [1037, 1038, 1041, 1135, 9001, 9002, 9003, 9004, 9005, 9006]],
-])
-
-/** A node of Galera that has lost the others does no work. */
-const ROLE_CHANGE = [...READ_ONLY, 1047]
+import { codeOf, type ErrorMeaning, isAway, meaningOfFailure } from '../client-server/errors.ts'
 
 /** Deadlock, or a conflict between nodes of Galera or TiDB: the transaction was rolled back. */
 const DEADLOCK = 1213
 
-/** An unknown error. Proxies and compatible servers report lost connections and commits with it too. */
-const UNKNOWN = 1105
-
 /**
- * Numbers of UNAVAILABLE after which the statement has certainly not been done: including too many connections, a full
- * table, a lock wait, and a table that may not be written.
+ * What the numbers of MySQL and MariaDB mean (error references of dev.mysql.com and mariadb.com). After all others the
+ * statement is at fault, and was not done.
  */
-const REFUSED = [DEADLOCK, ...ROLE_CHANGE, ...DENIED, 1036, 1040, 1114, 1203, 1205, 1226]
+const MEANINGS: Readonly<Record<number, ErrorMeaning>> = {
+  // Too many connections, of all, of an account; out of its resources.
+  1040: { outcome: 'refused', reason: 'connection', isNotReady: true },
+  1203: { outcome: 'refused', reason: 'connection', isNotReady: true },
+  1226: { outcome: 'refused', reason: 'connection' },
+  // A host that is blocked, until an administrator unblocks it, or unknown.
+  1129: { outcome: 'unknown', reason: 'connection', isNotReady: true },
+  1130: { outcome: 'refused', isNotReady: true },
+  // A node of Galera that has lost the others does no work.
+  1047: { outcome: 'moved', reason: 'connection', isNotReady: true },
+  // The server stops; an administrator, or a limit of time, has ended the connection.
+  1053: { outcome: 'lost', reason: 'connection', isNotReady: true },
+  1927: { outcome: 'lost', reason: 'connection' },
+  4031: { outcome: 'lost', reason: 'connection' },
+  1077: { outcome: 'unknown', reason: 'connection' },
+  1079: { outcome: 'unknown', reason: 'connection' },
+  1080: { outcome: 'unknown', reason: 'connection' },
+  // The statement was interrupted, or took too long.
+  1317: { outcome: 'unknown', reason: 'timeout' },
+  1969: { outcome: 'unknown', reason: 'timeout' },
+  3024: { outcome: 'unknown', reason: 'timeout' },
+  // An error in a commit; no lock in time.
+  1180: { outcome: 'unknown', reason: 'conflict' },
+  1205: { outcome: 'refused', reason: 'conflict', isLostRace: true },
+  [DEADLOCK]: { outcome: 'conflict', reason: 'conflict', isLostRace: true },
+  // The server or the transaction does not allow writes, as on a replica; the table does not.
+  1290: { outcome: 'moved', reason: 'read_only' },
+  1792: { outcome: 'moved', reason: 'read_only' },
+  1836: { outcome: 'moved', reason: 'read_only' },
+  1036: { outcome: 'refused', reason: 'read_only' },
+  // The account lacks a right: for a database, a table, a column.
+  1044: { outcome: 'refused', reason: 'read_only', isDenied: true },
+  1142: { outcome: 'refused', reason: 'read_only', isDenied: true },
+  1143: { outcome: 'refused', reason: 'read_only', isDenied: true },
+  // The disk is full or fails.
+  1021: { outcome: 'unknown', reason: 'disk' },
+  1026: { outcome: 'unknown', reason: 'disk' },
+  1030: { outcome: 'unknown', reason: 'disk' },
+  1114: { outcome: 'refused', reason: 'disk' },
+  3675: { outcome: 'unknown', reason: 'disk' },
+  // Out of memory or threads; the storage of TiDB.
+  1037: { outcome: 'unknown', reason: 'other' },
+  1038: { outcome: 'unknown', reason: 'other' },
+  1041: { outcome: 'unknown', reason: 'other' },
+  1135: { outcome: 'unknown', reason: 'other' },
+  9001: { outcome: 'unknown', reason: 'other' },
+  9002: { outcome: 'unknown', reason: 'other' },
+  9003: { outcome: 'unknown', reason: 'other' },
+  9004: { outcome: 'unknown', reason: 'other' },
+  9005: { outcome: 'unknown', reason: 'other' },
+  9006: { outcome: 'unknown', reason: 'other' },
+  // A database, a column, a table, an index does not exist: somebody has replaced the database, or restores it.
+  1049: { outcome: 'refused', reason: 'other' },
+  1054: { outcome: 'refused', reason: 'other' },
+  1146: { outcome: 'refused', reason: 'other' },
+  1176: { outcome: 'refused', reason: 'other' },
+  // A table, a column, an index exists already; the table has just been changed.
+  1050: { outcome: 'refused', isLostRace: true },
+  1060: { outcome: 'refused', isLostRace: true },
+  1061: { outcome: 'refused', isLostRace: true },
+  1412: { outcome: 'refused', isLostRace: true },
+  // Syntax error; not supported yet.
+  1064: { outcome: 'refused', isUnknownSyntax: true },
+  1235: { outcome: 'refused', isUnknownSyntax: true },
+  // An unknown error. Proxies and compatible servers report lost connections and commits with it too.
+  1105: { outcome: 'unknown', isNotReady: true },
+}
 
-/** Numbers with which the server ends a connection: it stops, or an administrator has ended it. */
-const LOST = [1053, 1927, 4031]
-
-/** Too many connections; a host that is blocked or unknown; a server that stops, starts, or waits for other nodes. */
-const NOT_READY = [1040, 1047, 1053, UNKNOWN, 1129, 1130, 1203]
-
-/** A database, a table, a column or an index does not exist. */
-const MISSING_TABLE = [1049, 1054, 1146, 1176]
-
-/** Syntax error; not supported yet. */
-const UNKNOWN_SYNTAX = [1064, 1235]
-
-/** As ErrorClassifier.isUnavailable. */
-export function isUnavailable(error: unknown): boolean {
+export function meaningOf(error: unknown): ErrorMeaning {
   const number = errorNumber(error)
-  // Everything that the connection itself reports: lost, cut, timed out, no longer trusted.
-  return number === undefined ? !isDefect(error) : reasonOfNumber(number) !== undefined
+  if (number === undefined) return meaningOfFailure(error, mayPass(error))
+  return MEANINGS[number] ?? { outcome: 'refused' }
 }
 
-/** As ErrorClassifier.reasonOf. */
-export function reasonOf(error: unknown): UnavailableReason {
-  const number = errorNumber(error)
-  return number === undefined ? 'connection' : (reasonOfNumber(number) ?? 'other')
-}
-
-function reasonOfNumber(number: number): UnavailableReason | undefined {
-  for (const [reason, numbers] of REASONS) if (numbers.includes(number)) return reason
-  return undefined
-}
-
-/** As ErrorClassifier.isNotReady. */
-export function isNotReady(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(isNotReady)
-  if (errorNumber(error) !== undefined) return hasNumber(error, NOT_READY)
+/** Whether a server is perhaps about to start. */
+function mayPass(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some((each) => meaningOf(each).isNotReady)
   return isAway(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
 }
-
-/** As ErrorClassifier.isRolledBack. */
-export const isRolledBack = (error: unknown) => hasNumber(error, [DEADLOCK])
-
-/** As ErrorClassifier.isRoleChange. */
-export const isRoleChange = (error: unknown) => hasNumber(error, ROLE_CHANGE)
-
-/** As ErrorClassifier.isExpired. No statement of this engine has a deadline. */
-export const isExpired = () => false
-
-/** As ErrorClassifier.isLost. */
-export function isLost(error: unknown): boolean {
-  return errorNumber(error) === undefined ? !isDefect(error) : hasNumber(error, LOST)
-}
-
-/** As ErrorClassifier.isRefused. */
-export function isRefused(error: unknown): boolean {
-  if (errorNumber(error) === undefined || hasNumber(error, [UNKNOWN])) return false
-  return !isUnavailable(error) || hasNumber(error, REFUSED)
-}
-
-/** As ErrorClassifier.isMissingTable. */
-export const isMissingTable = (error: unknown) => hasNumber(error, MISSING_TABLE)
-
-/** The account lacks a right that the statement needs. */
-export const isDenied = (error: unknown) => hasNumber(error, DENIED)
-
-/** As ErrorClassifier.isUnknownSyntax. */
-export const isUnknownSyntax = (error: unknown) => hasNumber(error, UNKNOWN_SYNTAX)
 
 /** An error for a transaction that the server has rolled back without reporting it. */
 export function rolledBack(message: string): Error {
   return Object.assign(new Error(message), { errno: DEADLOCK, sqlState: '40001' })
-}
-
-function hasNumber(error: unknown, numbers: readonly number[]): boolean {
-  return numbers.includes(errorNumber(error) ?? 0)
 }
 
 /** The number of an error that the server reported. */

@@ -10,18 +10,14 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
-import { codeOf } from '../client-server/network-errors.ts'
 import { emptyOf } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { checkRights, RIGHTS, type Right, WRITES } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
-import { isDenied, isNotReady, reasonOf } from './errors.ts'
+import { meaningOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
-
-/** The comment of a table that the service made itself: only there may it try out whether the disk is full. */
-const MARK = 'made by book-catalogue'
 
 const BOOK_COLUMNS = bookColumnsOf({
   id: {
@@ -32,7 +28,7 @@ const BOOK_COLUMNS = bookColumnsOf({
   text: { sql: 'MEDIUMTEXT', accepted: ['mediumtext utf8mb4', 'longtext utf8mb4'] },
   integer: { sql: 'BIGINT', accepted: ['bigint'] },
 })
-const TABLE_OPTIONS = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin COMMENT '${MARK}'`
+const TABLE_OPTIONS = `ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`
 
 const DESCRIPTION = `
   SELECT column_name AS name, extra LIKE '%auto_increment%' AS \`generated\`,
@@ -96,7 +92,7 @@ const WORD_GROUP: SchemaGroup = {
       name: WORDS,
       sql: `CREATE TABLE IF NOT EXISTS ${WORDS} (
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
-      ) ENGINE = InnoDB COMMENT '${MARK}'`,
+      ) ENGINE = InnoDB`,
     },
     {
       name: WORDS_OF,
@@ -123,21 +119,6 @@ const OBJECTS = `
   UNION SELECT '${DYNAMIC}' FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = 'books' AND row_format NOT IN ('Compact', 'Redundant')`
 
-/** The tables that the service made itself. */
-const OWN_TABLES = `
-  SELECT table_name AS name FROM information_schema.tables
-  WHERE table_schema = DATABASE() AND table_name IN ('books', '${WORDS}') AND table_comment = '${MARK}'`
-
-/** Codes for: another instance has made it at the same moment; no lock in time; deadlock. */
-const LOST_RACE = [
-  'ER_TABLE_EXISTS_ERROR',
-  'ER_DUP_FIELDNAME',
-  'ER_DUP_KEYNAME',
-  'ER_LOCK_WAIT_TIMEOUT',
-  'ER_LOCK_DEADLOCK',
-  'ER_TABLE_DEF_CHANGED',
-]
-
 const editor: SchemaEditor<Connection> = {
   async columns(connection) {
     const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
@@ -145,10 +126,7 @@ const editor: SchemaEditor<Connection> = {
   },
   objects: (connection) => names(connection, OBJECTS),
   execute: (connection, sql) => connection.query(sql),
-  isLostRace: (error) => LOST_RACE.includes(codeOf(error) ?? ''),
-  isNotReady,
-  isDenied,
-  isForAdministrator: (error) => reasonOf(error) === 'read_only',
+  meaningOf,
   async administration(connection) {
     type Row = { database: string; account: string } & RowDataPacket
     const [rows] = await connection.query<Row[]>('SELECT DATABASE() AS `database`, CURRENT_USER() AS account')
@@ -174,8 +152,6 @@ export interface Schema {
   readonly hasKeys: boolean
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
-  /** The tables that the service made itself. */
-  readonly ownTables: readonly string[]
 }
 
 /**
@@ -195,8 +171,7 @@ export async function ensureSchema(
   await runner.run(checkDurability)
   const groups = [KEY_GROUP, WORD_GROUP]
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
-  const ownTables = await runner.run((connection) => names(connection, OWN_TABLES))
-  return { hasKeys, hasWords, ownTables }
+  return { hasKeys, hasWords }
 }
 
 async function checkDurability(connection: Connection): Promise<void> {
@@ -207,15 +182,6 @@ async function checkDurability(connection: Connection): Promise<void> {
       `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
     )
   }
-}
-
-/** Whether the database has the table of books, or no table at all. */
-export async function isOwn(connection: Connection): Promise<boolean> {
-  const tables = await names(
-    connection,
-    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()',
-  )
-  return tables.length === 0 || tables.includes('books')
 }
 
 /** What needs each right. */
@@ -244,9 +210,10 @@ async function lacks(connection: Connection, right: Right): Promise<boolean> {
   try {
     await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]])
   } catch (error) {
-    if (isDenied(error)) return true
+    const { isDenied, reason } = meaningOf(error)
+    if (isDenied) return true
     // That the server is read-only says nothing about rights.
-    if (reasonOf(error) !== 'read_only') throw error
+    if (reason !== 'read_only') throw error
   }
   return false
 }

@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { type Setting, type Settings, settle } from '../client-server/settle.ts'
-import { isLost } from './errors.ts'
+import { meaningOf } from './errors.ts'
 
 /** No limits of what is read. The server applies them to its list of variables, too. */
 const NO_LIMITS = { sql_select_limit: 2n ** 64n - 1n, sql_big_selects: 'ON' }
@@ -45,7 +45,7 @@ export async function settleConnection(connection: Connection, lockTime: number)
       return new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Value]))
     },
     set,
-    isLost,
+    meaningOf,
   })
 }
 

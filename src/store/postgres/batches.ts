@@ -10,12 +10,11 @@ import { type BatchStatements, type Change, IS_SHORT, SHORT_BOOK } from '../clie
 import { BOOK, bookColumns, type ShortBookRow } from '../client-server/page-sql.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { assignments } from '../query/dialect.ts'
-import { commit } from './commit.ts'
 import { typeOf } from './dialect.ts'
 import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
-import { serverTime, writtenInTime } from './write-deadline.ts'
+import { commit, serverTime, writtenInTime } from './transactions.ts'
 
 /** If this process stops for good in a transaction, the books do not stay locked. */
 const BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '5s'"

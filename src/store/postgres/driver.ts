@@ -3,7 +3,7 @@ import pg, { type ClientConfig } from 'pg'
 import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
 import { type Address, ConnectTime, connectToHost, type SilentHosts } from '../client-server/hosts.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
-import * as errors from './errors.ts'
+import { meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { PostgresTarget } from './url.ts'
 
@@ -49,7 +49,7 @@ interface Internals {
 
 /** Connects to the target. */
 export class PostgresDriver implements Driver<pg.Client> {
-  readonly errors = errors
+  readonly meaningOf = meaningOf
   readonly #latest: () => PostgresTarget
   #target: PostgresTarget
   readonly #silent: SilentHosts = new Map()
@@ -88,6 +88,12 @@ export class PostgresDriver implements Driver<pg.Client> {
     // The server closes it without an answer.
     await canceller.connect().catch(() => {})
     time.end()
+  }
+
+  async reset(client: pg.Client): Promise<void> {
+    // Only when this is answered, the state is known.
+    await client.query('')
+    if (client.getTransactionStatus() !== 'I') await client.query('ROLLBACK')
   }
 
   destroy(client: pg.Client): void {

@@ -24,11 +24,11 @@ import { dialectOf, isEqual, typeOf } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { Extras } from './extras.ts'
 import { postgresImport } from './import.ts'
-import { ensureSchema, isOwn, LIMITS, lackedRights, type Schema } from './schema.ts'
+import { ensureSchema, LIMITS, lackedRights, type Schema } from './schema.ts'
 import { postgresSearchIndex, wordsOf } from './search-index.ts'
 import { postgresKeyIndex } from './sort-keys.ts'
+import { serverTime, writtenInTime } from './transactions.ts'
 import type { PostgresTarget } from './url.ts'
-import { serverTime, writtenInTime } from './write-deadline.ts'
 
 const NEXT = FIELD_NAMES.length + 1
 
@@ -78,10 +78,7 @@ export async function openPostgres(
 ): Promise<Store> {
   const name = `the PostgreSQL server at ${nameOf(target)}`
   const prepare = (runner: Runner<pg.Client>) => ensureSchema(runner, options.report, isForReads(target))
-  const [pool, schema] = await connect(
-    { name, driver: new PostgresDriver(target, latest), isOwn, prepare },
-    options,
-  )
+  const [pool, schema] = await connect({ name, driver: new PostgresDriver(target, latest), prepare }, options)
   return new ServerStore(pool, postgresEngine(schema, isForReads(target)), options.report)
 }
 

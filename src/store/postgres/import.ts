@@ -5,11 +5,11 @@ import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { listsOf, VALUES } from './batches.ts'
-import { commit } from './commit.ts'
 import { dialectOf, isEqual } from './dialect.ts'
 import { Extras } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { wordsOf } from './search-index.ts'
+import { commit } from './transactions.ts'
 
 const NEXT = VALUES.length + 1
 

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
   bookColumnsOf,
@@ -14,7 +14,7 @@ import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
-import { isDenied, isNotReady, reasonOf } from './errors.ts'
+import { meaningOf } from './errors.ts'
 import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
 const BOOK_COLUMNS = bookColumnsOf({
@@ -121,17 +121,11 @@ const ADMINISTRATION = `
       'public')) AS schema,
     CASE WHEN to_regclass('books') IS NOT NULL THEN ${SEQUENCE} END AS sequence`
 
-/** SQLSTATE codes for: another instance has made it at the same moment; no lock in time; deadlock. */
-const LOST_RACE = ['23505', '42P07', '42701', '42710', '55P03', '40P01', '40001', 'XX000']
-
 const editor: SchemaEditor<pg.Client> = {
   columns: async (client) => (await client.query<Column>(COLUMNS)).rows,
   objects: async (client) => (await client.query<{ name: string }>(OBJECTS)).rows.map(({ name }) => name),
   execute: (client, sql) => client.query(`${LIMITS}; ${sql}`),
-  isLostRace: (error) => error instanceof pg.DatabaseError && LOST_RACE.includes(error.code ?? ''),
-  isNotReady,
-  isDenied,
-  isForAdministrator: (error) => reasonOf(error) === 'read_only',
+  meaningOf,
   async administration(client) {
     type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & {
       readonly lacks: boolean
@@ -184,15 +178,6 @@ export async function ensureSchema(
 export async function lackedRights(client: pg.Client): Promise<Right[]> {
   const { rows } = await client.query<Record<Right | 'lacksSequence', boolean>>(LACKED_RIGHTS)
   return RIGHTS.filter((right) => rows[0]?.[right] || (right === 'INSERT' && rows[0]?.lacksSequence))
-}
-
-/** Whether the database has the table of books, or no table at all. */
-export async function isOwn(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ own: boolean }>(`
-    SELECT to_regclass('books') IS NOT NULL OR NOT EXISTS (
-      SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-      WHERE relkind IN ('r', 'p') AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%') AS own`)
-  return rows[0]?.own === true
 }
 
 async function checkEncoding(client: pg.Client): Promise<void> {

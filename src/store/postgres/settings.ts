@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { type Setting, type Settings, settle } from '../client-server/settle.ts'
-import { isLost } from './errors.ts'
+import { meaningOf } from './errors.ts'
 
 const { escapeIdentifier } = pg
 
@@ -50,7 +50,7 @@ export async function settleConnection(client: pg.Client, process: number): Prom
     async set(settings) {
       if (!isPooled()) await client.query(settings.map(assignment).join('; '))
     },
-    isLost,
+    meaningOf,
     advice(setting) {
       if (!isPooled()) return ''
       const [account, database] = [rows[0]?.account, rows[0]?.database].map((name) =>

@@ -185,7 +185,7 @@ describe('books that an instance has locked on PostgreSQL', { skip: engineMissin
     const stopped = await driver.connect()
     t.after(() => driver.destroy(stopped))
     const { begin, lock } = postgresBatches({ hasKeys: true, hasWords: true })
-    await begin(stopped, 'update')
+    await begin(stopped)
     assert.equal((await lock(stopped, [book.id])).length, 1)
     await using session = await openSession(url)
     await lockBooks(session, book)

@@ -7,12 +7,11 @@ import type { Driver } from '../../../src/store/client-server/driver.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { mysqlBatches } from '../../../src/store/mysql/batches.ts'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
-import { isUnknownSyntax } from '../../../src/store/mysql/errors.ts'
-import { DiskFullGuard } from '../../../src/store/mysql/full-disk.ts'
+import * as mysql from '../../../src/store/mysql/errors.ts'
 import type { Schema } from '../../../src/store/mysql/schema.ts'
 import { postgresBatches } from '../../../src/store/postgres/batches.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
-import * as postgresErrors from '../../../src/store/postgres/errors.ts'
+import * as postgres from '../../../src/store/postgres/errors.ts'
 import { openSession, readRows, serverMissing, startServer, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
@@ -37,7 +36,7 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 const REFUSED = 13
 
 /** A database with everything. */
-const SCHEMA: Schema = { hasKeys: true, hasWords: true, ownTables: [] }
+const SCHEMA: Schema = { hasKeys: true, hasWords: true }
 
 /** The longest texts of a book in a batch, in bytes. */
 const SHORT_SIZE = 32 * 1024
@@ -521,7 +520,10 @@ describe('requests at the same time on a server that does not know a statement f
       begin: done,
       commit: done,
     } as unknown as BatchStatements<null>
-    const failing = { tries: 0, batches: new Batches(statements, isUnknownSyntax) }
+    const failing = {
+      tries: 0,
+      batches: new Batches(statements, (error) => mysql.meaningOf(error).isUnknownSyntax === true),
+    }
     return failing
   }
   const update = { id: 1, changes: { year: 2 }, expected: undefined }
@@ -548,10 +550,11 @@ describe('requests at the same time on a server that does not know a statement f
     }
   })
 
-  for (const [engine, isUnknown] of [
-    ['postgres', postgresErrors.isUnknownSyntax],
-    ['mysql', isUnknownSyntax],
+  for (const [engine, meaningOf] of [
+    ['postgres', postgres.meaningOf],
+    ['mysql', mysql.meaningOf],
   ] as const) {
+    const isUnknown = (error: unknown) => meaningOf(error).isUnknownSyntax === true
     describe(`on ${engine}`, { skip: engineMissing(engine) }, () => {
       const databases = useDatabases(engine)
 
@@ -715,7 +718,7 @@ const openStatements = {
   mysql(url: string) {
     const target = parseDbUrl(url)
     assert.ok(target.engine === 'mysql')
-    return openOn(new MysqlDriver(target.target), mysqlBatches(SCHEMA, new DiskFullGuard([])))
+    return openOn(new MysqlDriver(target.target), mysqlBatches(SCHEMA))
   },
 }
 

@@ -29,10 +29,7 @@ const editorOf = (
       .map(({ name, accepted: [type = ''] }) => ({ name, type, generated: name === 'id', required: true })),
   objects: async () => [],
   execute: (_, sql) => execute(sql),
-  isLostRace: (error) => error === LOST,
-  isNotReady: () => false,
-  isDenied: (error) => error === DENIED,
-  isForAdministrator: () => false,
+  meaningOf: (error) => ({ outcome: 'refused', isLostRace: error === LOST, isDenied: error === DENIED }),
   administration: async () => ({ database: 'd', create: 'GRANT', use: 'GRANT', around: ['USE d;', ''] }),
 })
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import type { ErrorClassifier } from '../../../src/store/client-server/driver.ts'
+import { type ErrorMeaning, isUndone, type Outcome } from '../../../src/store/client-server/errors.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
-import { commit } from '../../../src/store/postgres/commit.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
+import { commit } from '../../../src/store/postgres/transactions.ts'
 
 /** Codes of errors after which a database cannot be used now, by the reason. */
 const POSTGRES = {
@@ -27,79 +27,65 @@ const MYSQL = {
 const postgresError = (code: string) => Object.assign(new pg.DatabaseError('', 0, 'error'), { code })
 const mysqlError = (errno: number) => Object.assign(new Error(), { errno, sqlState: 'HY000' })
 
+type MeaningOf = (error: unknown) => ErrorMeaning
+
 it('the reason of an error of PostgreSQL', () => {
-  for (const [reason, codes] of Object.entries(POSTGRES)) {
-    for (const code of codes) {
-      const error = postgresError(code)
-      assert.deepEqual([postgres.isUnavailable(error), postgres.reasonOf(error)], [true, reason], code)
-    }
-  }
-  assert.equal(postgres.reasonOf(new Error('Connection terminated')), 'connection')
+  for (const [reason, codes] of Object.entries(POSTGRES))
+    for (const code of codes) assert.equal(postgres.meaningOf(postgresError(code)).reason, reason, code)
 })
 
 it('the reason of an error of MySQL', () => {
-  for (const [reason, numbers] of Object.entries(MYSQL)) {
-    for (const errno of numbers) {
-      const error = mysqlError(errno)
-      assert.deepEqual([mysql.isUnavailable(error), mysql.reasonOf(error)], [true, reason], String(errno))
-    }
-  }
-  assert.equal(mysql.reasonOf(new Error('Connection lost')), 'connection')
+  for (const [reason, numbers] of Object.entries(MYSQL))
+    for (const number of numbers)
+      assert.equal(mysql.meaningOf(mysqlError(number)).reason, reason, String(number))
 })
 
-/** What follows from an error: whether the server did nothing, and whether another connection may do better. */
-type Class = 'refused' | 'role change' | 'lost' | 'unknown'
-
-function classOf(error: Error, { isRefused, isRoleChange, isLost }: ErrorClassifier): Class {
-  if (isRoleChange(error)) {
-    assert.ok(isRefused(error), 'it is repeated, so it must be certain that nothing was done')
-    return 'role change'
-  }
-  assert.ok(!(isRefused(error) && isLost(error)))
-  if (isRefused(error)) return 'refused'
-  return isLost(error) ? 'lost' : 'unknown'
-}
-
-const CLASSES: Readonly<Record<Class, { postgres: readonly string[]; mysql: readonly number[] }>> = {
+const OUTCOMES: Readonly<Record<Outcome, { postgres: readonly string[]; mysql: readonly number[] }>> = {
   refused: {
-    postgres: ['23505', '40001', '40P01', '53100', '53300', '55P03', '57014', '25P03', '42501', '42P01'],
-    mysql: [1062, 1213, 1205, 1036, 1040, 1114, 1142, 1143, 1146],
+    postgres: ['23505', '53100', '53300', '55P03', '57014', '25P03', '42501', '42P01'],
+    mysql: [1062, 1205, 1036, 1040, 1114, 1142, 1143, 1146],
   },
-  'role change': { postgres: ['25006', '57P01', '57P03', '2201F'], mysql: [1047, 1290, 1792, 1836] },
+  conflict: { postgres: ['40001', '40P01'], mysql: [1213] },
+  late: { postgres: ['2201F'], mysql: [] },
+  moved: { postgres: ['25006', '57P01', '57P03'], mysql: [1047, 1290, 1792, 1836] },
   lost: { postgres: ['08006', '08P01', '57P02', '57P05', '25P04'], mysql: [1053, 1927, 4031] },
   // What a write did is not known; a read may go wrong in the same way again.
   unknown: { postgres: ['40003', 'XX000', '58030'], mysql: [1105, 1180, 1317, 1030, 9005] },
 }
 
-it('an error tells whether the server has certainly done nothing', () => {
-  for (const [expected, { postgres: codes, mysql: numbers }] of Object.entries(CLASSES)) {
-    for (const code of codes) assert.equal(classOf(postgresError(code), postgres), expected, code)
-    for (const number of numbers) assert.equal(classOf(mysqlError(number), mysql), expected, String(number))
+it('an error tells what became of the work', () => {
+  for (const [expected, { postgres: codes, mysql: numbers }] of Object.entries(OUTCOMES)) {
+    for (const code of codes) assert.equal(postgres.meaningOf(postgresError(code)).outcome, expected, code)
+    for (const number of numbers)
+      assert.equal(mysql.meaningOf(mysqlError(number)).outcome, expected, String(number))
+    const isUnsure = expected === 'lost' || expected === 'unknown'
+    assert.equal(isUndone({ outcome: expected as Outcome }), !isUnsure)
   }
-  assert.ok(postgres.isExpired(postgresError('2201F')))
-  assert.ok(!postgres.isExpired(postgresError('57014')))
-  for (const errors of [postgres, mysql]) {
-    assert.equal(classOf(new Error('Connection terminated'), errors), 'lost')
-    assert.equal(classOf(new TypeError('x is not a function'), errors), 'unknown')
+  for (const { meaningOf } of [postgres, mysql] as readonly { meaningOf: MeaningOf }[]) {
+    const { outcome, reason } = meaningOf(new Error('Connection terminated'))
+    assert.deepEqual({ outcome, reason }, { outcome: 'lost', reason: 'connection' })
+    assert.deepEqual(meaningOf(new TypeError('x is not a function')), { outcome: 'unknown' })
   }
 })
 
 it('an error tells whether a start waits for the server', () => {
-  for (const code of ['57P03', '53300', '08006', 'XX000']) assert.ok(postgres.isNotReady(postgresError(code)))
-  for (const code of ['28P01', '3D000', '42501']) assert.ok(!postgres.isNotReady(postgresError(code)))
+  for (const code of ['57P03', '53300', '08006', 'XX000'])
+    assert.ok(postgres.meaningOf(postgresError(code)).isNotReady)
+  for (const code of ['28P01', '3D000', '42501'])
+    assert.ok(!postgres.meaningOf(postgresError(code)).isNotReady)
   for (const number of [1040, 1047, 1053, 1105, 1129, 1130, 1203])
-    assert.ok(mysql.isNotReady(mysqlError(number)))
-  for (const number of [1045, 1049, 1142]) assert.ok(!mysql.isNotReady(mysqlError(number)))
+    assert.ok(mysql.meaningOf(mysqlError(number)).isNotReady)
+  for (const number of [1045, 1049, 1142]) assert.ok(!mysql.meaningOf(mysqlError(number)).isNotReady)
 })
 
 it('an error of a commit of PostgreSQL leaves it unknown what was stored, except where it is certain', async () => {
   const committing = (error: Error) => commit({ query: () => Promise.reject(error) } as unknown as pg.Client)
   for (const code of ['57P01', '57014', '53100', 'XX000', '08006']) {
     await assert.rejects(committing(postgresError(code)), (error) => {
-      assert.ok(error instanceof Error && postgres.isUnavailable(error))
-      return classOf(error, postgres) === 'lost'
+      const { outcome, reason } = postgres.meaningOf(error)
+      return outcome === 'lost' && reason === 'connection'
     })
   }
   for (const code of ['40001', '40P01', '25P03', '23505'])
-    await assert.rejects(committing(postgresError(code)), (error) => postgres.isRefused(error))
+    await assert.rejects(committing(postgresError(code)), (error) => isUndone(postgres.meaningOf(error)))
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { beforeEach, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Kind } from '../../../src/store/client-server/connection-share.ts'
-import type { Driver, ErrorClassifier } from '../../../src/store/client-server/driver.ts'
+import type { Driver } from '../../../src/store/client-server/driver.ts'
+import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 
 /** A connection to nothing. */
@@ -14,19 +15,8 @@ export interface FakeConnection {
 
 /** Connections that end when a test says so. What a test does not replace, happens at once. */
 export class FakeDriver implements Driver<FakeConnection> {
-  /** What a test does not replace, no error is. */
-  readonly errors: { -readonly [Name in keyof ErrorClassifier]: ErrorClassifier[Name] } = {
-    isUnavailable: () => false,
-    reasonOf: () => 'other',
-    isNotReady: () => false,
-    isRolledBack: () => false,
-    isRoleChange: () => false,
-    isExpired: () => false,
-    isLost: () => false,
-    isRefused: () => false,
-    isMissingTable: () => false,
-    isUnknownSyntax: () => false,
-  }
+  /** What errors mean. Of any other, nothing is known. */
+  readonly meanings = new Map<unknown, ErrorMeaning>()
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
   /** The most that were open or being opened at one time. */
@@ -34,6 +24,7 @@ export class FakeDriver implements Driver<FakeConnection> {
   #connecting = 0
   connecting: () => Promise<void> = async () => {}
   ending: () => Promise<void> = async () => {}
+  resetting: () => Promise<void> = async () => {}
   cancelling: () => Promise<void> = async () => {}
 
   /** Those that are open, or are being opened. */
@@ -54,6 +45,10 @@ export class FakeDriver implements Driver<FakeConnection> {
     }
   }
 
+  meaningOf(error: unknown): ErrorMeaning {
+    return this.meanings.get(error) ?? { outcome: 'unknown' }
+  }
+
   onLost(connection: FakeConnection, callback: () => void): void {
     connection.onLost = callback
   }
@@ -68,6 +63,11 @@ export class FakeDriver implements Driver<FakeConnection> {
   async cancel(connection: FakeConnection): Promise<void> {
     connection.cancelled = true
     await this.cancelling()
+  }
+
+  async reset(connection: FakeConnection): Promise<void> {
+    await this.resetting()
+    if (connection.state !== 'open') throw new Error('lost')
   }
 
   destroy(connection: FakeConnection): void {
@@ -103,7 +103,7 @@ export const MAX_AGE = 1_800_000
 /** A pool of a store that is open. */
 export function newPool(size: number, of: FakeDriver = driver): ConnectionPool<FakeConnection> {
   const pool = new ConnectionPool<FakeConnection>(of, { size, timeout: DEADLINE, maxAge: MAX_AGE })
-  pool.opened(async () => {})
+  pool.opened()
   return pool
 }
 

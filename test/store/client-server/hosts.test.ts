@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { describeError } from '../../../src/errors.ts'
+import { isAway } from '../../../src/store/client-server/errors.ts'
 import {
   ConnectTime,
   connectToHost,
@@ -13,7 +14,6 @@ import {
   SESSION_ATTRS,
   type SilentHosts,
 } from '../../../src/store/client-server/hosts.ts'
-import { isAway } from '../../../src/store/client-server/network-errors.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
 
@@ -66,16 +66,17 @@ describe('a server is not ready', () => {
   const starting = Object.assign(new pg.DatabaseError('starting up', 0, 'error'), { code: '57P03' })
   const refused = Object.assign(new pg.DatabaseError('password', 0, 'error'), { code: '28P01' })
 
-  for (const [name, isNotReady, ready, notReady] of [
-    ['PostgreSQL', postgres.isNotReady, refused, starting],
+  for (const [name, meaningOf, ready, notReady] of [
+    ['PostgreSQL', postgres.meaningOf, refused, starting],
     [
       'MySQL',
-      mysql.isNotReady,
+      mysql.meaningOf,
       sent({ errno: 1045, sqlState: '28000' }),
       sent({ errno: 1053, sqlState: '08S01' }),
     ],
   ] as const) {
     it(`if one of several is not: ${name}`, () => {
+      const isNotReady = (error: Error) => meaningOf(error).isNotReady === true
       assert.equal(isNotReady(new AggregateError([ready, ready])), false)
       assert.equal(isNotReady(new AggregateError([ready, notReady])), true)
       assert.equal(isNotReady(new AggregateError([ready, REFUSED])), true)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
-import { StoreNotOpened, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import {
@@ -25,9 +25,6 @@ const ATTEMPTS = 5
 
 /** No work is done again later than this after it failed, and no connection is made again; in milliseconds. */
 const PAUSE = 400
-
-/** The time between two attempts to prepare the database again, in milliseconds. */
-const PREPARE_PAUSE = 1000
 
 const READ_ONLY = new Error('read-only')
 
@@ -54,7 +51,60 @@ describe('a pool whose connections fail', () => {
     })
   }
 
-  it('destroys those too that were idle while work failed, and keeps those that worked', async () => {
+  for (const outcome of ['refused', 'conflict'] as const) {
+    it(`keeps all when the server did nothing (${outcome}), and gives back none before its transaction has ended`, async () => {
+      const ending = Promise.withResolvers<void>()
+      driver.resetting = () => ending.promise
+      const pool = newPool(2)
+      const error = new Error(outcome)
+      driver.meanings.set(error, { outcome })
+      const failing = Promise.withResolvers<never>()
+      const uses = [pool.run(self), pool.run(() => failing.promise, { isRepeatable: false })].map(watch)
+      await pass(1)
+      failing.reject(error)
+      await settle()
+      const kept = watch(pool.run(self))
+      await settle()
+      assert.deepEqual(
+        [...uses, kept].map(({ state }) => state),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
+      begin(pool)
+      const next = watch(pool.run(self))
+      await settle()
+      assert.equal(next.state, 'pending')
+      ending.resolve()
+      await settle()
+      assert.equal(next.state, 'fulfilled')
+      assert.deepEqual([driver.open, driver.made.length], [2, 2])
+    })
+  }
+
+  it('destroys one whose transaction does not end in time, or that is lost meanwhile', async () => {
+    const refused = new Error('refused')
+    driver.meanings.set(refused, { outcome: 'refused' })
+    const pool = newPool(1)
+    driver.resetting = forever
+    await assert.rejects(
+      pool.run(() => Promise.reject(refused)),
+      refused,
+    )
+    const next = watch(pool.run(self))
+    await pass(1000)
+    assert.equal(next.value, driver.made[1])
+    driver.resetting = async () => {}
+    const lost = pool.run((connection) => {
+      driver.lose(connection)
+      return Promise.reject(refused)
+    })
+    await assert.rejects(lost, refused)
+    assert.equal(await pool.run(self), driver.made[2])
+    assert.equal(driver.open, 1)
+  })
+
+  it('destroys those too that were idle while one was lost, and keeps those that worked', async () => {
+    const lost = new Error('lost')
+    driver.meanings.set(lost, { outcome: 'lost' })
     const pool = newPool(3)
     const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
@@ -67,7 +117,7 @@ describe('a pool whose connections fail', () => {
     assert.equal(again.got.connection, failing.got.connection)
     working.resolve('')
     await settle()
-    again.reject(new Error('boom'))
+    again.reject(lost)
     await settle()
     assert.equal(idle.got.connection?.state, 'destroyed')
     assert.equal(working.got.connection?.state, 'open')
@@ -124,7 +174,7 @@ describe('a pool whose connections fail', () => {
   })
 
   it('renews all when one has become read-only: others finish their work, and the work is done again', async () => {
-    driver.errors.isRoleChange = (error) => error === READ_ONLY
+    driver.meanings.set(READ_ONLY, { outcome: 'moved' })
     const pool = newPool(3)
     const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
@@ -152,7 +202,7 @@ describe('a pool whose connections fail', () => {
   })
 
   it('renews all once, however many callers find them read-only at the same time', async () => {
-    driver.errors.isRoleChange = (error) => error === READ_ONLY
+    driver.meanings.set(READ_ONLY, { outcome: 'moved' })
     const pool = newPool(4)
     const [first, second] = [begin(pool), begin(pool)]
     await settle()
@@ -184,10 +234,7 @@ describe('a pool whose connections fail', () => {
   })
 
   it('tries again until the deadline while the server stays read-only, and says that nothing was written', async () => {
-    driver.errors.isRoleChange =
-      driver.errors.isUnavailable =
-      driver.errors.isRefused =
-        (error) => error === READ_ONLY
+    driver.meanings.set(READ_ONLY, { outcome: 'moved', reason: 'read_only' })
     const pool = newPool(1)
     let tries = 0
     const use = watch(
@@ -247,7 +294,7 @@ describe('a pool whose connections fail', () => {
       throw cause
     }
     await assert.rejects(pool.run(self), cause)
-    driver.errors.isUnavailable = () => true
+    driver.meanings.set(cause, { outcome: 'refused', reason: 'connection' })
     mock.timers.tick(PAUSE)
     await assert.rejects(
       pool.run(self),
@@ -287,8 +334,7 @@ async function passSlowly(time: number): Promise<void> {
 describe('work that fails', () => {
   it('is done again if it was rolled back, and only so often', async () => {
     const conflict = new Error('deadlock')
-    driver.errors.isRolledBack = (error) => error === conflict
-    driver.errors.isUnavailable = driver.errors.isRolledBack
+    driver.meanings.set(conflict, { outcome: 'conflict', reason: 'conflict' })
     const pool = newPool(1)
     const some = countTries(ATTEMPTS - 1, conflict)
     const done = watch(pool.run(some.work))
@@ -305,12 +351,13 @@ describe('work that fails', () => {
   })
 
   it('is done again only until the deadline of the first attempt', async () => {
-    driver.errors.isRolledBack = () => true
+    const conflict = new Error('deadlock')
+    driver.meanings.set(conflict, { outcome: 'conflict' })
     let attempts = 0
     const work = async () => {
       attempts++
       await new Promise((resolve) => setTimeout(resolve, 1500))
-      throw new Error('deadlock')
+      throw conflict
     }
     const use = watch(newPool(1).run(work))
     await passSlowly(DEADLINE - 1)
@@ -325,7 +372,7 @@ describe('work that fails', () => {
   ] as const) {
     it(`is done again after a lost connection if it is a read (${kind})`, async () => {
       const lost = new Error('lost')
-      driver.errors.isLost = driver.errors.isUnavailable = (error) => error === lost
+      driver.meanings.set(lost, { outcome: 'lost', reason: 'connection' })
       const { count, work } = countTries(2, lost)
       const use = watch(newPool(1).run(work, { kind }))
       await passSlowly(3 * PAUSE)
@@ -335,126 +382,28 @@ describe('work that fails', () => {
     })
   }
 
-  it('is done again when a missing table has been made, once for all that miss it', async () => {
-    const missing = new Error('no such table')
-    driver.errors.isMissingTable = (error) => error === missing
-    const pool = newPool(3)
-    let isThere = false
-    let made = 0
-    pool.opened(async () => {
-      made++
-      await new Promise((resolve) => setTimeout(resolve, 3000))
-      isThere = true
-    })
-    const work = async () => {
-      if (!isThere) throw missing
-    }
-    const uses = [watch(pool.run(work)), watch(pool.run(work, { kind: 'read' }))]
-    await passSlowly(2000)
-    uses.push(watch(pool.run(work)))
-    await passSlowly(1000 + PAUSE)
-    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 'fulfilled', 1])
-    isThere = false
-    pool.opened(async () => {
-      throw new StoreNotOpened('it must not be made')
-    })
-    const refused = watch(pool.run(work))
-    await passSlowly(PREPARE_PAUSE)
-    assert.equal(refused.error, missing)
-  })
-
-  it('is done again when the table was made since it began, and not once more', async () => {
-    const missing = new Error('no such table')
-    driver.errors.isMissingTable = (error) => error === missing
-    const pool = newPool(3)
-    let made = 0
-    pool.opened(async () => void made++)
-    const late = Promise.withResolvers<void>()
-    const { work } = countTries(1, missing)
-    let isFirst = true
-    const uses = [
-      watch(pool.run(work)),
-      watch(
-        pool.run(async () => {
-          if (!isFirst) return
-          isFirst = false
-          await late.promise
-          throw missing
-        }),
-      ),
-    ]
-    await passSlowly(PAUSE)
-    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'pending', 1])
-    late.resolve()
-    await passSlowly(PAUSE)
-    assert.deepEqual([...uses.map(({ state }) => state), made], ['fulfilled', 'fulfilled', 1])
-  })
-
-  it('waits for the next attempt to make a missing table, which is a second later, until its deadline', async () => {
-    const missing = new Error('no such table')
-    driver.errors.isMissingTable = (error) => error === missing
-    const pool = newPool(3)
-    let attempts = 0
-    let isThere = false
-    pool.opened(async ({ run }) => {
-      attempts++
-      // This must not wait for itself.
-      if (attempts < 3) await run(() => Promise.reject(missing))
-      isThere = attempts === 3
-    })
-    const work = async () => {
-      if (!isThere) throw missing
-    }
-    const use = watch(pool.run(work))
-    await passSlowly(PREPARE_PAUSE - PAUSE)
-    const next = watch(pool.run(work))
-    await passSlowly(PREPARE_PAUSE)
-    assert.deepEqual([use.state, next.state, attempts], ['pending', 'pending', 2])
-    await passSlowly(PREPARE_PAUSE)
-    assert.deepEqual([use.state, next.state, attempts], ['fulfilled', 'fulfilled', 3])
-    isThere = false
-    const late = watch(pool.run(work))
-    await passSlowly(DEADLINE - 1)
-    assert.equal(late.state, 'pending')
-    await passSlowly(1)
-    assert.ok(late.error instanceof StoreUnavailable && late.error.nothingWritten)
-  })
-
-  it('ends when the pool is closed while a missing table cannot be made', async () => {
-    const missing = new Error('no such table')
-    driver.errors.isMissingTable = (error) => error === missing
-    const pool = newPool(1)
-    let attempts = 0
-    pool.opened(async () => {
-      attempts++
-      throw missing
-    })
-    const use = watch(pool.run(() => Promise.reject(missing)))
-    await settle()
-    await pool.close()
-    await passSlowly(PREPARE_PAUSE)
-    assert.ok(use.error instanceof StoreUnavailable)
-    assert.equal(attempts, 1)
-  })
-
   it('is not done again if it may not, except for connecting', async () => {
-    driver.errors.isRoleChange = driver.errors.isRolledBack = driver.errors.isMissingTable = () => true
     let tries = 0
     driver.connecting = async () => {
       if (++tries < 3) throw new Error('refused')
     }
-    const error = new Error('conflict')
-    const { count, work } = countTries(9, error)
-    const use = watch(newPool(1).run(work, { isRepeatable: false }))
-    await passSlowly(4 * PAUSE)
-    assert.equal(use.error, error)
-    assert.deepEqual([count(), tries], [1, 3])
+    const pool = newPool(1)
+    for (const outcome of ['conflict', 'moved', 'late'] as const) {
+      const error = new Error(outcome)
+      driver.meanings.set(error, { outcome })
+      const { count, work } = countTries(9, error)
+      const use = watch(pool.run(work, { isRepeatable: false }))
+      await passSlowly(4 * PAUSE)
+      assert.deepEqual([use.error, count()], [error, 1])
+    }
+    assert.ok(tries >= 3)
   })
 
   it('is done again after pauses that double, and not after the pool is closed', async () => {
-    driver.errors.isRolledBack = driver.errors.isUnavailable = () => true
+    const conflict = new Error('conflict')
+    driver.meanings.set(conflict, { outcome: 'conflict', reason: 'conflict' })
     const pool = newPool(1)
-    const { count, work } = countTries(9, new Error('conflict'))
+    const { count, work } = countTries(9, conflict)
     const use = watch(pool.run(work))
     await settle()
     for (const [pause, tries] of [
@@ -475,7 +424,7 @@ describe('work that fails', () => {
 
   it('has certainly done nothing if the server refused it, or if the pool says so', () => {
     const refused = new Error('refused')
-    driver.errors.isRefused = (error) => error === refused
+    driver.meanings.set(refused, { outcome: 'refused' })
     const pool = newPool(1)
     assert.ok(pool.hasDoneNothing(refused))
     assert.ok(pool.hasDoneNothing(new StoreUnavailable('too late', { nothingWritten: true })))
@@ -485,8 +434,7 @@ describe('work that fails', () => {
 
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {
     const cause = new Error('timeout expired')
-    driver.errors.isUnavailable = (error) => error === cause
-    driver.errors.reasonOf = () => 'connection'
+    driver.meanings.set(cause, { outcome: 'unknown', reason: 'connection' })
     const { work } = countTries(1, cause)
     await assert.rejects(newPool(1).run(work), (error) => {
       assert.ok(error instanceof StoreUnavailable)
@@ -501,8 +449,10 @@ describe('work that fails', () => {
 
   it('says that a write came too late, and not how the server put it', async () => {
     const cause = new Error('cannot take square root of a negative number')
-    driver.errors.isUnavailable = driver.errors.isExpired = (error) => error === cause
-    await assert.rejects(newPool(1).run(countTries(1, cause).work), (error) => {
+    driver.meanings.set(cause, { outcome: 'late', reason: 'timeout' })
+    const use = watch(newPool(1).run(countTries(Number.POSITIVE_INFINITY, cause).work))
+    await passSlowly(DEADLINE)
+    await assert.rejects(use.promise, (error) => {
       assert.ok(error instanceof StoreUnavailable)
       assert.equal(error.reason, 'timeout')
       assert.ok(error.nothingWritten)

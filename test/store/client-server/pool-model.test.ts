@@ -19,16 +19,19 @@ const SIZE = 4
 const MOST = { read: 4, write: 3, page: 3, search: 2 }
 const MOST_OF_CLIENT = { read: 4, write: 3, page: 3, search: 1 }
 
+/** The server refuses work, and keeps the connection. */
+const REFUSED = new Error('refused')
+
 const KINDS = Object.keys(MOST) as Kind[]
 
 /** What may happen next; the numbers choose among what there is. */
-type Step = readonly ['use' | 'done' | 'fail' | 'lose' | 'connected' | 'refused' | 'pass', number]
+type Step = readonly ['use' | 'done' | 'fail' | 'refuse' | 'lose' | 'connected' | 'refused' | 'pass', number]
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.tuple(
     fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom('use', 'done', 'connected') },
-      { weight: 2, arbitrary: fc.constantFrom('fail', 'lose', 'refused', 'pass') },
+      { weight: 2, arbitrary: fc.constantFrom('fail', 'refuse', 'lose', 'refused', 'pass') },
     ),
     fc.nat(5000),
   ),
@@ -52,6 +55,7 @@ describe('a pool of connections, whatever happens', () => {
 async function run(steps: readonly Step[]): Promise<void> {
   mockTime()
   const driver = new FakeDriver()
+  driver.meanings.set(REFUSED, { outcome: 'refused' })
   const attempts: PromiseWithResolvers<void>[] = []
   driver.connecting = () => {
     const attempt = Promise.withResolvers<void>()
@@ -86,6 +90,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     },
     done: (number: number) => takeOne(works, number)?.end.resolve(),
     fail: (number: number) => takeOne(works, number)?.end.reject(new Error('boom')),
+    refuse: (number: number) => takeOne(works, number)?.end.reject(REFUSED),
     lose: (number: number) => {
       const open = driver.made.filter(({ state }) => state === 'open')
       const lost = open[number % Math.max(open.length, 1)]

@@ -1,0 +1,76 @@
+import type { UnavailableReason } from '../../catalogue/store.ts'
+
+/**
+ * What became of work that failed.
+ * - `refused`: the server certainly did nothing.
+ * - `conflict`: the same, because of other work at the same moment: it may be done again.
+ * - `late`: the same, because the work came after its deadline.
+ * - `moved`: the same, because the server starts or stops, or may not write any more. Another connection may lead to one
+ *   that can do the work.
+ * - `lost`: the connection failed, or the server ended it. It is not known whether the work was done.
+ * - `unknown`: it is not known either, and the connection may be as it was.
+ */
+export type Outcome = 'refused' | 'conflict' | 'late' | 'moved' | 'lost' | 'unknown'
+
+/** What an error means for the work that failed with it. */
+export interface ErrorMeaning {
+  readonly outcome: Outcome
+  /** Why the database cannot be used now, but perhaps later. Undefined if the statement or this program is at fault. */
+  readonly reason?: UnavailableReason
+  /** The server may accept a connection in a moment, as while it starts. */
+  readonly isNotReady?: boolean
+  /** The account lacks a right that the statement needs. */
+  readonly isDenied?: boolean
+  /** The server does not know the statement: it is too old, or another product. */
+  readonly isUnknownSyntax?: boolean
+  /** A change of the schema failed because of another one at the same moment: it may be done again. */
+  readonly isLostRace?: boolean
+}
+
+/** Whether the server has certainly done nothing. */
+export const isUndone = ({ outcome }: ErrorMeaning) => outcome !== 'lost' && outcome !== 'unknown'
+
+/** What an error means that no server has reported: that a connection is lost, cut, or not trusted any more. */
+export function meaningOfFailure(error: unknown, isNotReady: boolean): ErrorMeaning {
+  return isDefect(error) ? { outcome: 'unknown' } : { outcome: 'lost', reason: 'connection', isNotReady }
+}
+
+/** The code of the error for a server that can be reached, but not be used as it is now. */
+export const UNSUITABLE = 'UNSUITABLE'
+
+/** Codes for a server that cannot be used now, but perhaps later; most of them are of the system. */
+const AWAY = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EAI_AGAIN',
+  // The name service may learn of a server after it has started, as that of containers does.
+  'ENOTFOUND',
+  // The Unix socket of a server that has not started.
+  'ENOENT',
+  // A standby may be promoted.
+  UNSUITABLE,
+])
+
+/** Whether a server could not be reached for a reason that may pass. */
+export function isAway(error: unknown): boolean {
+  // One error for every address of a host name, or for every host.
+  if (error instanceof AggregateError) return error.errors.some(isAway)
+  return AWAY.has(codeOf(error) ?? '')
+}
+
+/** The `code` of an error of a driver or of the system. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/** Whether the error is a defect of this program rather than of the server or the network. */
+function isDefect(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+}
