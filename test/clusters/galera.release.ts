@@ -20,6 +20,9 @@ const CHANGES = 1000
 /** Increments through each instance. */
 const INCREMENTS = 334
 
+/** More than the instances make, and the tests, if no conflict costs one. */
+const MOST_CONNECTIONS = 60
+
 /** A busy machine needs some minutes; in milliseconds. */
 const options = { timeout: 400_000 }
 
@@ -69,6 +72,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     options,
     async (t) => {
       const { clients, path, stored } = await start(t, cluster)
+      const before = await statusOf(cluster)
       await Promise.all(
         clients.map(async (client, i) => {
           const field = FIELDS[i] ?? 'title'
@@ -82,6 +86,10 @@ describe('a book that instances on all nodes of a Galera cluster change', {
       )
       for (const book of await stored())
         assert.deepEqual(book, { title: String(CHANGES), author: String(CHANGES), year: CHANGES })
+      const now = await statusOf(cluster)
+      const [conflicts, connections] = [now.conflicts - before.conflicts, now.connections - before.connections]
+      t.diagnostic(`${conflicts} conflicts, ${connections} new connections`)
+      assert.ok(connections < MOST_CONNECTIONS && MOST_CONNECTIONS < conflicts, 'conflicts cost connections')
       assertFewRefused(t, clients)
     },
   )
@@ -144,6 +152,19 @@ class Client extends Caller {
     assert.equal(status, 200, `${body} ${JSON.stringify(failuresIn(this.#service).at(-1))}`)
     return (JSON.parse(body) as { data: Book }).data
   }
+}
+
+/** How often nodes have rolled a write back because of another node, and how many connections were made to them. */
+async function statusOf({ nodes }: GaleraCluster) {
+  const sums = { conflicts: 0, connections: 0 }
+  for (const node of nodes) {
+    const rows = await node.query(
+      "SHOW GLOBAL STATUS WHERE variable_name IN ('wsrep_local_bf_aborts', 'wsrep_local_cert_failures', 'Connections')",
+    )
+    for (const { Variable_name: name, Value: value } of rows)
+      sums[name === 'Connections' ? 'connections' : 'conflicts'] += Number(value)
+  }
+  return sums
 }
 
 /** Starts an instance on each node, on a new database with one book. */
