@@ -87,7 +87,10 @@ describe('a book that instances on all nodes of a Galera cluster change', {
       for (const book of await stored())
         assert.deepEqual(book, { title: String(CHANGES), author: String(CHANGES), year: CHANGES })
       const now = await statusOf(cluster)
-      const [conflicts, connections] = [now.conflicts - before.conflicts, now.connections - before.connections]
+      const [conflicts, connections] = [
+        now.conflicts - before.conflicts,
+        now.connections - before.connections,
+      ]
       t.diagnostic(`${conflicts} conflicts, ${connections} new connections`)
       assert.ok(connections < MOST_CONNECTIONS && MOST_CONNECTIONS < conflicts, 'conflicts cost connections')
       assertFewRefused(t, clients)
