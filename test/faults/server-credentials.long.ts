@@ -5,6 +5,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Certificates, makeCertificates } from '../support/certificates.ts'
 import type { DatabaseServer, ServerEngine } from '../support/database-server.ts'
+import { withTls } from '../support/database-url.ts'
 import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { Caller, failuresOnce, SOON } from './caller.ts'
@@ -142,30 +143,26 @@ for (const engine of SERVER_ENGINES) {
       })
 
     it('the certificate of the server and its authority', async (t) => {
-      const url = new URL(await server.createDatabase())
       const authority = pathOf('ca.crt')
       copyFileSync(certificates.caFile, authority)
-      url.searchParams.set(engine === 'postgres' ? 'sslrootcert' : 'ssl-ca', authority)
-      url.searchParams.set('sslmode', 'verify-ca')
-      await survive(t, url.href, { DB_URL: url.href }, async () => {
+      const url = withTls(await server.createDatabase(), 'verify-ca', authority)
+      await survive(t, url, { DB_URL: url }, async () => {
         makeCertificates(certificatesDirectory)
         await server.query(engine === 'postgres' ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
         copyFileSync(certificates.caFile, authority)
-        await reconnect(url.href)
+        await reconnect(url)
       })
     })
 
     it('the file of the authority, for a moment to nothing: not ready, a line says so, and ready again', async (t) => {
-      const url = new URL(await server.createDatabase())
       const authority = pathOf('gone.crt')
       copyFileSync(certificates.caFile, authority)
-      url.searchParams.set(engine === 'postgres' ? 'sslrootcert' : 'ssl-ca', authority)
-      url.searchParams.set('sslmode', 'verify-ca')
-      const service = await serve(t, url.href, { STORE_TIMEOUT: SOON })
+      const url = withTls(await server.createDatabase(), 'verify-ca', authority)
+      const service = await serve(t, url, { STORE_TIMEOUT: SOON })
       const caller = new Caller(service)
       await caller.create()
       rmSync(authority)
-      await cut(url.href)
+      await cut(url)
       await caller.unavailable('GET /readyz')
       await failuresOnce(service, 1, /a file for TLS cannot be read/)
       await caller.unavailable('GET /book/1')

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import { earlierTable } from '../store/earlier-schemas.ts'
 import type { Databases } from '../support/database-server.ts'
-import { nameIn } from '../support/database-url.ts'
+import { nameIn, withTls } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { Caller, failuresIn } from './caller.ts'
 import { readRows, SERVER_ENGINES, serve } from './engine-servers.ts'
@@ -86,7 +86,7 @@ async function startAtOnce(
   const url = await on.createDatabase()
   for (const statement of prepare(nameIn(url))) await on.query(statement, url)
   // Without it each would first try to encrypt, on a connection of its own.
-  const through = `${network.url(url)}?sslmode=disable`
+  const through = withTls(network.url(url), 'disable')
   const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
   // Those that start are known, and ended, even when others do not.
   await Promise.allSettled(starting)

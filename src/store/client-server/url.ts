@@ -47,15 +47,16 @@ export function parsePort(text: string): number {
  * The error for an unknown parameter. It contains the name only if that cannot be a part of a password that was not
  * escaped: the name looks like one, comes after the account, and not after a parameter that may be a password.
  * @param text the text from which the parameter was read.
+ * @param known the known parameters.
  */
-export function unknownParameter(name: string, text: string): Error {
+export function unknownParameter(name: string, text: string, known: string): Error {
   const index = text.indexOf(name)
   const [before, after] = [text.slice(0, index), text.slice(index)]
   const isBehindAccount = before.includes('@') || !before.replace('://', '').includes(':')
   const isPiece = !isBehindAccount || after.includes('@') || /(?:^|[?&\s])(?:pass\w*|pwd)\s*=/i.test(before)
   const isName = index !== -1 && /^[a-z]+([._-]?[a-z]+)*$/i.test(name)
   return new Error(
-    `has ${isName && !isPiece ? `the parameter "${name}"` : 'a parameter'}, which is not known`,
+    `has ${isName && !isPiece ? `the parameter "${name}"` : 'a parameter'}, which is not known; known are ${known}`,
   )
 }
 

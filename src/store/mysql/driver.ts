@@ -103,8 +103,7 @@ export class MysqlDriver implements Driver<Connection> {
     try {
       return await this.#open(address, time, this.#encrypted)
     } catch (error) {
-      const mayBePlain = tls.mode === 'prefer' || tls.mode === 'allow'
-      if (!mayBePlain || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
+      if (tls.mode !== 'prefer' || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
       return this.#open(address, time)
     }
   }

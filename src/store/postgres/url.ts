@@ -19,9 +19,6 @@ export interface PostgresTarget extends HostChoice {
   readonly applicationName: string
 }
 
-/** An sslmode of pg alone. Heroku tells users of Node to set it. */
-const NO_VERIFY = 'no-verify'
-
 const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
 
 /** Parameters without effect: they set a default, or something that the service decides itself. */
@@ -109,7 +106,7 @@ function target(
     return oneOf(name, take(name), known)
   }
   const [host, address] = [take('host'), take('hostaddr')]
-  const mode = choose('sslmode', [...TLS_MODES, NO_VERIFY])
+  const mode = choose('sslmode', TLS_MODES)
   const authority = take('sslrootcert')
   const result: PostgresTarget = {
     user: take('user'),
@@ -119,7 +116,7 @@ function target(
     loadBalanceHosts: choose('load_balance_hosts', LOAD_BALANCE_HOSTS) ?? 'disable',
     database: take('dbname'),
     tls: tlsSettings({
-      mode: mode === NO_VERIFY ? 'require' : (mode ?? (authority === 'system' ? 'verify-full' : 'prefer')),
+      mode: mode ?? (authority === 'system' ? 'verify-full' : 'prefer'),
       authority,
       certificate: take('sslcert'),
       key: take('sslkey'),
@@ -136,7 +133,7 @@ function target(
   choose('sslnegotiation', ['postgres'])
   choose('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'])
   const [unknown] = [...parameters.keys()].filter((name) => !WITHOUT_EFFECT.has(name))
-  if (unknown !== undefined) throw unknownParameter(unknown, text)
+  if (unknown !== undefined) throw unknownParameter(unknown, text, 'those of libpq')
   return result
 }
 

@@ -82,31 +82,6 @@ const POSTGRES: Record<string, { readonly url: string; readonly tls?: string; re
 }
 
 const MYSQL: typeof POSTGRES = {
-  PlanetScale: {
-    url: 'mysql://abc123:pscale_pw_AbC123@aws.connect.psdb.cloud/books?ssl={"rejectUnauthorized":true}',
-    tls: 'verify-full',
-    user: 'abc123',
-  },
-  'PlanetScale, encoded': {
-    url: 'mysql://abc123:pscale_pw_AbC123@aws.connect.psdb.cloud/books?ssl=%7B%22rejectUnauthorized%22%3Atrue%7D',
-    tls: 'verify-full',
-    user: 'abc123',
-  },
-  'PlanetScale for Prisma': {
-    url: 'mysql://abc123:pscale_pw_AbC123@aws.connect.psdb.cloud/books?sslaccept=strict',
-    tls: 'verify-full',
-    user: 'abc123',
-  },
-  'TiDB Cloud': {
-    url: 'mysql://2abc.root:AbC123dEf@gateway01.eu-central-1.prod.aws.tidbcloud.com:4000/test?ssl={"minVersion":"TLSv1.2","rejectUnauthorized":true}',
-    tls: 'verify-full',
-    user: '2abc.root',
-  },
-  'TiDB Cloud for Prisma': {
-    url: 'mysql://2abc.root:AbC123dEf@gateway01.eu-central-1.prod.aws.tidbcloud.com:4000/test?sslaccept=strict',
-    tls: 'verify-full',
-    user: '2abc.root',
-  },
   Aiven: {
     url: 'mysql://avnadmin:AVNS_AbC123dEf@mysql-1a2b3c-books.a.aivencloud.com:12691/defaultdb?ssl-mode=REQUIRED',
     tls: 'require',
@@ -117,20 +92,11 @@ const MYSQL: typeof POSTGRES = {
     tls: 'require',
     user: 'doadmin',
   },
-  'ClearDB on Heroku': {
-    url: 'mysql://b1a2b3c4:AbC123@eu-cdbr-west-03.cleardb.net/heroku_1a2b3c4?reconnect=true',
-    user: 'b1a2b3c4',
-  },
   'JawsDB on Heroku': {
     url: 'mysql://abc123:def456@z12itfj4c1vgopf8.cbetxkdyhwsb.us-east-1.rds.amazonaws.com:3306/ghi789',
     user: 'abc123',
   },
   Railway: { url: 'mysql://root:AbC123dEf@monorail.proxy.rlwy.net:12345/railway', user: 'root' },
-  Scalingo: {
-    url: 'mysql://books_123:AbC123dEf@books-123.mysql.a.osc-fr1.scalingo-dbs.com:30000/books_123?useSSL=true&verifyServerCertificate=false',
-    tls: 'require',
-    user: 'books_123',
-  },
   'AWS RDS': {
     url: 'mysql://jane:AbC123dEf@books.abc123.eu-central-1.rds.amazonaws.com:3306/books?ssl-mode=VERIFY_IDENTITY&ssl-ca=/certs/global-bundle.pem',
     tls: 'verify-full',

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { TLS_MODES, type TlsMode } from '../../../src/store/client-server/tls.ts'
 import { makeCertificates } from '../../support/certificates.ts'
 import type { DatabaseServer } from '../../support/database-server.ts'
+import { withTls } from '../../support/database-url.ts'
 import { ServerDirectory } from '../../support/server-directory.ts'
 
 /** What becomes of a connection. */
@@ -123,10 +124,11 @@ export function useServers<Name extends string>(
 export function tlsModes(
   attempts: Record<string, Attempt>,
   isEncrypted: (url: string) => Promise<boolean>,
+  modes: readonly TlsMode[] = TLS_MODES,
 ): void {
   for (const [server, { url, authority, outcomes, refusal }] of Object.entries(attempts)) {
     describe(server, () => {
-      for (const mode of TLS_MODES) {
+      for (const mode of modes) {
         it(`is ${outcomes(mode)} with ${mode}`, async () => {
           const target = dbUrl(url(), mode, authority())
           if (outcomes(mode) === 'refused') await assert.rejects(isEncrypted(target), { message: refusal })
@@ -141,8 +143,5 @@ export function tlsModes(
 function dbUrl(text: string, mode: TlsMode, authority: string | undefined): string {
   const url = new URL(text)
   url.hostname = 'localhost'
-  url.searchParams.set('sslmode', mode)
-  if (authority !== undefined)
-    url.searchParams.set(url.protocol === 'mysql:' ? 'ssl-ca' : 'sslrootcert', authority)
-  return url.href
+  return withTls(url.href, mode, authority)
 }
