@@ -4,9 +4,6 @@ import { notAnswered } from './pool.ts'
 /** The most requests in one batch. */
 const MAX_BATCH = 128
 
-/** A longer request gains nothing from a batch, and does not wait for one; in UTF-16 code units of text. */
-const LONG = 32 * 1024
-
 /** The total size of the requests in a batch, unless it has only one; in UTF-16 code units of text. */
 const MAX_BATCH_TEXT = 256 * 1024
 
@@ -15,12 +12,6 @@ const MAX_WAITING = 5000
 
 /** The total size of the requests that wait, in UTF-16 code units of text. Any more are refused at once. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
-
-/** A batch that takes longer is overdue: perhaps its connection is dead, or a lock held; in milliseconds. */
-const OVERDUE = 100
-
-/** How many overdue batches others need not wait for. */
-const MAX_OVERDUE = 1
 
 /** How much longer than its time a request under way waits for its result, in milliseconds. */
 const MORE_TIME = 50
@@ -44,12 +35,16 @@ interface Operation<Request, Result> {
    * @returns the outcomes of the requests that were taken last.
    */
   together(take: () => Batch<Request>, time: number): Promise<readonly Outcome<Result>[]>
-  /** Does one request. @param time in milliseconds. */
+  /** Does one request, and waits for what others have locked. @param time in milliseconds. */
   alone(request: Request, time: number): Promise<Result>
   /** Whether the requests of a batch that failed with this error may be done again. */
   isRepeatable(error: unknown): boolean
+  /** Whether the server does not know the statement for several requests, as this error of it says. */
+  isUnknown?(error: unknown): boolean
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
+  /** Only requests of the same shape are done together. */
+  shapeOf?(request: Request): string
   /** The length of all texts of a request, in UTF-16 code units. */
   lengthOf?(request: Request): number
   readonly isWrite: boolean
@@ -60,6 +55,7 @@ interface Operation<Request, Result> {
 interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
   readonly request: Request
   readonly key: number | undefined
+  readonly shape: string | undefined
   readonly length: number
   /** When its time is over, as `Date.now()`. */
   readonly end: number
@@ -70,7 +66,8 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
 /**
  * Sends requests to the server in batches. A request that comes alone is sent at once. Those that arrive while batches
  * are under way wait, and become the next batch: so a batch sees every write that was answered before one of its
- * requests arrived. What a batch leaves undone, as a book that another transaction has locked, is done alone.
+ * requests arrived. What a batch leaves undone, as a book that another transaction has locked, is done alone, while
+ * other batches go on.
  */
 export class Batcher<Request, Result> {
   readonly #operation: Operation<Request, Result>
@@ -78,10 +75,10 @@ export class Batcher<Request, Result> {
   readonly #timeout: number
   readonly #waiting = new Set<Pending<Request, Result>>()
   #waitingText = 0
-  /** The numbers of batches under way: those that others wait for, and overdue ones. */
   #batches = 0
-  #overdue = 0
   #isScheduled = false
+  /** Whether the server knows the statement for several requests, as far as is known. */
+  #isKnown = true
   readonly #busyKeys = new Set<number>()
 
   /**
@@ -99,7 +96,7 @@ export class Batcher<Request, Result> {
    * @throws StoreUnavailable after the deadline, or at once when too much waits; else what the operation throws.
    */
   async do(request: Request): Promise<Result> {
-    const { keyOf, lengthOf } = this.#operation
+    const { keyOf, shapeOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
       throw new StoreUnavailable('too many requests wait for the database server', {
@@ -109,14 +106,10 @@ export class Batcher<Request, Result> {
     const pending: Pending<Request, Result> = {
       request,
       key: keyOf?.(request),
+      shape: shapeOf?.(request),
       length,
       end: Date.now() + this.#timeout,
       ...Promise.withResolvers<Result>(),
-    }
-    if (length > LONG && !this.#isInUse(pending.key)) {
-      if (pending.key !== undefined) this.#busyKeys.add(pending.key)
-      void this.#doAlone(pending).then(() => this.#send())
-      return pending.promise
     }
     this.#waiting.add(pending)
     this.#waitingText += length
@@ -148,19 +141,19 @@ export class Batcher<Request, Result> {
     }
   }
 
-  /** Whether another request with the key waits or is under way. */
-  #isInUse(key: number | undefined): boolean {
-    if (key === undefined) return false
-    return this.#busyKeys.has(key) || Iterator.from(this.#waiting).some((pending) => pending.key === key)
-  }
-
   #takeBatch(): Pending<Request, Result>[] {
     const batch: Pending<Request, Result>[] = []
+    const passedOver = new Set<number>()
     let text = 0
     for (const pending of this.#waiting) {
+      const first = batch[0] ?? pending
       if (batch.length === MAX_BATCH || (batch.length > 0 && text + pending.length > MAX_BATCH_TEXT)) break
       if (pending.key !== undefined) {
-        if (this.#busyKeys.has(pending.key)) continue
+        if (this.#busyKeys.has(pending.key) || passedOver.has(pending.key)) continue
+        if (pending.shape !== first.shape) {
+          passedOver.add(pending.key)
+          continue
+        }
         this.#busyKeys.add(pending.key)
       }
       text += pending.length
@@ -173,28 +166,14 @@ export class Batcher<Request, Result> {
   async #run(batch: readonly Pending<Request, Result>[]): Promise<void> {
     this.#operation.onBatch(batch.length)
     this.#batches++
-    const [first] = batch
-    const single = batch.length === 1 ? first : undefined
-    // A single request may wait for a lock for long. It counts as little as what a batch leaves undone.
-    const overdue = single === undefined ? 1 : 0
-    let isOverdue = false
-    const timer = setTimeout(() => {
-      if (this.#overdue + overdue > MAX_OVERDUE) return
-      isOverdue = true
-      this.#overdue += overdue
-      this.#batches--
-      this.#send()
-    }, OVERDUE)
-    await (single === undefined ? this.#doTogether(batch) : this.#doAlone(single))
-    clearTimeout(timer)
-    if (isOverdue) this.#overdue -= overdue
-    else this.#batches--
+    await this.#doTogether(batch)
+    this.#batches--
     this.#send()
   }
 
   /** Does not wait for what the batch leaves undone. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable } = this.#operation
+    const { together, isRepeatable, isUnknown } = this.#operation
     let taken = batch
     const take = () => {
       taken = batch.filter(({ end }) => Date.now() < end)
@@ -206,8 +185,9 @@ export class Batcher<Request, Result> {
     const end = Math.max(...batch.map(({ end }) => end))
     let outcomes: readonly Outcome<Result>[] = []
     try {
-      outcomes = await together(take, end - Date.now())
+      if (this.#isKnown) outcomes = await together(take, end - Date.now())
     } catch (error) {
+      if (isUnknown?.(error)) this.#isKnown = false
       if (!isRepeatable(error)) {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return

@@ -1,14 +1,18 @@
-import {
-  type Book,
-  type BookChanges,
-  bookOf,
-  changedFields,
-  FIELD_NAMES,
-  type FieldName,
-  type NewBook,
-} from '../../catalogue/book.ts'
-import type { Outcome } from './batcher.ts'
-import { isShort, type ShortBookRow, shortBook } from './page-sql.ts'
+import { channel } from 'node:diagnostics_channel'
+import { type Book, type BookChanges, changedFields, type NewBook, textLength } from '../../catalogue/book.ts'
+import { Batcher } from './batcher.ts'
+import type { ShortBookRow } from './page-sql.ts'
+import type { ConnectionPool } from './pool.ts'
+
+/** Publish how many requests each batch has. */
+const groupCommits = channel('book-catalogue.group-commit')
+const batchedReads = channel('book-catalogue.batched-reads')
+
+/** Batches of reads under way at the same time: while the server answers one, the next is made. */
+const READ_BATCHES = 2
+
+/** Batches of each kind of writes. While one commits, all others become the next, and ids have the order of arrival. */
+const WRITE_BATCHES = 1
 
 export interface Update {
   readonly id: number
@@ -21,137 +25,172 @@ export interface Deletion {
   readonly expected: Book | undefined
 }
 
-/** What an engine does on a connection for the requests of a batch. */
-export interface BatchStatements<Connection> {
+/**
+ * What an engine does on a connection for requests that come together, no two of them for the same book, or for one
+ * alone. Nothing is written after `end`, a time of `Date.now()`, as far as the engine can tell.
+ */
+export interface BookStatements<Connection> {
+  read(connection: Connection, id: number): Promise<Book | undefined>
   /** The rows of these books. */
-  find(connection: Connection, ids: readonly number[]): Promise<ShortBookRow[]>
+  find(connection: Connection, ids: readonly number[]): Promise<readonly ShortBookRow[]>
+  /** Stores new books under ids in their order. @param alone whether it is one. @returns all of them. */
+  create(connection: Connection, books: readonly NewBook[], end: number, alone: boolean): Promise<Book[]>
   /**
-   * Stores new books under ids in their order. It may leave out any.
-   * @param end nothing is stored after this time of `Date.now()`, as far as the engine can tell.
+   * Makes the same fields of books, all of them with what is expected or none.
+   * @param waits for books that others have locked. Otherwise these are left out, and so are long ones.
+   * @returns the books that were there as expected, as they are stored now.
    */
-  create(connection: Connection, books: readonly NewBook[], end: number): Promise<(Book | undefined)[]>
-  begin(connection: Connection): Promise<unknown>
-  /** Locks and returns those of the books that are short and not locked by others. */
-  lock(connection: Connection, ids: readonly number[]): Promise<Book[]>
-  /** Changes these fields of locked books. @returns the books as they are stored now. */
+  update(
+    connection: Connection,
+    updates: readonly Update[],
+    end: number,
+    waits: boolean,
+  ): Promise<readonly Book[]>
+  /** As `update`. @returns the ids of those that were deleted. */
+  delete(
+    connection: Connection,
+    deletions: readonly Deletion[],
+    end: number,
+    waits: boolean,
+  ): Promise<readonly number[]>
+}
+
+/** Requests for single books, which share statements and commits if they arrive together. */
+export class BatchedBooks<Connection> {
+  readonly #pool: ConnectionPool<Connection>
+  readonly #reads: Batcher<number, Book | undefined>
+  readonly #creates: Batcher<NewBook, Book | undefined>
+  readonly #updates: Batcher<Update, Book | undefined>
+  readonly #deletions: Batcher<Deletion, boolean>
+
+  constructor(pool: ConnectionPool<Connection>, books: BookStatements<Connection>) {
+    this.#pool = pool
+    this.#reads = new Batcher(
+      {
+        together: (take, time) =>
+          pool.run(
+            async (connection) => {
+              const { requests: ids } = take()
+              const [first, ...others] = ids
+              if (first === undefined) return []
+              if (others.length === 0) return [{ result: await books.read(connection, first) }]
+              const found = byId(await books.find(connection, ids))
+              return ids.map((id) => {
+                const row = found.get(id)
+                return row === undefined || row.title !== null ? { result: row } : undefined
+              })
+            },
+            { time, kind: 'read' },
+          ),
+        alone: (id, time) => pool.run((connection) => books.read(connection, id), { time, kind: 'read' }),
+        isRepeatable: () => true,
+        isWrite: false,
+        onBatch: (requests) => batchedReads.publish(requests),
+      },
+      READ_BATCHES,
+      pool.timeout,
+    )
+    this.#creates = this.#writes<NewBook, Book | undefined>({
+      write: (connection, requests, end, alone) => books.create(connection, requests, end, alone),
+      isDone: (book) => book !== undefined,
+      lengthOf: textLength,
+    })
+    this.#updates = this.#writes<Update, Book | undefined>({
+      async write(connection, updates, end, waits) {
+        const stored = byId(await books.update(connection, updates, end, waits))
+        return updates.map(({ id }) => stored.get(id))
+      },
+      isDone: (book) => book !== undefined,
+      keyOf: ({ id }) => id,
+      shapeOf: ({ changes, expected }) => `${changedFields(changes)} ${expected !== undefined}`,
+      lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
+    })
+    this.#deletions = this.#writes<Deletion, boolean>({
+      async write(connection, deletions, end, waits) {
+        const deleted = new Set(await books.delete(connection, deletions, end, waits))
+        return deletions.map(({ id }) => deleted.has(id))
+      },
+      isDone: (isDeleted) => isDeleted,
+      keyOf: ({ id }) => id,
+      shapeOf: ({ expected }) => String(expected !== undefined),
+      lengthOf: ({ expected }) => textLength(expected ?? {}),
+    })
+  }
+
+  async create(book: NewBook): Promise<Book> {
+    const created = await this.#creates.do(book)
+    if (created === undefined) throw new Error('INSERT returned no row')
+    return created
+  }
+
+  find(id: number): Promise<Book | undefined> {
+    return this.#reads.do(id)
+  }
+
+  update(update: Update): Promise<Book | undefined> {
+    return this.#updates.do(update)
+  }
+
+  delete(deletion: Deletion): Promise<boolean> {
+    return this.#deletions.do(deletion)
+  }
+
+  /** The number of requests that wait. */
+  get waiting(): number {
+    return [this.#reads, this.#creates, this.#updates, this.#deletions].reduce(
+      (sum, { waiting }) => sum + waiting,
+      0,
+    )
+  }
+
+  /** Batches of one kind of writes. */
+  #writes<Request, Result>({ write, isDone, ...rest }: Writes<Connection, Request, Result>) {
+    const pool = this.#pool
+    return new Batcher<Request, Result>(
+      {
+        ...rest,
+        together: (take, time) =>
+          pool.run(
+            async (connection) => {
+              const { requests, end } = take()
+              if (requests.length === 0) return []
+              const results = await write(connection, requests, end, false)
+              return results.map((result) => (isDone(result) ? { result } : undefined))
+            },
+            { time, attempts: 1 },
+          ),
+        alone: async (request, time) => {
+          const [result] = await pool.run((connection, end) => write(connection, [request], end, true), {
+            time,
+          })
+          return result as Result
+        },
+        isRepeatable: (error) => pool.hasDoneNothing(error),
+        isUnknown: (error) => pool.isUnknownSyntax(error),
+        isWrite: true,
+        onBatch: (requests) => groupCommits.publish(requests),
+      },
+      WRITE_BATCHES,
+      pool.timeout,
+    )
+  }
+}
+
+/** How writes of one kind are done. */
+interface Writes<Connection, Request, Result> {
+  /** @returns the result of each request. */
   write(
     connection: Connection,
-    fields: readonly FieldName[],
-    changes: readonly Change[],
-  ): Promise<readonly Book[]>
-  /** Deletes locked books. @returns the ids of those that were deleted. */
-  remove(connection: Connection, ids: readonly number[]): Promise<readonly number[]>
-  commit(connection: Connection): Promise<unknown>
+    requests: readonly Request[],
+    end: number,
+    waits: boolean,
+  ): Promise<readonly Result[]>
+  /** Whether a result is final. Otherwise the request is done alone. */
+  isDone(result: Result): boolean
+  keyOf?(request: Request): number
+  shapeOf?(request: Request): string
+  lengthOf(request: Request): number
 }
 
-/** A book as it was, as it becomes, and the fields that change. */
-export interface Change {
-  readonly fields: readonly FieldName[]
-  readonly from: Book
-  readonly to: Book
-}
-
-/**
- * A batch would take too much memory if all its stored books were long. So it leaves out those whose title and author
- * have more bytes.
- */
-const MAX_TEXT = 32 * 1024
-export const IS_SHORT = isShort(MAX_TEXT)
-export const SHORT_BOOK = shortBook(MAX_TEXT)
-
-/** Does the requests of batches. No two writes of a batch are for the same book, and no batch waits for a lock. */
-export class Batches<Connection> {
-  readonly #statements: BatchStatements<Connection>
-  readonly #isUnknownSyntax: (error: unknown) => boolean
-  /** What the server has refused because it does not know the statement. All such requests are left undone. */
-  readonly #unsupported = new Set<string>()
-
-  constructor(statements: BatchStatements<Connection>, isUnknownSyntax: (error: unknown) => boolean) {
-    this.#statements = statements
-    this.#isUnknownSyntax = isUnknownSyntax
-  }
-
-  async find(connection: Connection, ids: readonly number[]): Promise<Outcome<Book | undefined>[]> {
-    if (ids.length === 0) return []
-    const rows = await this.#statements.find(connection, ids)
-    const found = byId(rows)
-    return ids.map((id) => {
-      const row = found.get(id)
-      return row === undefined || row.title !== null ? { result: row } : undefined
-    })
-  }
-
-  async create(connection: Connection, books: readonly NewBook[], end: number): Promise<Outcome<Book>[]> {
-    if (this.#unsupported.has('create')) return books.map(() => undefined)
-    const created = await this.#ifSupported('create', this.#statements.create(connection, books, end))
-    return created.map((result) => result && { result })
-  }
-
-  async update(connection: Connection, updates: readonly Update[]): Promise<Outcome<Book | undefined>[]> {
-    if (this.#unsupported.has('lock')) return updates.map(() => undefined)
-    const { begin, write, commit } = this.#statements
-    await begin(connection)
-    const locked = await this.#lock(connection, updates)
-    const changes = updates.flatMap(({ changes }, i) => {
-      const from = locked[i]
-      return from ? [changeOf(from, changes)] : []
-    })
-    const written: Book[] = []
-    // One statement for those that change the same fields; mostly that is all.
-    for (const [first, ...others] of Map.groupBy(changes, ({ fields }) => fields.join()).values())
-      if (first !== undefined) written.push(...(await write(connection, first.fields, [first, ...others])))
-    await commit(connection)
-    const stored = byId(written)
-    return updates.map(({ id }) => {
-      const result = stored.get(id)
-      return result && { result }
-    })
-  }
-
-  async delete(connection: Connection, deletions: readonly Deletion[]): Promise<Outcome<boolean>[]> {
-    if (this.#unsupported.has('lock')) return deletions.map(() => undefined)
-    const { begin, remove, commit } = this.#statements
-    await begin(connection)
-    const locked = await this.#lock(connection, deletions)
-    const ids = locked.flatMap((book) => (book ? [book.id] : []))
-    const removed = new Set(ids.length > 0 ? await remove(connection, ids) : [])
-    await commit(connection)
-    return deletions.map(({ id }) => (removed.has(id) ? { result: true } : undefined))
-  }
-
-  /** @returns the book of each request, if it could be locked and is as expected. */
-  async #lock(
-    connection: Connection,
-    requests: readonly (Update | Deletion)[],
-  ): Promise<(Book | undefined)[]> {
-    const ids = requests.map(({ id }) => id)
-    const books = await this.#ifSupported('lock', this.#statements.lock(connection, ids))
-    const locked = byId(books)
-    return requests.map(({ id, expected }) => {
-      const book = locked.get(id)
-      const isExpected =
-        expected === undefined || FIELD_NAMES.every((name) => book?.[name] === expected[name])
-      return isExpected ? book : undefined
-    })
-  }
-
-  async #ifSupported<Result>(kind: 'create' | 'lock', result: Promise<Result>): Promise<Result> {
-    try {
-      return await result
-    } catch (error) {
-      if (this.#isUnknownSyntax(error)) this.#unsupported.add(kind)
-      throw error
-    }
-  }
-}
-
-export function byId<Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> {
-  return new Map(rows.map((row) => [row.id, row]))
-}
-
-/** Callers may send other fields too, even an id: they do not count. */
-function changeOf(from: Book, changes: BookChanges): Change {
-  const fields = changedFields(changes)
-  const changed = Object.fromEntries(fields.map((name) => [name, changes[name]]))
-  return { fields, from, to: bookOf({ ...from, ...changed }) }
-}
+const byId = <Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> =>
+  new Map(rows.map((row) => [row.id, row]))

@@ -67,11 +67,16 @@ export function selectPage(
 }
 
 /** Whether the title and the author of a book have at most so many bytes together. */
-export const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
+const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
 
 /** The columns of a book that has at most so many bytes of text. Those of a longer one are NULL, except the id. */
 export const shortBook = (bytes: number) =>
   `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
+
+/** A batch of requests would take too much memory if all its stored books were long. So it leaves those out; bytes. */
+const MAX_TEXT = 32 * 1024
+export const IS_SHORT = isShort(MAX_TEXT)
+export const SHORT_BOOK = shortBook(MAX_TEXT)
 
 /** A row with the columns of `shortBook`. */
 export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<FieldName, null>>)

@@ -1,4 +1,4 @@
-import { type NewBook, textLength } from '../../catalogue/book.ts'
+import { type BookChanges, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
@@ -46,7 +46,7 @@ export interface BookWords {
 }
 
 /** Whether the words of a book are made quickly enough for the request that creates it. */
-export function hasShortTexts(book: NewBook): boolean {
+export function hasShortTexts(book: BookChanges): boolean {
   return textLength(book) <= SHORT_TEXT
 }
 

@@ -1,5 +1,4 @@
-import { channel } from 'node:diagnostics_channel'
-import { type Book, type BookChanges, type NewBook, textLength } from '../../catalogue/book.ts'
+import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import {
   type Imported,
@@ -13,8 +12,7 @@ import {
   StoreUnavailable,
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { Batcher, type Outcome } from './batcher.ts'
-import { Batches, type BatchStatements, type Deletion, type Update } from './batches.ts'
+import { BatchedBooks, type BookStatements } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
@@ -26,18 +24,8 @@ import {
   WORDS_OF_BOOKS,
 } from './search-indexer.ts'
 
-/** Publish how many requests each batch has. */
-const groupCommits = channel('book-catalogue.group-commit')
-const batchedReads = channel('book-catalogue.batched-reads')
-
 /** How long the question may take whether the service is ready, in milliseconds: supervisors do not wait for long. */
 const READY_TIME = 2000
-
-/** Batches of reads under way at the same time: while the server answers one, the next is made. */
-const READ_BATCHES = 2
-
-/** Batches of each kind of writes. While one commits, all others become the next. */
-const WRITE_BATCHES = 1
 
 /** After an import of so many books, the server learns anew how many there are. */
 const LARGE_IMPORT = 1000
@@ -53,20 +41,15 @@ const CLOSE_TIME = 4000
 
 /** What differs between the engines: what they do on a connection for each operation of the store. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
+  readonly books: BookStatements<Connection>
   /** Makes the index of words; undefined if the database has none. */
   readonly searchIndex: ((run: RunOn<Connection>) => SearchIndex) | undefined
   /** Makes the index of sort keys; undefined if the database has none. */
   readonly keyIndex: ((run: RunOn<Connection>) => SearchIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
-  readonly batches: BatchStatements<Connection>
   /** Reads a book. @returns why the server refuses writes that the service is there for; undefined if it does not. */
   ready(connection: Connection): Promise<string | undefined>
-  find(connection: Connection, id: number): Promise<Book | undefined>
-  /** These write nothing after `end`, a time of `Date.now()`, as far as the engine can tell. */
-  create(connection: Connection, book: NewBook, end: number): Promise<Book>
-  update(connection: Connection, update: Update, end: number): Promise<Book | undefined>
-  delete(connection: Connection, deletion: Deletion, end: number): Promise<boolean>
   /** Runs a statement of a query. */
   query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
   importOn(connection: Connection): ImportTransaction
@@ -81,10 +64,7 @@ export class ServerStore<Connection> implements Store {
   readonly #indexer: SearchIndexer | undefined
   readonly #keyIndexer: SearchIndexer<BookKeys> | undefined
   readonly #queries: ServerQueries
-  readonly #creates: Batcher<NewBook, Book>
-  readonly #reads: Batcher<number, Book | undefined>
-  readonly #updates: Batcher<Update, Book | undefined>
-  readonly #deletions: Batcher<Deletion, boolean>
+  readonly #books: BatchedBooks<Connection>
   readonly #analyzing = new AbortController()
 
   /** @param report tells the operator something, in one line. */
@@ -107,46 +87,17 @@ export class ServerStore<Connection> implements Store {
       run: (work, options) =>
         pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
-    const batches = new Batches(engine.batches, (error) => pool.isUnknownSyntax(error))
-    this.#reads = new Batcher(
-      {
-        together: (take, time) =>
-          pool.run((connection) => batches.find(connection, take().requests), { time, kind: 'read' }),
-        alone: (id, time) => pool.run((connection) => engine.find(connection, id), { time, kind: 'read' }),
-        isRepeatable: () => true,
-        isWrite: false,
-        onBatch: (requests) => batchedReads.publish(requests),
-      },
-      READ_BATCHES,
-      pool.timeout,
-    )
-    this.#creates = this.#writes<NewBook, Book>({
-      together: (connection, books, end) => batches.create(connection, books, end),
-      alone: (connection, book, end) => engine.create(connection, book, end),
-      lengthOf: (book) => textLength(book),
-    })
-    this.#updates = this.#writes({
-      together: (connection, updates) => batches.update(connection, updates),
-      alone: (connection, update, end) => engine.update(connection, update, end),
-      keyOf: ({ id }) => id,
-      lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
-    })
-    this.#deletions = this.#writes({
-      together: (connection, deletions) => batches.delete(connection, deletions),
-      alone: (connection, deletion, end) => engine.delete(connection, deletion, end),
-      keyOf: ({ id }) => id,
-      lengthOf: ({ expected }) => textLength(expected ?? {}),
-    })
+    this.#books = new BatchedBooks(pool, engine.books)
   }
 
   async create(book: NewBook): Promise<Book> {
-    const created = await this.#creates.do(book)
+    const created = await this.#books.create(book)
     if (!this.#engine.createsWords(book)) this.#indexer?.noteWrite()
     return created
   }
 
   find(id: number): Promise<Book | undefined> {
-    return this.#reads.do(id)
+    return this.#books.find(id)
   }
 
   page(
@@ -167,13 +118,13 @@ export class ServerStore<Connection> implements Store {
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const updated = await this.#updates.do({ id, changes, expected })
+    const updated = await this.#books.update({ id, changes, expected })
     this.#indexer?.noteWrite()
     return updated
   }
 
   delete(id: number, expected?: Book): Promise<boolean> {
-    return this.#deletions.do({ id, expected })
+    return this.#books.delete({ id, expected })
   }
 
   async import(
@@ -200,9 +151,7 @@ export class ServerStore<Connection> implements Store {
 
   load() {
     const { requests_waiting, ...connections } = this.#pool.load()
-    const batchers = [this.#reads, this.#creates, this.#updates, this.#deletions]
-    const waiting = batchers.reduce((sum, { waiting }) => sum + waiting, requests_waiting)
-    return { ...connections, requests_waiting: waiting }
+    return { ...connections, requests_waiting: requests_waiting + this.#books.waiting }
   }
 
   async close(): Promise<void> {
@@ -227,35 +176,4 @@ export class ServerStore<Connection> implements Store {
     const options = { time: ANALYZE_TIME, isRepeatable: false, signal: this.#analyzing.signal }
     this.#pool.run(analyze, options).catch(() => {})
   }
-
-  /** Batches of one kind of writes. */
-  #writes<Request, Result>({ together, alone, ...rest }: Writes<Connection, Request, Result>) {
-    const pool = this.#pool
-    return new Batcher<Request, Result>(
-      {
-        ...rest,
-        together: (take, time) => {
-          const doTogether = (connection: Connection) => {
-            const { requests, end } = take()
-            return requests.length === 0 ? Promise.resolve([]) : together(connection, requests, end)
-          }
-          return pool.run(doTogether, { time, attempts: 1 })
-        },
-        alone: (request, time) => pool.run((connection, end) => alone(connection, request, end), { time }),
-        isRepeatable: (error) => pool.hasDoneNothing(error),
-        isWrite: true,
-        onBatch: (requests) => groupCommits.publish(requests),
-      },
-      WRITE_BATCHES,
-      pool.timeout,
-    )
-  }
-}
-
-/** How writes of one kind are done. */
-interface Writes<Connection, Request, Result> {
-  together(connection: Connection, requests: readonly Request[], end: number): Promise<Outcome<Result>[]>
-  alone(connection: Connection, request: Request, end: number): Promise<Result>
-  keyOf?(request: Request): number
-  lengthOf(request: Request): number
 }

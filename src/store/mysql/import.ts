@@ -10,7 +10,7 @@ import {
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
-import { columnsOf, valuesOf } from './batches.ts'
+import { columnsOf, valuesOf } from './books.ts'
 import { dialectOf, NO_WORDS } from './dialect.ts'
 import type { Schema } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { NewBook } from '../../catalogue/book.ts'
+import type { IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
@@ -25,7 +25,8 @@ export const STALE_ID = `(CASE WHEN ${WORDS_OF} IS DISTINCT FROM ${FINGERPRINT} 
 export const vectorOf = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ')
 
 /** The words of a book that is being stored; null for a long one, whose words are made later. */
-export const wordsOf = (book: NewBook) => (hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null)
+export const wordsOf = (book: Readonly<Record<IndexedField, string>>) =>
+  hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null
 
 /** The values of both columns. @param table of new books that has the texts, and `words` as `wordsOf` makes them. */
 export const wordValues = (table: string) => [

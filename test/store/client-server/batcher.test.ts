@@ -6,21 +6,22 @@ import { DEADLINE, mockTime, pass, settle, type Watched, watch } from './fake-dr
 
 const MAX_WAITING = 5000
 const MAX_BATCH = 128
-const LONG = 32 * 1024
+/** A part of a batch, in code units. */
+const PART = 32 * 1024
 const MAX_BATCH_TEXT = 256 * 1024
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
-
-/** After how many milliseconds others need not wait for a batch any more. */
-const OVERDUE = 100
 
 /** The error of a batch that has certainly done nothing. */
 const REPEATABLE = new Error('refused')
 /** The error of a batch of which nobody knows what it has done. */
 const UNCERTAIN = new Error('connection lost')
+/** The error of a server that does not know the statement for several requests. */
+const UNKNOWN = new Error('syntax error')
 
 interface Request {
   readonly name: string
   readonly key?: number
+  readonly shape?: string
   readonly length?: number
 }
 
@@ -58,7 +59,9 @@ class FakeOperation {
           this.#sent.push({ names: [name], time, finish: () => resolve(`${name} alone`), fail: reject })
           return promise
         },
-        isRepeatable: (error) => error === REPEATABLE,
+        isRepeatable: (error) => error === REPEATABLE || error === UNKNOWN,
+        isUnknown: (error) => error === UNKNOWN,
+        shapeOf: ({ shape = '' }) => shape,
         keyOf: ({ key }) => key as number,
         lengthOf: ({ length = 0 }) => length,
         isWrite: true,
@@ -89,10 +92,8 @@ class FakeOperation {
     return watched
   }
 
-  /** From now on all requests wait: one batch is overdue, and another is under way. */
+  /** From now on all requests wait: a batch is under way. */
   async block(): Promise<void> {
-    await this.send('overdue 1', 'overdue 2')
-    await pass(OVERDUE)
     await this.send('block 1', 'block 2')
   }
 
@@ -160,19 +161,15 @@ describe('a batch', () => {
     assert.deepEqual(outcomesOf([first, second]), ['a together', 'b together'])
   })
 
-  it('is not made for a request that comes by itself: that is done alone', async () => {
+  it('has one request if that comes by itself', async () => {
     const operation = new FakeOperation(1)
     for (const name of ['a', 'b', 'c']) {
       const requests = await operation.send(name)
       assert.equal(operation.timeOf(name), DEADLINE)
       await operation.finish(name)
-      assert.deepEqual(outcomesOf(requests), [`${name} alone`])
+      assert.deepEqual(outcomesOf(requests), [`${name} together`])
     }
-    const [failing] = await operation.send('d')
-    await operation.fail('d', REPEATABLE)
-    assert.equal(failing?.error, REPEATABLE)
-    assert.deepEqual(operation.sent, [['a'], ['b'], ['c'], ['d']])
-    assert.deepEqual(operation.sizes, [1, 1, 1, 1])
+    assert.deepEqual(operation.sizes, [1, 1, 1])
   })
 
   it('has all requests that arrived while others were under way, in their order, and is sent at once', async () => {
@@ -229,10 +226,10 @@ describe('a batch', () => {
   it('has at most 256 Ki code units of text', async () => {
     const operation = new FakeOperation(1)
     await operation.send('first')
-    const full = MAX_BATCH_TEXT / LONG
+    const full = MAX_BATCH_TEXT / PART
     await operation.send(
-      ...many(2 * full - 1, { length: LONG }),
-      { name: 'fits', length: LONG - 1 },
+      ...many(2 * full - 1, { length: PART }),
+      { name: 'fits', length: PART - 1 },
       { name: 'too long by one', length: 2 },
       { name: 'short' },
     )
@@ -244,109 +241,24 @@ describe('a batch', () => {
     assert.deepEqual(operation.sent[3], ['too long by one', 'short'])
   })
 
-  it('is not made for a request of more than 32 Ki code units: that is done alone at once', async () => {
+  it('has a request that is longer by itself, which waits for its turn', async () => {
     const operation = new FakeOperation(1)
     await operation.send('first')
-    await operation.send({ name: 'not long', length: LONG }, { name: 'long', length: LONG + 1 })
-    assert.deepEqual(operation.sent, [['first'], ['long']])
-    await operation.send({ name: 'longer', length: MAX_BATCH_TEXT + 1 })
-    assert.deepEqual(operation.sent[2], ['longer'])
+    await operation.send('short', { name: 'long', length: MAX_BATCH_TEXT + 1 }, 'next')
     await operation.finish('first')
-    assert.deepEqual(operation.sent[3], ['not long'])
+    await operation.finish('short')
+    await operation.finish('long')
+    assert.deepEqual(operation.sent, [['first'], ['short'], ['long'], ['next']])
   })
 
-  it('is waited for by a long request with the key of another, and so is the long one', async () => {
+  it('has requests of one shape', async () => {
     const operation = new FakeOperation(1)
-    const [long, key] = [{ length: LONG + 1 }, 1]
-    await operation.send({ name: 'a', key })
-    await operation.send({ name: 'b', key, ...long })
-    await operation.send({ name: 'c', key })
-    assert.deepEqual(operation.sent, [['a']])
-    await operation.finish('a')
-    await operation.finish('b')
-    assert.deepEqual(operation.sent, [['a'], ['b'], ['c']])
-    await operation.finish('c')
-    await operation.send({ name: 'd', key, ...long }, { name: 'e', key }, { name: 'f', key: 2 })
-    assert.deepEqual(operation.sent.slice(3), [['d'], ['f']])
-    await operation.finish('d')
-    await operation.finish('f')
-    assert.deepEqual(operation.sent.slice(5), [['e']])
-  })
-
-  it('is waited for also where the other request with the key still waits', async () => {
-    const operation = new FakeOperation(1)
-    await operation.send('block')
-    await operation.send({ name: 'a', key: 1 }, { name: 'b', key: 1, length: LONG + 1 })
-    assert.deepEqual(operation.sent, [['block']])
-    await operation.finish('block')
-    assert.deepEqual(operation.sent.slice(1), [['a']])
-  })
-})
-
-describe('a batch that is overdue', () => {
-  it('holds nobody up, but a second one does', async () => {
-    const operation = new FakeOperation(1)
-    await operation.send('a', 'b')
-    await operation.send('c', 'd')
-    await pass(OVERDUE - 1)
-    assert.deepEqual(operation.sent, [['a', 'b']])
-    await pass(1)
-    assert.deepEqual(operation.sent.slice(1), [['c', 'd']])
-    await operation.send('e', 'f')
-    await pass(2 * OVERDUE)
-    assert.equal(operation.sent.length, 2)
-    await operation.finish('c')
-    assert.deepEqual(operation.sent.slice(2), [['e', 'f']])
-  })
-
-  it('makes no room when it ends: there are no more at a time than before', async () => {
-    for (const error of [undefined, UNCERTAIN]) {
-      const operation = new FakeOperation(1)
-      await operation.send('a', 'b')
-      await pass(OVERDUE)
-      await operation.send('c', 'd')
-      await operation.end('a', error)
-      await operation.send('e', 'f')
-      assert.equal(operation.sent.length, 2)
-      await operation.finish('c')
-      assert.equal(operation.sent.length, 3)
-      await operation.send('g', 'h')
-      assert.equal(operation.sent.length, 3)
-      await pass(OVERDUE)
-      assert.deepEqual(operation.sent.slice(3), [['g', 'h']])
-    }
-  })
-
-  it('is none that ended in time', async () => {
-    const operation = new FakeOperation(1)
-    for (const name of namesFrom(1, 5)) {
-      await operation.send(name, `${name} too`)
-      await pass(OVERDUE - 1)
-      await operation.finish(name)
-      await pass(1)
-    }
-    await operation.send('a', 'b')
-    await operation.send('c', 'd')
-    assert.equal(operation.sent.length, 6)
-  })
-
-  it('may be followed by others while single requests are overdue too, however many', async () => {
-    const operation = new FakeOperation(1)
-    for (const name of namesFrom(1, 20)) {
-      await operation.send(name)
-      await pass(OVERDUE)
-    }
-    assert.equal(operation.sent.length, 20)
-    await operation.send('a', 'b')
-    await pass(OVERDUE)
-    await operation.send('c', 'd')
-    assert.deepEqual(operation.sent.slice(20), [
-      ['a', 'b'],
-      ['c', 'd'],
-    ])
-    for (const name of namesFrom(1, 20)) await operation.finish(name)
-    await operation.send('e', 'f')
-    assert.equal(operation.sent.length, 22)
+    const shaped = (name: string, key: number) => ({ name, key, shape: name[0] ?? '' })
+    await operation.send(shaped('a1', 1), shaped('b2', 2), shaped('a2', 2), shaped('a3', 3), shaped('b3', 3))
+    await operation.finish('a1')
+    await operation.finish('b2')
+    await operation.finish('a2')
+    assert.deepEqual(operation.sent, [['a1', 'a3'], ['b2', 'b3'], ['a2']])
   })
 })
 
@@ -363,7 +275,7 @@ describe('what a batch leaves undone', () => {
     await operation.send('next')
     await pass(250)
     await operation.finish('a', ['a', 'b'])
-    assert.deepEqual(operation.sent.slice(3), [['a'], ['b'], ['next']])
+    assert.deepEqual(operation.sent.slice(2), [['a'], ['b'], ['next']])
     assert.deepEqual(outcomesOf(requests), [undefined, undefined, 'c together'])
     assert.deepEqual(
       ['a', 'b'].map((name) => operation.timeOf(name)),
@@ -372,7 +284,7 @@ describe('what a batch leaves undone', () => {
     await operation.finish('b')
     await operation.fail('a', REPEATABLE)
     assert.deepEqual(outcomesOf(requests), [REPEATABLE, 'b alone', 'c together'])
-    assert.equal(operation.sent.length, 6)
+    assert.equal(operation.sent.length, 5)
   })
 
   it('is not what has a result, even if that is undefined', async () => {
@@ -418,20 +330,18 @@ describe('what a batch leaves undone', () => {
       1,
       DEADLINE,
     )
-    const blocking = [watch(batcher.do('x'))]
+    const requests = ['early', 'late'].map((name) => () => watch(batcher.do(name)))
+    const early = requests[0]?.()
+    mock.timers.tick(50)
+    const late = requests[1]?.()
     await settle()
-    const early = watch(batcher.do('early'))
-    await pass(50)
-    const late = watch(batcher.do('late'))
-    await pass(100)
     assert.deepEqual(attempts, [[['early', 'late'], DEADLINE]])
-    await pass(DEADLINE - 150)
+    await pass(DEADLINE - 50)
     repeat.resolve()
     await settle()
     assert.deepEqual(attempts[1], [['late'], DEADLINE + 50])
-    assert.equal(late.value, 'late done')
+    assert.equal(late?.value, 'late done')
     assertRefused(early, WAITED)
-    assert.equal(blocking[0]?.state, 'pending')
   })
 
   it('is not begun when its time is over', async () => {
@@ -463,6 +373,18 @@ describe('a batch that fails', () => {
     assert.equal(operation.sent.length, 4)
   })
 
+  it('is not tried again if the server does not know the statement: from then on all are done alone at once', async () => {
+    const operation = new FakeOperation(1)
+    const requests = await operation.send('a', 'b')
+    await operation.fail('a', UNKNOWN)
+    await operation.finish('a')
+    await operation.finish('b')
+    requests.push(...(await operation.send('c', 'd')), ...(await operation.send('e')))
+    for (const name of ['c', 'd', 'e']) await operation.finish(name)
+    assert.deepEqual(outcomesOf(requests), ['a alone', 'b alone', 'c alone', 'd alone', 'e alone'])
+    assert.deepEqual(operation.sent, [['a', 'b'], ['a'], ['b'], ['c'], ['d'], ['e']])
+  })
+
   it('fails each of its requests, and repeats none, if it may have done them', async () => {
     const operation = new FakeOperation(1)
     const requests = await operation.send('a', 'b', 'c')
@@ -471,7 +393,7 @@ describe('a batch that fails', () => {
     assert.deepEqual(outcomesOf(requests), [UNCERTAIN, UNCERTAIN, UNCERTAIN])
     assert.deepEqual(operation.sent, [['a', 'b', 'c'], ['next']])
     await operation.finish('next')
-    assert.deepEqual(outcomesOf(next), ['next alone'])
+    assert.deepEqual(outcomesOf(next), ['next together'])
   })
 })
 
@@ -501,7 +423,7 @@ describe('requests with the same key', () => {
       await operation.finish('1a', ['1a'])
       const [, other] = await operation.send(...keyed('1c', '2b'))
       await operation.finish('2b')
-      assert.equal(other?.value, '2b alone')
+      assert.equal(other?.value, '2b together')
       assert.deepEqual(operation.sent, [['1a', '2a'], ['1a'], ['2b']])
       await operation.end('1a', error)
       assert.deepEqual(operation.sent.slice(3), [['1b']])
@@ -539,7 +461,7 @@ describe('requests with the same key', () => {
     await operation.fail('1a', UNCERTAIN)
     assert.deepEqual(operation.sent.slice(2), [['1b']])
     await operation.finish('1b')
-    assert.equal(second?.value, '1b alone')
+    assert.equal(second?.value, '1b together')
   })
 
   it('are refused at their own deadlines while the first is under way, and never done', async () => {
@@ -552,7 +474,7 @@ describe('requests with the same key', () => {
     const [third] = await operation.send(...keyed('1c'))
     await operation.finish('1c')
     assert.deepEqual(operation.sent, [['1a'], ['1c']])
-    assert.equal(third?.value, '1c alone')
+    assert.equal(third?.value, '1c together')
   })
 })
 
@@ -582,18 +504,16 @@ describe('the deadline of a request', () => {
     assertRefused(waiting, WAITED)
     assert.equal(operation.waiting, 0)
     await operation.finish('block 1')
-    await operation.finish('overdue 1')
-    const underWay = [...(await operation.send('a', 'b')), ...(await operation.send('c'))]
+    const underWay = await operation.send('a', 'b')
     await pass(DEADLINE)
     await pass(MORE_TIME)
     for (const request of underWay) assertRefused(request, LATE)
     await operation.finish('a')
-    await operation.finish('c')
     for (const request of underWay) assert.equal(request.state, 'rejected')
     const [next] = await operation.send('next')
     await operation.finish('next')
-    assert.equal(next?.value, 'next alone')
-    assert.deepEqual(operation.sent.slice(2), [['a', 'b'], ['c'], ['next']])
+    assert.equal(next?.value, 'next together')
+    assert.deepEqual(operation.sent.slice(1), [['a', 'b'], ['next']])
   })
 
   it('refuses one that is done alone', async () => {
@@ -627,7 +547,7 @@ describe('the deadline of a request', () => {
     await operation.send('a')
     await operation.finish('a')
     await operation.send('a', 'b')
-    assert.equal(timers(), before + 3)
+    assert.equal(timers(), before + 2)
     await operation.fail('a', UNCERTAIN)
     assert.equal(timers(), before)
   })
@@ -650,13 +570,13 @@ describe('requests that wait', () => {
   it('have at most 32 Mi code units of text: any more are refused at once', async () => {
     const operation = new FakeOperation(1)
     await operation.send('first')
-    await operation.send(...many(MAX_WAITING_TEXT / LONG, { length: LONG }))
+    await operation.send(...many(MAX_WAITING_TEXT / PART, { length: PART }))
     const [refused] = await operation.send({ name: 'one too many', length: 1 })
     const [empty] = await operation.send('empty')
     assertRefused(refused, /too many/)
     assert.equal(empty?.state, 'pending')
     await operation.finish('first')
-    const [next] = await operation.send({ name: 'next', length: LONG })
+    const [next] = await operation.send({ name: 'next', length: PART })
     assert.equal(next?.state, 'pending')
   })
 
@@ -666,7 +586,7 @@ describe('requests that wait', () => {
     await operation.send(...many(MAX_WAITING, { length: Math.floor(MAX_WAITING_TEXT / MAX_WAITING) }))
     await pass(DEADLINE)
     await operation.finish('block 1')
-    const next = await operation.send(...many(MAX_WAITING_TEXT / LONG, { length: LONG }))
+    const next = await operation.send(...many(MAX_WAITING_TEXT / PART, { length: PART }))
     assert.equal(next.at(-1)?.state, 'pending')
   })
 })

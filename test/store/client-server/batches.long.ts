@@ -3,9 +3,6 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../../src/store/db-url.ts'
-import { postgresBatches } from '../../../src/store/postgres/batches.ts'
-import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { connections, killConnection, openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
@@ -171,23 +168,3 @@ const RUNNING = {
   mysql: `SELECT 1 FROM information_schema.processlist
     WHERE command <> 'Sleep' AND db = DATABASE() AND id <> CONNECTION_ID() AND info NOT LIKE '%\\_due = 1%'`,
 }
-
-describe('books that an instance has locked on PostgreSQL', { skip: engineMissing('postgres') }, () => {
-  const databases = useDatabases('postgres')
-
-  it('do not stay locked if it stops before it changes them', async (t) => {
-    const { store, url } = await prepareStore(t, databases)
-    const [book] = await createMany(store, 1)
-    assert.ok(book)
-    const target = parseDbUrl(url)
-    assert.ok(target.engine === 'postgres')
-    const driver = new PostgresDriver(target.target)
-    const stopped = await driver.connect()
-    t.after(() => driver.destroy(stopped))
-    const { begin, lock } = postgresBatches({ hasKeys: true, hasWords: true })
-    await begin(stopped)
-    assert.equal((await lock(stopped, [book.id])).length, 1)
-    await using session = await openSession(url)
-    await lockBooks(session, book)
-  })
-})

@@ -1,0 +1,154 @@
+import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import {
+  type Book,
+  type BookChanges,
+  bookOf,
+  changedFields,
+  FIELD_NAMES,
+  type FieldName,
+  type FieldValue,
+  isIndexedField,
+  type NewBook,
+} from '../../catalogue/book.ts'
+import type { BookStatements, Deletion, Update } from '../client-server/batches.ts'
+import { BOOK, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
+import { assignments } from '../query/dialect.ts'
+import { rolledBack } from './errors.ts'
+import type { Schema } from './schema.ts'
+import { WORDS } from './search-index.ts'
+
+/** mysql2 sends every number as a double. */
+const READ_ONE = `SELECT ${BOOK} FROM books WHERE id = CAST(? AS SIGNED)`
+const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
+const READ_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
+const LOCK = `${READ} FOR UPDATE`
+const LOCK_FREE = `${READ} AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
+
+/**
+ * Looks up each book by its id. With a list of ids, the server might read the whole table, if it is small, and wait for
+ * books that others have locked. (An update does not wait: it first looks whether the id of a locked book is listed.)
+ */
+const EACH = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
+
+/**
+ * Writes are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
+ * would keep a statement for each number of books.
+ */
+export function mysqlBooks(schema: Schema): BookStatements<Connection> {
+  const { hasWords } = schema
+  const INSERT = `INSERT INTO books (${columnsOf(schema)}) VALUES ?`
+  const deleteOf = (from: string) =>
+    hasWords
+      ? `DELETE books, ${WORDS} FROM ${from} LEFT JOIN ${WORDS} ON book = books.id`
+      : `DELETE books FROM ${from}`
+  const DELETE_EACH = deleteOf(EACH)
+  const DELETE_ONE = `${deleteOf('books')} WHERE books.id = ?`
+  return {
+    async read(connection, id) {
+      const [rows] = await connection.execute<(Book & RowDataPacket)[]>(READ_ONE, [id])
+      return rows[0]
+    },
+
+    find: (connection, ids) => select<ShortBookRow>(connection, READ_SHORT, ids),
+
+    async create(connection, books, _end, waits) {
+      const values = books.map((book) => valuesOf(schema, book))
+      const created = (id: number, book = books[0]) => bookOf({ ...(book as NewBook), id })
+      if (waits) return [created((await write(connection, INSERT, [values])).insertId)]
+      // Only RETURNING tells which id each of several books has: there may be gaps between them. MySQL does not know it.
+      const rows = await select<Pick<Book, 'id'>>(connection, `${INSERT} RETURNING id`, values)
+      return rows.map(({ id }, i) => created(id, books[i]))
+    },
+
+    async update(connection, updates, _end, waits) {
+      await connection.beginTransaction()
+      const locked = await lock(connection, updates, waits)
+      const changes = updates.filter(({ id }) => locked.includes(id))
+      const stored = changes.length === 0 ? [] : await change(connection, schema, changes)
+      await connection.commit()
+      return stored
+    },
+
+    async delete(connection, deletions, _end, waits) {
+      await connection.beginTransaction()
+      const ids = await lock(connection, deletions, waits)
+      // Several are only deleted on servers that know SKIP LOCKED, and these know JSON_TABLE.
+      if (ids.length > 0)
+        await write(connection, waits ? DELETE_ONE : DELETE_EACH, [waits ? ids[0] : JSON.stringify(ids)])
+      await connection.commit()
+      return ids
+    },
+  }
+}
+
+/** @returns the ids of the books that are there as expected, which are locked now. */
+async function lock(
+  connection: Connection,
+  requests: readonly (Update | Deletion)[],
+  waits: boolean,
+): Promise<number[]> {
+  const ids = requests.map(({ id }) => id)
+  const locked = byId(await select<Book>(connection, waits ? LOCK : LOCK_FREE, ids))
+  const isExpected = ({ id, expected = locked.get(id) }: Update | Deletion) =>
+    locked.has(id) && FIELD_NAMES.every((name) => locked.get(id)?.[name] === expected?.[name])
+  return requests.filter(isExpected).map(({ id }) => id)
+}
+
+/** Changes locked books, all the same fields. @returns the books as they are stored now. */
+async function change(
+  connection: Connection,
+  schema: Schema,
+  updates: readonly Update[],
+): Promise<readonly Book[]> {
+  const ids = updates.map(({ id }) => id)
+  const fields = changedFields(updates[0]?.changes ?? {})
+  const columns = columnsOf(schema, fields)
+  const cases = `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
+  const rows = updates.map(({ changes }) => valuesOf(schema, changes, fields))
+  const values = columns.flatMap((_, i) => rows.flatMap((row, j) => [ids[j], row[i]]))
+  const set = assignments(columns.map((column) => [column, cases]))
+  await write(connection, `UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
+  const stored = await select<Book>(connection, READ, ids)
+  const books = byId(stored)
+  for (const { id, changes } of updates) {
+    // Otherwise the server has lost the transaction that made the change, without an error.
+    if (!fields.every((name) => changes[name] === books.get(id)?.[name]))
+      throw rolledBack(`book ${id} lacks the change just made to it`)
+  }
+  return stored
+}
+
+/** The columns in which fields of a book are stored. */
+export const columnsOf = (
+  { hasKeys }: Schema,
+  fields: readonly FieldName[] = FIELD_NAMES,
+): readonly string[] =>
+  hasKeys ? [...fields, ...fields.filter(isIndexedField).map((name) => KEY_COLUMNS[name])] : fields
+
+/** The values of these columns. */
+export function valuesOf(
+  { hasKeys }: Schema,
+  book: BookChanges,
+  fields: readonly FieldName[] = FIELD_NAMES,
+): FieldValue[] {
+  const values = fields.map((name) => book[name] ?? null)
+  return hasKeys ? [...values, ...keysOf(book, fields.filter(isIndexedField))] : values
+}
+
+async function write(
+  connection: Connection,
+  sql: string,
+  values: readonly unknown[],
+): Promise<ResultSetHeader> {
+  const [result] = await connection.query<ResultSetHeader>(sql, values.slice())
+  return result
+}
+
+async function select<Row>(connection: Connection, sql: string, list: readonly unknown[]): Promise<Row[]> {
+  const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
+  return rows
+}
+
+const byId = (books: readonly Book[]): ReadonlyMap<number, Book> =>
+  new Map(books.map((book) => [book.id, book]))
