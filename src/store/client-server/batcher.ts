@@ -184,6 +184,7 @@ export class Batcher<Request, Result> {
     }
     const end = Math.max(...batch.map(({ end }) => end))
     let outcomes: readonly Outcome<Result>[] = []
+    let failure: StoreUnavailable | undefined
     try {
       if (this.#isKnown) outcomes = await together(take, end - Date.now())
     } catch (error) {
@@ -192,12 +193,13 @@ export class Batcher<Request, Result> {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return
       }
+      if (error instanceof StoreUnavailable) failure = error
     }
     for (const pending of batch) {
       const outcome = outcomes[taken.indexOf(pending)]
       if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
       else if (Date.now() < pending.end) void this.#doAlone(pending).then(() => this.#send())
-      else this.#settle(pending, () => pending.reject(this.#notDone()))
+      else this.#settle(pending, () => pending.reject(failure ?? this.#notDone()))
     }
   }
 

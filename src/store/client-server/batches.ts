@@ -26,32 +26,33 @@ export interface Deletion {
 }
 
 /**
- * What an engine does on a connection for requests that come together, no two of them for the same book, or for one
- * alone. Nothing is written after `end`, a time of `Date.now()`, as far as the engine can tell.
+ * What an engine does on a connection for requests that came together, no two of them for the same book. A batch leaves
+ * out books that others have locked, and long ones. A single request that is done `alone` waits for the book, and its
+ * statements are known to every server. Nothing is written after `end`, a time of `Date.now()`, as far as the engine
+ * can tell.
  */
 export interface BookStatements<Connection> {
   read(connection: Connection, id: number): Promise<Book | undefined>
   /** The rows of these books. */
   find(connection: Connection, ids: readonly number[]): Promise<readonly ShortBookRow[]>
-  /** Stores new books under ids in their order. @param alone whether it is one. @returns all of them. */
+  /** Stores new books under ids in their order. @returns all of them. */
   create(connection: Connection, books: readonly NewBook[], end: number, alone: boolean): Promise<Book[]>
   /**
-   * Makes the same fields of books, all of them with what is expected or none.
-   * @param waits for books that others have locked. Otherwise these are left out, and so are long ones.
+   * Changes the same fields of books, all of which are expected to be as they were read, or none.
    * @returns the books that were there as expected, as they are stored now.
    */
   update(
     connection: Connection,
     updates: readonly Update[],
     end: number,
-    waits: boolean,
+    alone: boolean,
   ): Promise<readonly Book[]>
   /** As `update`. @returns the ids of those that were deleted. */
   delete(
     connection: Connection,
     deletions: readonly Deletion[],
     end: number,
-    waits: boolean,
+    alone: boolean,
   ): Promise<readonly number[]>
 }
 
@@ -96,8 +97,8 @@ export class BatchedBooks<Connection> {
       lengthOf: textLength,
     })
     this.#updates = this.#writes<Update, Book | undefined>({
-      async write(connection, updates, end, waits) {
-        const stored = byId(await books.update(connection, updates, end, waits))
+      async write(connection, updates, end, alone) {
+        const stored = byId(await books.update(connection, updates, end, alone))
         return updates.map(({ id }) => stored.get(id))
       },
       isDone: (book) => book !== undefined,
@@ -106,8 +107,8 @@ export class BatchedBooks<Connection> {
       lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
     })
     this.#deletions = this.#writes<Deletion, boolean>({
-      async write(connection, deletions, end, waits) {
-        const deleted = new Set(await books.delete(connection, deletions, end, waits))
+      async write(connection, deletions, end, alone) {
+        const deleted = new Set(await books.delete(connection, deletions, end, alone))
         return deletions.map(({ id }) => deleted.has(id))
       },
       isDone: (isDeleted) => isDeleted,
@@ -183,7 +184,7 @@ interface Writes<Connection, Request, Result> {
     connection: Connection,
     requests: readonly Request[],
     end: number,
-    waits: boolean,
+    alone: boolean,
   ): Promise<readonly Result[]>
   /** Whether a result is final. Otherwise the request is done alone. */
   isDone(result: Result): boolean

@@ -52,30 +52,30 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
 
     find: (connection, ids) => select<ShortBookRow>(connection, READ_SHORT, ids),
 
-    async create(connection, books, _end, waits) {
+    async create(connection, books, _end, alone) {
       const values = books.map((book) => valuesOf(schema, book))
       const created = (id: number, book = books[0]) => bookOf({ ...(book as NewBook), id })
-      if (waits) return [created((await write(connection, INSERT, [values])).insertId)]
+      if (alone) return [created((await write(connection, INSERT, [values])).insertId)]
       // Only RETURNING tells which id each of several books has: there may be gaps between them. MySQL does not know it.
       const rows = await select<Pick<Book, 'id'>>(connection, `${INSERT} RETURNING id`, values)
       return rows.map(({ id }, i) => created(id, books[i]))
     },
 
-    async update(connection, updates, _end, waits) {
+    async update(connection, updates, _end, alone) {
       await connection.beginTransaction()
-      const locked = await lock(connection, updates, waits)
+      const locked = await lock(connection, updates, alone)
       const changes = updates.filter(({ id }) => locked.includes(id))
       const stored = changes.length === 0 ? [] : await change(connection, schema, changes)
       await connection.commit()
       return stored
     },
 
-    async delete(connection, deletions, _end, waits) {
+    async delete(connection, deletions, _end, alone) {
       await connection.beginTransaction()
-      const ids = await lock(connection, deletions, waits)
+      const ids = await lock(connection, deletions, alone)
       // Several are only deleted on servers that know SKIP LOCKED, and these know JSON_TABLE.
       if (ids.length > 0)
-        await write(connection, waits ? DELETE_ONE : DELETE_EACH, [waits ? ids[0] : JSON.stringify(ids)])
+        await write(connection, alone ? DELETE_ONE : DELETE_EACH, [alone ? ids[0] : JSON.stringify(ids)])
       await connection.commit()
       return ids
     },
@@ -86,10 +86,10 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
 async function lock(
   connection: Connection,
   requests: readonly (Update | Deletion)[],
-  waits: boolean,
+  alone: boolean,
 ): Promise<number[]> {
   const ids = requests.map(({ id }) => id)
-  const locked = byId(await select<Book>(connection, waits ? LOCK : LOCK_FREE, ids))
+  const locked = byId(await select<Book>(connection, alone ? LOCK : LOCK_FREE, ids))
   const isExpected = ({ id, expected = locked.get(id) }: Update | Deletion) =>
     locked.has(id) && FIELD_NAMES.every((name) => locked.get(id)?.[name] === expected?.[name])
   return requests.filter(isExpected).map(({ id }) => id)

@@ -151,19 +151,19 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
       return (await client.query<Book>(books.length === 1 ? INSERT_ONE : INSERT, values)).rows
     },
 
-    async update(client, updates, end, waits) {
+    async update(client, updates, end, alone) {
       const fields = changedFields(updates[0]?.changes ?? {})
       const { selection, values } = valuesOf(client, updates, end)
       const extras = new Extras(schema, fields)
       const changes = updates.map(({ changes }) => changes)
       const stored = extras.of(changes, () => updates.map(changedWords))
-      const sql = updateOf(fields, extras, { ...selection, waits })
+      const sql = updateOf(fields, extras, { ...selection, waits: alone })
       return (await client.query<Book>(sql, [...values, ...listsOf(changes, fields), ...stored])).rows
     },
 
-    async delete(client, deletions, end, waits) {
+    async delete(client, deletions, end, alone) {
       const { selection, values } = valuesOf(client, deletions, end)
-      const { rows } = await client.query<{ id: number }>(deleteOf({ ...selection, waits }), values)
+      const { rows } = await client.query<{ id: number }>(deleteOf({ ...selection, waits: alone }), values)
       return rows.map(({ id }) => id)
     },
   }

@@ -59,7 +59,8 @@ class FakeOperation {
           this.#sent.push({ names: [name], time, finish: () => resolve(`${name} alone`), fail: reject })
           return promise
         },
-        isRepeatable: (error) => error === REPEATABLE || error === UNKNOWN,
+        isRepeatable: (error) =>
+          error === REPEATABLE || error === UNKNOWN || error instanceof StoreUnavailable,
         isUnknown: (error) => error === UNKNOWN,
         shapeOf: ({ shape = '' }) => shape,
         keyOf: ({ key }) => key as number,
@@ -355,6 +356,11 @@ describe('what a batch leaves undone', () => {
     await operation.fail('a', REPEATABLE)
     for (const request of requests) assertRefused(request, WAITED)
     assert.equal(operation.sent.length, 2)
+    const [told] = await operation.send('c')
+    await pass(DEADLINE)
+    const why = new StoreUnavailable('no connection', { nothingWritten: true })
+    await operation.fail('c', why)
+    assert.equal(told?.error, why)
   })
 })
 
