@@ -189,6 +189,25 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.ok(sizes.length <= 2 * changes.length + 2, `${sizes}`)
     })
 
+    it('change each the fields that it names, and each with its own expectation', async (t) => {
+      const { store, url, on } = await prepare(t)
+      const [first, second, third, fourth] = plain(await createMany(store, 4)) as [Book, Book, Book, Book]
+      const wrong = { ...third, author: 'other' }
+      const answers = await Promise.all([
+        store.update(first.id, { title: 'new' }),
+        store.update(second.id, { title: 'new', year: -1 }),
+        store.update(third.id, { title: 'new' }, wrong),
+      ])
+      assert.deepEqual(plain(answers.slice(0, 2)), [
+        { ...first, title: 'new' },
+        { ...second, title: 'new', year: -1 },
+      ])
+      assert.equal(answers[2], undefined)
+      const deletions = [store.delete(first.id), store.delete(second.id), store.delete(third.id, wrong)]
+      assert.deepEqual(await Promise.all(deletions), [true, true, false])
+      assert.deepEqual(await readRows(on, url), [third, fourth])
+    })
+
     it('change no other book, whatever else the changes say', async (t) => {
       const { store, url, on } = await prepare(t)
       const created = plain(await createMany(store, 20))
