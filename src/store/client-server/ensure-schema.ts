@@ -159,7 +159,7 @@ export async function ensureObjects<Connection>(
       if (cause === undefined || isNotReady) throw error
       results.push(false)
       faults.push(`${without} (${describeError(cause)})`)
-      // An administrator may do more than the account, or than a server that is read-only.
+      // The account lacks a right, or the server is read-only. What it refuses to everybody is no help.
       if (reason === 'read_only') forAdministrator.push(...objects)
     }
   }

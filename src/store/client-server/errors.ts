@@ -8,13 +8,13 @@ import type { UnavailableReason } from '../../catalogue/store.ts'
  * - `moved`: the same, because the server starts or stops, or may not write any more. Another connection may lead to one
  *   that can do the work.
  * - `lost`: the connection failed, or the server ended it. It is not known whether the work was done.
- * - `unknown`: it is not known either, and the connection may be as it was.
+ * - `unknown`: it is not known either, and the connection may still work.
  */
-export type Outcome = 'refused' | 'conflict' | 'late' | 'moved' | 'lost' | 'unknown'
+export type FailureOutcome = 'refused' | 'conflict' | 'late' | 'moved' | 'lost' | 'unknown'
 
 /** What an error means for the work that failed with it. */
 export interface ErrorMeaning {
-  readonly outcome: Outcome
+  readonly outcome: FailureOutcome
   /** Why the database cannot be used now, but perhaps later. Undefined if the statement or this program is at fault. */
   readonly reason?: UnavailableReason
   /** The server may accept a connection in a moment, as while it starts. */

@@ -73,7 +73,7 @@ const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
 export const shortBook = (bytes: number) =>
   `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
 
-/** A batch of requests would take too much memory if all its stored books were long. So it leaves those out; bytes. */
+/** Batches leave out books with more bytes of text: many of them would take too much memory together. */
 const MAX_TEXT = 32 * 1024
 export const IS_SHORT = isShort(MAX_TEXT)
 export const SHORT_BOOK = shortBook(MAX_TEXT)

@@ -1,6 +1,6 @@
 import timers from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
-import type { Outcome } from './errors.ts'
+import type { FailureOutcome } from './errors.ts'
 
 /** How often work is tried that the server rolls back because of a conflict. */
 export const ATTEMPTS = 5
@@ -23,7 +23,7 @@ const LEAST_TIME = 100
 /** When work that failed may be done again. */
 export interface Retry {
   /** What became of the work; undefined if it did not begin, because there was no connection. */
-  outcomeOf(error: unknown): Outcome | undefined
+  outcomeOf(error: unknown): FailureOutcome | undefined
   readonly isWrite: boolean
   /** Whether the work itself may be done again, and not only connecting. */
   readonly isRepeatable: boolean

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import pg from 'pg'
-import { type ErrorMeaning, isUndone, type Outcome } from '../../../src/store/client-server/errors.ts'
+import { type ErrorMeaning, type FailureOutcome, isUndone } from '../../../src/store/client-server/errors.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
 import { commit } from '../../../src/store/postgres/transactions.ts'
@@ -40,18 +40,19 @@ it('the reason of an error of MySQL', () => {
       assert.equal(mysql.meaningOf(mysqlError(number)).reason, reason, String(number))
 })
 
-const OUTCOMES: Readonly<Record<Outcome, { postgres: readonly string[]; mysql: readonly number[] }>> = {
-  refused: {
-    postgres: ['23505', '53100', '53300', '55P03', '57014', '25P03', '42501', '42P01'],
-    mysql: [1062, 1205, 1036, 1040, 1114, 1142, 1143, 1146],
-  },
-  conflict: { postgres: ['40001', '40P01'], mysql: [1213] },
-  late: { postgres: ['2201F'], mysql: [] },
-  moved: { postgres: ['25006', '57P01', '57P03'], mysql: [1047, 1290, 1792, 1836] },
-  lost: { postgres: ['08006', '08P01', '57P02', '57P05', '25P04'], mysql: [1053, 1927, 4031] },
-  // What a write did is not known; a read may go wrong in the same way again.
-  unknown: { postgres: ['40003', 'XX000', '58030'], mysql: [1105, 1180, 1317, 1030, 9005] },
-}
+const OUTCOMES: Readonly<Record<FailureOutcome, { postgres: readonly string[]; mysql: readonly number[] }>> =
+  {
+    refused: {
+      postgres: ['23505', '53100', '53300', '55P03', '57014', '25P03', '42501', '42P01'],
+      mysql: [1062, 1205, 1036, 1040, 1114, 1142, 1143, 1146],
+    },
+    conflict: { postgres: ['40001', '40P01'], mysql: [1213] },
+    late: { postgres: ['2201F'], mysql: [] },
+    moved: { postgres: ['25006', '57P01', '57P03'], mysql: [1047, 1290, 1792, 1836] },
+    lost: { postgres: ['08006', '08P01', '57P02', '57P05', '25P04'], mysql: [1053, 1927, 4031] },
+    // What a write did is not known; a read may go wrong in the same way again.
+    unknown: { postgres: ['40003', 'XX000', '58030'], mysql: [1105, 1180, 1317, 1030, 9005] },
+  }
 
 it('an error tells what became of the work', () => {
   for (const [expected, { postgres: codes, mysql: numbers }] of Object.entries(OUTCOMES)) {
@@ -59,7 +60,7 @@ it('an error tells what became of the work', () => {
     for (const number of numbers)
       assert.equal(mysql.meaningOf(mysqlError(number)).outcome, expected, String(number))
     const isUnsure = expected === 'lost' || expected === 'unknown'
-    assert.equal(isUndone({ outcome: expected as Outcome }), !isUnsure)
+    assert.equal(isUndone({ outcome: expected as FailureOutcome }), !isUnsure)
   }
   for (const { meaningOf } of [postgres, mysql] as readonly { meaningOf: MeaningOf }[]) {
     const { outcome, reason } = meaningOf(new Error('Connection terminated'))
