@@ -106,7 +106,7 @@ onEachServer(
       await until('connections end', async () => (await connections(server(), url)).length <= 10)
     })
 
-    it(`${FAILURES} statements that fail, because the table is gone: 500, and no connection is left over`, async (t) => {
+    it(`${FAILURES} statements that fail, because the table is gone: 503, and no connection is left over`, async (t) => {
       const url = await server().createDatabase()
       const service = await serve(t, url)
       const caller = new Caller(service)
@@ -123,7 +123,7 @@ onEachServer(
         const answers = await Promise.all(
           [0, 1, 2, 3].flatMap(() => lines.map((line) => caller.call(...line))),
         )
-        for (const { status } of answers) assert.equal(status, 500)
+        for (const { status } of answers) assert.equal(status, 503)
       }
       const failures = await failuresOnce(service, FAILURES, /./)
       assert.equal(failures.length, FAILURES)
