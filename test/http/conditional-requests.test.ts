@@ -157,13 +157,12 @@ describe('If-Match and If-None-Match', () => {
     )
   })
 
-  it('take no longer for what is as long as headers may be and made to take long', () => {
-    const begin = process.cpuUsage()
+  it('take time that is linear in the length of the header', () => {
+    // So long that what is quadratic exceeds the time of a file of tests.
+    const long = 1_000_000
     for (const part of [' ', '\t', ',', ' ,', '"', '""', '"",', 'W/', '"a"', '"a" ', '*', ', "', 'W/"']) {
-      for (const end of ['', '"', 'x', ',']) match(part.repeat(16_384 / part.length) + end)
+      for (const end of ['', '"', 'x', ',']) match(part.repeat(long / part.length) + end)
     }
-    const { user } = process.cpuUsage(begin)
-    assert.ok(user < 1_000_000, `${user / 1000} ms`)
   })
 })
 
