@@ -193,5 +193,5 @@ interface Writes<Connection, Request, Result> {
   lengthOf(request: Request): number
 }
 
-const byId = <Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> =>
+export const byId = <Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> =>
   new Map(rows.map((row) => [row.id, row]))

@@ -10,7 +10,7 @@ import {
   isIndexedField,
   type NewBook,
 } from '../../catalogue/book.ts'
-import type { BookStatements, Deletion, Update } from '../client-server/batches.ts'
+import { type BookStatements, byId, type Deletion, type Update } from '../client-server/batches.ts'
 import { BOOK, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
 import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { assignments } from '../query/dialect.ts'
@@ -149,6 +149,3 @@ async function select<Row>(connection: Connection, sql: string, list: readonly u
   const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
   return rows
 }
-
-const byId = (books: readonly Book[]): ReadonlyMap<number, Book> =>
-  new Map(books.map((book) => [book.id, book]))
