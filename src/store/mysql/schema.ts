@@ -75,9 +75,6 @@ const KEY_GROUP: SchemaGroup = {
     keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
     keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
     keyIndex('books_by_year', 'year_key'),
-    keyIndex(`books_by_${AUTHOR_KEY}_year`, `${AUTHOR_KEY}, year_key`),
-    keyIndex(`books_by_year_${TITLE_KEY}`, `year_key, ${TITLE_KEY}`),
-    keyIndex(`books_by_year_${AUTHOR_KEY}`, `year_key, ${AUTHOR_KEY}`),
   ],
 }
 

@@ -19,10 +19,9 @@ const IS_EQUAL = `
 
 /**
  * As a join, planned with statistics from when the table was empty, it would read all books for each imported one.
- * OFFSET 0 makes the server look the books up one by one. The order makes it use an index that begins with the title,
- * or the year and title; the addition to the id above keeps it from using that of ids. The bound of both ends the look-up
- * before the books of this import: it would else compare each with all before it that are equal. Without sort keys it
- * reads all.
+ * OFFSET 0 makes the server look the books up one by one. The order makes it use the index of titles; the addition to
+ * the id above keeps it from using that of ids. The bound of both ends the look-up before the books of this import: it
+ * would else compare each with all before it that are equal. Without sort keys it reads all.
  */
 const KEY = dialectOf('stored').key('title')
 const IS_NEW = `NOT EXISTS (

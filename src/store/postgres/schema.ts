@@ -63,9 +63,6 @@ const KEYS: SchemaGroup = {
     keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
     keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
     keyIndex('books_by_year', `(${YEAR_KEY})`),
-    keyIndex(`books_by_${AUTHOR_KEY}_year`, `${AUTHOR_KEY}, (${YEAR_KEY})`),
-    keyIndex(`books_by_year_${TITLE_KEY}`, `(${YEAR_KEY}), ${TITLE_KEY}`),
-    keyIndex(`books_by_year_${AUTHOR_KEY}`, `(${YEAR_KEY}), ${AUTHOR_KEY}`),
   ],
 }
 

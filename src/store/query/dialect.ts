@@ -47,6 +47,12 @@ export interface Condition {
   readonly values: readonly Value[]
 }
 
+/** A condition of several parts, which all have to be true. */
+export interface Conditions extends Condition {
+  /** The parts that do not begin with this field. Only for placeholders without numbers. */
+  without(name: SortName): Condition
+}
+
 /** The condition of a filter. */
 export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
   const clause = new WhereClause(dialect, filter)
@@ -68,11 +74,23 @@ export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'ke
 /** The sort keys of a title, as `wordsOfKey` makes it, are from the first one on, and before the second one. */
 export const keysOfTitle = (title: string) => [title + SEPARATOR, title + AFTER_SEPARATOR] as const
 
+/** A part of a condition, and the field that it compares first, if it is a sort field. */
+interface Part extends Condition {
+  readonly name: SortName | undefined
+}
+
+const allOf = (parts: readonly Part[]): Condition => ({
+  where: parts.length === 0 ? '1 = 1' : parts.map(({ where }) => where).join(' AND '),
+  values: parts.flatMap(({ values }) => values),
+})
+
 /** A condition that is made part by part. */
-export class WhereClause implements Condition {
-  readonly values: Value[] = []
-  readonly #all: string[] = []
+export class WhereClause implements Conditions {
+  readonly #parts: Part[] = []
   readonly #dialect: Dialect
+  /** The values of the next part. */
+  #values: Value[] = []
+  #bound = 0
 
   constructor(dialect: Dialect, { title, author, year, yearMin, yearMax }: BookFilter) {
     this.#dialect = dialect
@@ -84,22 +102,27 @@ export class WhereClause implements Condition {
   }
 
   get where(): string {
-    return this.#all.length === 0 ? '1 = 1' : this.#all.join(' AND ')
+    return allOf(this.#parts).where
+  }
+
+  get values(): readonly Value[] {
+    return allOf(this.#parts).values
+  }
+
+  without(name: SortName): Condition {
+    return allOf(this.#parts.filter((part) => part.name !== name))
   }
 
   compare(name: SortName, operator: '=' | '<' | '>' | '<=' | '>=', key: Value): this {
-    this.#all.push(this.#comparison(name, operator, key))
-    return this
+    return this.#add(this.#comparison(name, operator, key), name)
   }
 
   hasWords(words: readonly string[], exact: boolean): this {
-    this.#all.push(this.#dialect.hasWords(words, exact, this.#bindText))
-    return this
+    return this.#add(this.#dialect.hasWords(words, exact, this.#bindText))
   }
 
   lacksWords(words: readonly string[]): this {
-    this.#all.push(this.#dialect.lacksWords(words, this.#bindText))
-    return this
+    return this.#add(this.#dialect.lacksWords(words, this.#bindText))
   }
 
   /** Selects the books with just this title, as `wordsOfKey` makes it, and all words as whole words. */
@@ -108,26 +131,22 @@ export class WhereClause implements Condition {
     const condition = this.#dialect.hasTitle?.(from, to, words, this.#bindText)
     if (condition === undefined)
       return this.compare('title', '>=', from).compare('title', '<', to).hasWords(words, true)
-    this.#all.push(condition)
-    return this
+    return this.#add(condition)
   }
 
   lacksTitle(title: string): this {
     const [from, to] = keysOfTitle(title)
     const isFrom = this.#comparison('title', '>=', from)
-    this.#all.push(`NOT (${isFrom} AND ${this.#comparison('title', '<', to)})`)
-    return this
+    return this.#add(`NOT (${isFrom} AND ${this.#comparison('title', '<', to)})`)
   }
 
   /** Selects the books that have all words of this title in theirs. */
   hasWordsOfTitle(title: string): this {
-    this.#all.push(this.#wordsCondition(title))
-    return this
+    return this.#add(this.#wordsCondition(title))
   }
 
   lacksWordsOfTitle(title: string): this {
-    this.#all.push(`NOT (${this.#wordsCondition(title)})`)
-    return this
+    return this.#add(`NOT (${this.#wordsCondition(title)})`)
   }
 
   #wordsCondition(title: string): string {
@@ -141,14 +160,13 @@ export class WhereClause implements Condition {
       const equal = fields.slice(0, i).map((field, j) => this.#comparison(field.name, '=', position[j]))
       return [...equal, this.#comparison(name, descending ? '<' : '>', position[i])].join(' AND ')
     })
-    this.#all.push(`(${alternatives.join(' OR ')})`)
-    return this
+    return this.#add(`(${alternatives.join(' OR ')})`, fields[0]?.name)
   }
 
   #equals(name: IndexedField, text: string): void {
     const key = this.#dialect.keyOf(name, text)
     if (key !== undefined) this.compare(name, '=', key)
-    this.#all.push(this.#dialect.equals(name, this.#bind(name, text)))
+    this.#add(this.#dialect.equals(name, this.#bind(name, text)), name)
   }
 
   #comparison(name: SortName, operator: string, key: Value | undefined): string {
@@ -156,10 +174,17 @@ export class WhereClause implements Condition {
     return `${this.#dialect.key(name)} ${operator} ${this.#bind(name, key)}`
   }
 
+  /** Adds a part, with the values that were bound for it. */
+  #add(where: string, name?: SortName): this {
+    this.#parts.push({ where, values: this.#values, name })
+    this.#values = []
+    return this
+  }
+
   readonly #bindText = (text: string) => this.#bind('title', text)
 
   #bind(name: SortName, value: Value): string {
-    this.values.push(value)
-    return this.#dialect.placeholder(name, this.values.length)
+    this.#values.push(value)
+    return this.#dialect.placeholder(name, ++this.#bound)
   }
 }

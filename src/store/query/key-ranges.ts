@@ -5,10 +5,10 @@ import {
   type Position,
   type SortField,
 } from '../../catalogue/query.ts'
-import { type Condition, type Dialect, keysOfTitle, type Value, WhereClause } from './dialect.ts'
+import { type Conditions, type Dialect, keysOfTitle, type Value, WhereClause } from './dialect.ts'
 
 /** Consecutive books of an order, which one index can deliver. */
-export interface KeyRange extends Condition {
+export interface KeyRange extends Conditions {
   /** The fields that decide on their order. */
   readonly fields: readonly SortField[]
   /** By relevance: their rank. */
@@ -48,7 +48,7 @@ export function keyRanges(
  */
 type AllBooks = (isAbove?: boolean, isBelow?: boolean) => WhereClause
 
-type KeyAhead = (condition: Condition, field: SortField) => Promise<Value | undefined>
+type KeyAhead = (condition: Conditions, field: SortField) => Promise<Value | undefined>
 
 function* rangesByRelevance(
   filter: BookFilter,
@@ -111,6 +111,7 @@ async function* rangesByFields(
   }
 }
 
-function rangeOf({ where, values }: Condition, fields: readonly SortField[], rank = 0): KeyRange {
-  return { where, values, fields, rank }
+function rangeOf(books: WhereClause, fields: readonly SortField[], rank = 0): KeyRange {
+  const { where, values } = books
+  return { where, values, without: (name) => books.without(name), fields, rank }
 }

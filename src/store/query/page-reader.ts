@@ -9,7 +9,7 @@ import {
   type SortKeys,
 } from '../../catalogue/query.ts'
 import type { Page, PageBounds } from '../../catalogue/store.ts'
-import type { Condition, Dialect, Value } from './dialect.ts'
+import type { Conditions, Dialect, Value } from './dialect.ts'
 import { type KeyRange, keyRanges } from './key-ranges.ts'
 
 /** A book that was found. */
@@ -29,7 +29,7 @@ export interface BookSource {
    */
   read(range: KeyRange, books: number, text: number): Promise<Found[]>
   /** Sorts the books with the condition by the field. @returns the key of the `number`th book, from 1. */
-  keyAt(condition: Condition, field: SortField, number: number): Promise<Value | undefined>
+  keyAt(condition: Conditions, field: SortField, number: number): Promise<Value | undefined>
 }
 
 /** Reads a page as Store.page promises. */
@@ -40,7 +40,7 @@ export async function readPage(
   bounds: PageBounds,
 ): Promise<Page> {
   const found = new PageBuilder(bounds)
-  const keyAhead = (condition: Condition, field: SortField) => source.keyAt(condition, field, found.wanted)
+  const keyAhead = (condition: Conditions, field: SortField) => source.keyAt(condition, field, found.wanted)
   for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
     for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
     if (found.isComplete) break

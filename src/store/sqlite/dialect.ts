@@ -68,8 +68,6 @@ export function joined({ books, keys, words, isBehind = false }: Tables): string
 }
 
 interface DialectOptions {
-  /** Whether to avoid the indexes of years. */
-  readonly skipYears?: boolean
   /** Where to look up what the index has. */
   readonly database?: Statements
   /** Called before words are looked up by prefix, which may take long. */
@@ -79,11 +77,10 @@ interface DialectOptions {
 /** Writes conditions on these tables. */
 export function dialectOf(
   { keys, words, isBehind }: Tables,
-  { skipYears = false, database, beforeLookUp }: DialectOptions = {},
+  { database, beforeLookUp }: DialectOptions = {},
 ): Dialect {
   const id = words ? 'book_words.rowid' : keys ? 'book_keys.id' : 'id'
-  // SQLite uses no index for an expression such as `+year_key`.
-  const names = { id, title: 'title_key', author: 'author_key', year: skipYears ? '+year_key' : 'year_key' }
+  const names = { id, title: 'title_key', author: 'author_key', year: 'year_key' }
   return {
     placeholder: () => '?',
     key: (name) => names[name],

@@ -1,7 +1,8 @@
-import { type Book, bookOf, FIELD_NAMES, type IndexedField, textSize } from '../../catalogue/book.ts'
+import { type Book, bookOf, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
 import {
   type BookFilter,
   type BookQuery,
+  filtersTexts,
   idOrder,
   type Position,
   type SortField,
@@ -9,7 +10,14 @@ import {
 } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
-import { type Condition, conditionOf, type Dialect, orderBy, type Value } from '../query/dialect.ts'
+import {
+  type Condition,
+  type Conditions,
+  conditionOf,
+  type Dialect,
+  orderBy,
+  type Value,
+} from '../query/dialect.ts'
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
@@ -17,7 +25,7 @@ import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
 import type { Statements } from './statements.ts'
 
-/** Sorting this many books is fast. */
+/** Sorting this many books is fast. Of more, those of a page are found faster by reading all books in their order. */
 const FEW_BOOKS = 10_000
 
 /**
@@ -82,26 +90,9 @@ export function readSqlitePage(
   const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
-  const skipYears = isIndexed && !isBehind && hasManyYears(database, query)
-  const dialect = dialectOf(tables, { skipYears, database, beforeLookUp })
-  const reading = new Reading(database, tables, dialect, textsIn(query.order))
+  const dialect = dialectOf(tables, { database, beforeLookUp })
+  const reading = new Reading(database, tables, dialect, query)
   return readPage(reading, query, after, bounds)
-}
-
-/**
- * Whether many books are in a range of years, and the order is another. Scanning all books in that order then finds a
- * page faster than sorting those of the years.
- */
-function hasManyYears(database: Statements, { filter, order }: BookQuery): boolean {
-  const { yearMin, yearMax, ...others } = filter
-  const isRange = yearMin !== undefined || yearMax !== undefined
-  if (!isRange || Object.keys(others).length > 0 || order === 'relevance' || order[0]?.name === 'year')
-    return false
-  const { where, values } = conditionOf(filter, dialectOf(tablesOf(filter)))
-  return (
-    database.prepare(`SELECT 1 FROM book_keys WHERE ${where} LIMIT 1 OFFSET ?`).get(...values, FEW_BOOKS) !==
-    undefined
-  )
 }
 
 /** Implements Store.count. */
@@ -134,27 +125,30 @@ export function readSqliteStatistics(
 class Reading implements BookSource {
   readonly dialect: Dialect
   readonly #database: Statements
-  readonly #from: string
+  readonly #tables: Tables
+  readonly #filter: BookFilter
   readonly #columns: string
   readonly #condition: string
   readonly #foundIn: (row: Row) => Found
 
-  /** @param texts whose sort keys are read: to make others would take long while the index is behind. */
-  constructor(database: Statements, tables: Tables, dialect: Dialect, texts: readonly IndexedField[]) {
+  constructor(database: Statements, tables: Tables, dialect: Dialect, query: BookQuery) {
     this.dialect = dialect
     this.#database = database
-    this.#from = joined(tables)
-    const keys = tables.keys ? [...texts.map((name) => `${name}_key`), 'year_key'] : []
+    this.#tables = tables
+    this.#filter = query.filter
+    // To make the keys of other texts would take long while the index is behind.
+    const keys = tables.keys ? [...textsIn(query.order).map((name) => `${name}_key`), 'year_key'] : []
     this.#columns = [`${this.dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
     this.#foundIn = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
     // A page in the order of ids reads its own rows only, so it ends soon. The function would take a sixth of its time.
     this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
   }
 
-  async read({ where, fields, values }: KeyRange, books: number, text: number): Promise<Found[]> {
-    const statement = this.#database.prepare(
-      `SELECT ${this.#columns} FROM ${this.#from} WHERE ${this.#condition} AND ${where} ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`,
-    )
+  async read(range: KeyRange, books: number, text: number): Promise<Found[]> {
+    const { where, fields, values } = range
+    const statement = this.#database.prepare(`
+      SELECT ${this.#columns} FROM ${this.#from(range, fields)} WHERE ${this.#condition} AND ${where}
+      ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`)
     const found: Found[] = []
     let room = text
     for (const row of statement.iterate(...values, books)) {
@@ -166,11 +160,33 @@ class Reading implements BookSource {
     return found
   }
 
-  async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
+  async keyAt(books: Conditions, field: SortField, number: number): Promise<Value | undefined> {
     const statement = this.#database.prepare(`
-      SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from}
-      WHERE ${this.#condition} AND ${where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
-    return statement.get(...values, number - 1)?.key as Value | undefined
+      SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from(books, [field])}
+      WHERE ${this.#condition} AND ${books.where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
+    return statement.get(...books.values, number - 1)?.key as Value | undefined
+  }
+
+  /**
+   * The tables; and the index to read them by, if SQLite would sort too many books. It cannot know how many a condition
+   * selects, because its statistics are those of a typical catalogue.
+   */
+  #from(books: Conditions, [first]: readonly SortField[]): string {
+    const from = joined(this.#tables)
+    const { keys, words, isBehind } = this.#tables
+    if (!keys || words || isBehind || first === undefined) return from
+    if (!this.#selectsMany(books.without(first.name), first) || missingKeyIndex(this.#database)) return from
+    const index = first.name === 'id' ? 'NOT INDEXED' : `INDEXED BY book_keys_${first.name}`
+    return from.replace('book_keys', `book_keys ${index}`)
+  }
+
+  /** Whether conditions on other fields than the first in the order select many books. */
+  #selectsMany({ where, values }: Condition, { name }: SortField): boolean {
+    // An index has the books with an equal key in the order of their ids.
+    if (values.length === 0 || (name === 'id' && !/[<>]/.test(where))) return false
+    const from = joined({ ...this.#tables, books: filtersTexts(this.#filter) })
+    const statement = this.#database.prepare(`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1 OFFSET ?`)
+    return statement.get(...values, FEW_BOOKS) !== undefined
   }
 }
 

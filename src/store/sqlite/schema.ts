@@ -6,26 +6,22 @@ import type { Statements } from './statements.ts'
 /** The `application_id` of this service's files: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b
 
-/** An index of `book_keys`. `equal` is how many books typically share its first key, and then both keys. */
+/** An index of `book_keys`. `equal` is how many books typically share a key. */
 interface KeyIndex {
   readonly name: string
-  readonly columns: string
-  readonly equal: string
+  readonly column: string
+  readonly equal: number
 }
 
 export const KEY_INDEXES: readonly KeyIndex[] = [
-  { name: 'book_keys_title', columns: 'title_key', equal: '2' },
-  { name: 'book_keys_author', columns: 'author_key', equal: '20' },
-  { name: 'book_keys_year', columns: 'year_key', equal: '4000' },
-  { name: 'book_keys_author_title', columns: 'author_key, title_key', equal: '20 1' },
-  { name: 'book_keys_author_year', columns: 'author_key, year_key', equal: '20 2' },
-  { name: 'book_keys_year_title', columns: 'year_key, title_key', equal: '4000 1' },
-  { name: 'book_keys_year_author', columns: 'year_key, author_key', equal: '4000 2' },
+  { name: 'book_keys_title', column: 'title_key', equal: 2 },
+  { name: 'book_keys_author', column: 'author_key', equal: 20 },
+  { name: 'book_keys_year', column: 'year_key', equal: 4000 },
 ]
 
 /** The statistics for SQLite are those of a large catalogue, where the choice of an index matters. */
-export const createKeyIndex = ({ name, columns, equal }: KeyIndex) => `
-  CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${columns});
+export const createKeyIndex = ({ name, column, equal }: KeyIndex) => `
+  CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${column});
   DELETE FROM sqlite_stat1 WHERE idx = '${name}';
   INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
 
@@ -90,6 +86,15 @@ const STEPS = [
   // Version 2 of the sort keys. Until all books are indexed again, or nearly all, the keys are computed from the books.
   `ALTER TABLE unindexed_2 RENAME TO unindexed_3;
    INSERT INTO unindexed_3 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
+
+  // Earlier versions had indexes of two keys, which made each write of the index cost twice as much.
+  `${['author_title', 'author_year', 'year_title', 'year_author']
+    .map(
+      (keys) => `
+   DROP INDEX IF EXISTS book_keys_${keys};
+   DELETE FROM sqlite_stat1 WHERE idx = 'book_keys_${keys}'`,
+    )
+    .join(';')};`,
 ]
 
 /**

@@ -15,9 +15,9 @@ type Noted = Book | { readonly id: number; readonly year: null }
 
 /**
  * The index for queries: sort keys in `book_keys`, words in `book_words`. Updating it in the transaction of every write
- * would make writes three times as expensive, because each changes pages all over the index. So a write only notes its
- * book in UNINDEXED. The index follows step by step, before the next query unless that takes too long. The books are
- * the source of truth. Work that a crash leaves undone is still noted.
+ * would make a group commit up to ten times as expensive, because each write changes pages all over the index. So a
+ * write only notes its book in UNINDEXED. The index follows step by step, before the next query unless that takes too
+ * long. The books are the source of truth. Work that a crash leaves undone is still noted.
  */
 export class SearchIndex {
   readonly #database: DatabaseSync
