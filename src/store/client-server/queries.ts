@@ -17,14 +17,7 @@ import {
   type Statistics,
   StoreUnavailable,
 } from '../../catalogue/store.ts'
-import {
-  type Condition,
-  conditionOf,
-  type Dialect,
-  orderBy,
-  type Value,
-  WhereClause,
-} from '../query/dialect.ts'
+import { conditionOf, type Dialect, orderBy, type Value, WhereClause } from '../query/dialect.ts'
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { selectStatistics } from '../query/statistics.ts'
@@ -179,15 +172,13 @@ class ServerSource implements BookSource {
     return pageOf(rows, { last: last && [last.id], more })
   }
 
-  async read(range: KeyRange, books: number, text: number): Promise<Found[]> {
-    const rows = await this.#query(
-      selectPage(range, this.dialect, { books, text }, this.#texts),
-      range.values,
-    )
+  async read({ books: { where, values }, fields }: KeyRange, books: number, text: number): Promise<Found[]> {
+    const sql = selectPage({ where, fields }, this.dialect, { books, text }, this.#texts)
+    const rows = await this.#query(sql, values)
     return (rows as Row[]).map((row) => ({ book: bookOf(row), key: keysOf(row) }))
   }
 
-  async keyAt({ where, values }: Condition, field: SortField, number: number): Promise<Value | undefined> {
+  async keyAt({ where, values }: WhereClause, field: SortField, number: number): Promise<Value | undefined> {
     const key = this.dialect.key(field.name)
     const order = orderBy([field], this.dialect)
     const sql = `SELECT ${key} AS sort_key FROM books WHERE ${where} ORDER BY ${order} LIMIT 1 OFFSET ${number - 1}`

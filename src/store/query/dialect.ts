@@ -47,12 +47,6 @@ export interface Condition {
   readonly values: readonly Value[]
 }
 
-/** A condition of several parts, which all have to be true. */
-export interface Conditions extends Condition {
-  /** The parts that do not begin with this field. Only for placeholders without numbers. */
-  without(name: SortName): Condition
-}
-
 /** The condition of a filter. */
 export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
   const clause = new WhereClause(dialect, filter)
@@ -85,7 +79,7 @@ const allOf = (parts: readonly Part[]): Condition => ({
 })
 
 /** A condition that is made part by part. */
-export class WhereClause implements Conditions {
+export class WhereClause implements Condition {
   readonly #parts: Part[] = []
   readonly #dialect: Dialect
   /** The values of the next part. */
@@ -109,6 +103,7 @@ export class WhereClause implements Conditions {
     return allOf(this.#parts).values
   }
 
+  /** The parts that do not begin with this field. Only for placeholders without numbers. */
   without(name: SortName): Condition {
     return allOf(this.#parts.filter((part) => part.name !== name))
   }

@@ -5,10 +5,11 @@ import {
   type Position,
   type SortField,
 } from '../../catalogue/query.ts'
-import { type Conditions, type Dialect, keysOfTitle, type Value, WhereClause } from './dialect.ts'
+import { type Dialect, keysOfTitle, type Value, WhereClause } from './dialect.ts'
 
 /** Consecutive books of an order, which one index can deliver. */
-export interface KeyRange extends Conditions {
+export interface KeyRange {
+  readonly books: WhereClause
   /** The fields that decide on their order. */
   readonly fields: readonly SortField[]
   /** By relevance: their rank. */
@@ -48,7 +49,7 @@ export function keyRanges(
  */
 type AllBooks = (isAbove?: boolean, isBelow?: boolean) => WhereClause
 
-type KeyAhead = (condition: Conditions, field: SortField) => Promise<Value | undefined>
+type KeyAhead = (books: WhereClause, field: SortField) => Promise<Value | undefined>
 
 function* rangesByRelevance(
   filter: BookFilter,
@@ -112,6 +113,5 @@ async function* rangesByFields(
 }
 
 function rangeOf(books: WhereClause, fields: readonly SortField[], rank = 0): KeyRange {
-  const { where, values } = books
-  return { where, values, without: (name) => books.without(name), fields, rank }
+  return { books, fields, rank }
 }

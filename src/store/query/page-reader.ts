@@ -9,7 +9,7 @@ import {
   type SortKeys,
 } from '../../catalogue/query.ts'
 import type { Page, PageBounds } from '../../catalogue/store.ts'
-import type { Conditions, Dialect, Value } from './dialect.ts'
+import type { Dialect, Value, WhereClause } from './dialect.ts'
 import { type KeyRange, keyRanges } from './key-ranges.ts'
 
 /** A book that was found. */
@@ -28,8 +28,8 @@ export interface BookSource {
    * @param text the last one is that with which the texts reach so many bytes of UTF-8.
    */
   read(range: KeyRange, books: number, text: number): Promise<Found[]>
-  /** Sorts the books with the condition by the field. @returns the key of the `number`th book, from 1. */
-  keyAt(condition: Conditions, field: SortField, number: number): Promise<Value | undefined>
+  /** Sorts the books by the field. @returns the key of the `number`th book, from 1. */
+  keyAt(books: WhereClause, field: SortField, number: number): Promise<Value | undefined>
 }
 
 /** Reads a page as Store.page promises. */
@@ -40,7 +40,7 @@ export async function readPage(
   bounds: PageBounds,
 ): Promise<Page> {
   const found = new PageBuilder(bounds)
-  const keyAhead = (condition: Conditions, field: SortField) => source.keyAt(condition, field, found.wanted)
+  const keyAhead = (books: WhereClause, field: SortField) => source.keyAt(books, field, found.wanted)
   for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
     for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
     if (found.isComplete) break

@@ -12,11 +12,11 @@ import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
 import {
   type Condition,
-  type Conditions,
   conditionOf,
   type Dialect,
   orderBy,
   type Value,
+  type WhereClause,
 } from '../query/dialect.ts'
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
@@ -144,14 +144,13 @@ class Reading implements BookSource {
     this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
   }
 
-  async read(range: KeyRange, books: number, text: number): Promise<Found[]> {
-    const { where, fields, values } = range
+  async read({ books, fields }: KeyRange, number: number, text: number): Promise<Found[]> {
     const statement = this.#database.prepare(`
-      SELECT ${this.#columns} FROM ${this.#from(range, fields)} WHERE ${this.#condition} AND ${where}
+      SELECT ${this.#columns} FROM ${this.#from(books, fields)} WHERE ${this.#condition} AND ${books.where}
       ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`)
     const found: Found[] = []
     let room = text
-    for (const row of statement.iterate(...values, books)) {
+    for (const row of statement.iterate(...books.values, number)) {
       const each = this.#foundIn(row as unknown as Row)
       found.push(each)
       room -= textSize(each.book)
@@ -160,7 +159,7 @@ class Reading implements BookSource {
     return found
   }
 
-  async keyAt(books: Conditions, field: SortField, number: number): Promise<Value | undefined> {
+  async keyAt(books: WhereClause, field: SortField, number: number): Promise<Value | undefined> {
     const statement = this.#database.prepare(`
       SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from(books, [field])}
       WHERE ${this.#condition} AND ${books.where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
@@ -171,7 +170,7 @@ class Reading implements BookSource {
    * The tables; and the index to read them by, if SQLite would sort too many books. It cannot know how many a condition
    * selects, because its statistics are those of a typical catalogue.
    */
-  #from(books: Conditions, [first]: readonly SortField[]): string {
+  #from(books: WhereClause, [first]: readonly SortField[]): string {
     const from = joined(this.#tables)
     const { keys, words, isBehind } = this.#tables
     if (!keys || words || isBehind || first === undefined) return from

@@ -15,7 +15,7 @@ type Noted = Book | { readonly id: number; readonly year: null }
 
 /**
  * The index for queries: sort keys in `book_keys`, words in `book_words`. Updating it in the transaction of every write
- * would make a group commit up to ten times as expensive, because each write changes pages all over the index. So a
+ * would make a group commit about ten times as expensive, because each write changes pages all over the index. So a
  * write only notes its book in UNINDEXED. The index follows step by step, before the next query unless that takes too
  * long. The books are the source of truth. Work that a crash leaves undone is still noted.
  */
