@@ -20,12 +20,6 @@ const UNOBSERVABLE: readonly Entry[] = [
     reason: 'A token of exactly this length is verified again, with the same result.',
   },
   {
-    file: 'src/http/page-cursor.ts',
-    line: "const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url').slice(0, 16)",
-    operators: 'number number-2',
-    reason: 'A digest of 15 characters is as good as one of 16.',
-  },
-  {
     file: 'src/catalogue/search-words.ts',
     line: "if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))",
     operators: 'greater',

@@ -6,7 +6,7 @@ import { foldLetters, PLUS, SHARP } from './search-words.ts'
  * The version of the rules in this file, which is in the names of what servers store, and in cursors. So an instance
  * with other rules on the same database has keys of its own. A new version also needs a new step of the SQLite schema.
  */
-export const SORT_KEY_VERSION = 2
+export const SORT_KEY_VERSION = 3
 
 /** How much of a text counts in an order, in code points. */
 export const COMPARED_LENGTH = 250
@@ -49,6 +49,8 @@ const WORD = new RegExp(
   'gv',
 )
 
+const DIGITS = /[0-9]+/g
+
 /** Texts of ASCII without apostrophes, `+` and `#`. */
 const SIMPLE = /^[\0-"$-&\(-*,-\x7F]*$/v
 const SIGNS = /[^a-z0-9]+/gv
@@ -57,8 +59,8 @@ const NOT_SHOWN = new RegExp(`[${APOSTROPHE}${PLUS}${SHARP}]`, 'gv')
 
 /**
  * The key by which a field is sorted: keys are compared by code points. For a text, it is its words without case and
- * accents, the separator, and the text itself, which decides between equal words. So a key tells the text that it was
- * made of, as far as that counts. The time has a bound, whatever the text is.
+ * accents, with numbers by their value, the separator, and the text itself, which decides between equal words. So a key
+ * tells the text that it was made of, as far as that counts. The time has a bound, whatever the text is.
  */
 export function sortKey(name: SortName, value: string | number): string | number {
   if (typeof value === 'number' || !isIndexedField(name)) return value
@@ -67,7 +69,8 @@ export function sortKey(name: SortName, value: string | number): string | number
 
 /** The part of a sort key before the separator: words with one space between them; empty for a text without any. */
 export function wordsOfKey(name: IndexedField, text: string): string {
-  return cut(wordsInOrder(comparedPart(text), name === 'title'), FOLDED_LENGTH)
+  // Cut first: then a key has no more bytes than one of letters only, because the digits have one byte each.
+  return cut(wordsInOrder(comparedPart(text), name === 'title'), FOLDED_LENGTH).replace(DIGITS, byValue)
 }
 
 /** The key where none is stored: by it, texts are sorted by their code points alone. */
@@ -104,6 +107,16 @@ function wordsOf(text: string): string {
   // Composed, because syllables of Korean have their order as wholes.
   const words = foldLetters(text).normalize('NFC').match(WORD) ?? []
   return words.join(' ').replace(NOT_SHOWN, shown)
+}
+
+/**
+ * A number that code points sort by its value: without zeros in front, and after the number of its digits, which is 9
+ * and three digits from 9 on. Zero has no digits.
+ */
+function byValue(digits: string): string {
+  const counted = digits.replace(/^0+/, '')
+  const { length } = counted
+  return `${length < 9 ? length : `9${String(length).padStart(3, '0')}`}${counted}`
 }
 
 function shown(character: string): string {

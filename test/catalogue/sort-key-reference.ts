@@ -1,4 +1,5 @@
 /** The rules of src/catalogue/sort-key.ts in their plainest form, character by character. */
+import assert from 'node:assert/strict'
 import { foldedLetters } from './search-words-reference.ts'
 
 const ARTICLES =
@@ -8,13 +9,39 @@ const APOSTROPHES = ["'", '‘', '’']
 
 const isLetter = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}]/v.test(character)
 
-/** The words by which a text is sorted, and the text as far as it counts. */
+/** The words by which a text is sorted, with numbers as they are usually written, and the text as far as it counts. */
 export function referenceKey(name: 'title' | 'author', text: string): [words: string, text: string] {
   const compared = [...text].slice(0, 250).join('')
   const rest = name === 'title' ? afterArticle([...compared]) : undefined
   const others = rest === undefined ? undefined : words(rest)
   const isMore = others?.some((word) => !ARTICLES.includes(word))
-  return [[...(isMore && others ? others : words(compared)).join(' ')].slice(0, 249).join(''), compared]
+  const counted = [...(isMore && others ? others : words(compared)).join(' ')].slice(0, 249).join('')
+  return [counted.replace(/[0-9]+/g, (digits) => String(BigInt(digits))), compared]
+}
+
+/** The words of a key with the numbers as they are usually written: without the number of their digits before them. */
+export function usualNumbers(words: string): string {
+  return words.replace(/[0-9]+/g, (number) => {
+    const [, short, long = ''] = /^(?:9(...)|.)(.*)$/.exec(number) ?? []
+    assert.equal(long.length, Number(short ?? number[0]), number)
+    return long || '0'
+  })
+}
+
+/** Compares words: numbers by their value, everything else by code point. */
+export function compareByWords(a: string, b: string): number {
+  const parts = (text: string) => text.match(/[0-9]+|[^0-9]/gv) ?? []
+  const [left, right] = [parts(a), parts(b)]
+  for (const [i, part] of left.entries()) {
+    const other = right[i]
+    if (other === undefined) return 1
+    if (part === other) continue
+    const [first, second] = [part, other].every((each) => /[0-9]/.test(each))
+      ? [BigInt(part), BigInt(other)]
+      : [part.codePointAt(0) ?? 0, other.codePointAt(0) ?? 0]
+    return first < second ? -1 : 1
+  }
+  return left.length - right.length
 }
 
 /** What follows an article at the beginning; undefined if there is none. */

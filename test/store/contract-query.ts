@@ -90,6 +90,10 @@ const TEXTS = [
   '\uE000',
   "a'b",
   'AND OR NOT',
+  'Vol. 9',
+  'vol 09',
+  'Vol. 10',
+  '孤独10',
   `${'x'.repeat(40)}1`,
   `${'x'.repeat(40)}2`,
 ]

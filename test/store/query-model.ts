@@ -1,8 +1,9 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
 import { searchedWords, wordsOfBook } from '../../src/catalogue/search-words.ts'
+import { wordsOfKey } from '../../src/catalogue/sort-key.ts'
 import type { Statistics } from '../../src/catalogue/store.ts'
-import { referenceKey } from '../catalogue/sort-key-reference.ts'
+import { compareByWords, referenceKey, usualNumbers } from '../catalogue/sort-key-reference.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
 export function compareText(a: string, b: string): number {
@@ -20,8 +21,11 @@ export function hasWords(book: Pick<Book, 'title' | 'author'>, searched: readonl
 
 /** The query of a search, in the order of relevance. */
 export function searchFor(text: string): BookQuery {
-  const [searchedTitle] = referenceKey('title', text)
-  return { filter: { words: searchedWords(text) }, order: 'relevance', searchedTitle }
+  return {
+    filter: { words: searchedWords(text) },
+    order: 'relevance',
+    searchedTitle: wordsOfKey('title', text),
+  }
 }
 
 /** Whether the book has each of these words as a whole word. */
@@ -44,7 +48,9 @@ const INSIDE =
 /** Whether a title has all words of a search; in scripts without spaces, and in Korean, also inside words. */
 function hasInTitle(title: string, searched: string): boolean {
   return searched.split(' ').every((word) => {
-    return INSIDE.test(word) ? title.includes(word) : title.split(' ').includes(word)
+    if (!INSIDE.test(word)) return title.split(' ').includes(word)
+    // Not the beginning of a number only.
+    return title.split(word).some((rest, i) => i > 0 && !(/[0-9]$/.test(word) && /^[0-9]/.test(rest)))
   })
 }
 
@@ -54,7 +60,7 @@ type CompareTexts = (name: 'title' | 'author', a: string, b: string) => number
 /** Compares by words, then by the texts themselves. */
 export function compareWords(name: 'title' | 'author', a: string, b: string): number {
   const [left, right] = [referenceKey(name, a), referenceKey(name, b)]
-  return compareText(left[0], right[0]) || compareText(left[1], right[1])
+  return compareByWords(left[0], right[0]) || compareText(left[1], right[1])
 }
 
 function compareField({ name, descending }: SortField, a: Book, b: Book, compare: CompareTexts): number {
@@ -88,7 +94,7 @@ export function answerOf(
     )
   }
   const rank = (book: Book) =>
-    hasWholeWords(book, filter.words ?? []) ? titleRank(book.title, searchedTitle) : 3
+    hasWholeWords(book, filter.words ?? []) ? titleRank(book.title, usualNumbers(searchedTitle)) : 3
   return found.toSorted((a, b) => rank(a) - rank(b) || a.id - b.id)
 }
 

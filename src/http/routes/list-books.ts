@@ -20,7 +20,7 @@ import {
 import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import type { FailureLog } from '../failure-log.ts'
-import { type Cursors, positionAt } from '../page-cursor.ts'
+import type { Cursors } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import { announceIncomplete } from '../search-index-header.ts'
@@ -104,9 +104,8 @@ export function listBooks(
     coding: ListCoding,
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
-    const after = asked?.after && (await positionAt(store, asked.after, asked.query))
     if (asked?.limit !== undefined) {
-      const page = await readRequestedPage(store, asked.query, after, asked.limit, options)
+      const page = await readRequestedPage(store, asked.query, asked.after, asked.limit, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
@@ -116,7 +115,7 @@ export function listBooks(
     // An estimate, because no page has been read yet. The size is known with the first page.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
-    const pages = allPages(store, asked?.query ?? ALL_BOOKS, after, options)
+    const pages = allPages(store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
       // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
       for await (const _page of pages) break

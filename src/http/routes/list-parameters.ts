@@ -4,20 +4,21 @@ import {
   type BookFilter,
   type BookQuery,
   BY_ID,
+  type Position,
   SORT_NAMES,
   type SortField,
   type SortName,
 } from '../../catalogue/query.ts'
 import { searchedWords } from '../../catalogue/search-words.ts'
 import { wordsOfKey } from '../../catalogue/sort-key.ts'
-import type { Cursors, Place } from '../page-cursor.ts'
+import type { Cursors } from '../page-cursor.ts'
 import { invalid, orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
 
 /** What a request asks of the list. */
 export interface ListRequest {
   readonly query: BookQuery
   /** Where the page begins; undefined for the first book. */
-  readonly after: Place | undefined
+  readonly after: Position | undefined
   /** How many books at most; undefined for all. */
   readonly limit: number | undefined
   /** Whether the client wants to know how many books the filter lets through. */
@@ -120,19 +121,16 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
     order,
     ...(order === 'relevance' && { searchedTitle: wordsOfKey('title', values.q ?? '') }),
   }
-  return {
-    query,
-    after:
-      after === undefined
-        ? undefined
-        : orInvalid(
-            cursors.read(after, query),
-            'after must be the cursor of a Link field, with the same sort and q',
-          ),
-    limit,
-    count,
-    spreadsheet,
-  }
+  const position =
+    after === undefined
+      ? undefined
+      : orInvalid(
+          cursors.read(after, query),
+          'after must be the cursor of a Link field, with the same sort and q',
+        )
+  if (position === 'outdated')
+    throw invalid('after is a cursor of an earlier version, whose order was another; begin again without it')
+  return { query, after: position, limit, count, spreadsheet }
 }
 
 /**

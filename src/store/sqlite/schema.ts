@@ -37,7 +37,7 @@ export function missingKeyIndex(database: Statements): KeyIndex | undefined {
  * service of an earlier version, which still runs when a command of this one opens the file, must not index them by its
  * own rules.
  */
-export const UNINDEXED = 'unindexed_3'
+export const UNINDEXED = 'unindexed_4'
 
 /** Notes a new book for the index. */
 const noteCreated = (table: string) => `CREATE TRIGGER book_created AFTER INSERT ON books
@@ -92,6 +92,10 @@ const STEPS = [
    DROP INDEX IF EXISTS book_keys_author_year;
    DROP INDEX IF EXISTS book_keys_year_title;
    DROP INDEX IF EXISTS book_keys_year_author;`,
+
+  // Version 3 of the sort keys.
+  `ALTER TABLE unindexed_3 RENAME TO unindexed_4;
+   INSERT INTO unindexed_4 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
 ]
 
 /**

@@ -179,7 +179,7 @@ const STORING_WORDS = {
     WHERE info LIKE '%ORDER BY id FOR UPDATE' AND db = DATABASE()`,
 }
 
-const INDEXES = ['books_by_author_key_2', 'books_by_title_key_2', 'books_by_year']
+const INDEXES = ['books_by_author_key_3', 'books_by_title_key_3', 'books_by_year']
 
 /** Those that both servers have. */
 async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]>, engine: ServerEngine) {

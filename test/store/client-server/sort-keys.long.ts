@@ -154,9 +154,9 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await store.import(groups())
       const due =
         engine === 'postgres'
-          ? `SELECT id FROM books WHERE split_part(title_key_2, E'\\x01', 2) <> left(title, 250)
-               OR split_part(author_key_2, E'\\x01', 2) <> author`
-          : 'SELECT id FROM books WHERE sort_keys_2_due = 1'
+          ? `SELECT id FROM books WHERE split_part(title_key_3, E'\\x01', 2) <> left(title, 250)
+               OR split_part(author_key_3, E'\\x01', 2) <> author`
+          : 'SELECT id FROM books WHERE sort_keys_3_due = 1'
       assert.deepEqual(await query(due), [])
       await assertInOrder(store)
     })
@@ -173,7 +173,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
         await session.run("UPDATE books SET title = CONCAT(title, '!'), author = 'theirs' WHERE id = 1")
         await session.run('BEGIN')
         await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
-        const [row] = await query('SELECT title, title_key_2 AS title_key FROM books WHERE id = 1')
+        const [row] = await query('SELECT title, title_key_3 AS title_key FROM books WHERE id = 1')
         return !String(row?.title_key).endsWith(`\u0001${row?.title}`)
       })
       await untilLooked()

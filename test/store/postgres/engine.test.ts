@@ -30,7 +30,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     )
     const lookups = async () => {
       const [row] = await on.query(
-        "SELECT sum(idx_scan) AS scans FROM pg_stat_user_indexes WHERE indexrelname = 'books_by_title_key_2'",
+        "SELECT sum(idx_scan) AS scans FROM pg_stat_user_indexes WHERE indexrelname = 'books_by_title_key_3'",
         url,
       )
       return Number(row?.scans)

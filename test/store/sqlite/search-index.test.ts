@@ -87,7 +87,7 @@ describe('a file of schema version 1', () => {
     await Promise.all(stores.map((store) => store.close()))
     using database = new DatabaseSync(file.path, { readOnly: true })
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 5)
+    assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 6)
   })
 })
 

@@ -30,7 +30,7 @@ describe('the SQLite file', () => {
     const other = new DatabaseSync(file.path, { readOnly: true })
     const one = (sql: string) => other.prepare(sql).get() ?? {}
     assert.equal(one('PRAGMA journal_mode').journal_mode, 'wal')
-    assert.equal(one('PRAGMA user_version').user_version, 5)
+    assert.equal(one('PRAGMA user_version').user_version, 6)
     assert.equal(one("PRAGMA table_list('books')").strict, 1)
     assert.equal(one("SELECT seq FROM sqlite_sequence WHERE name = 'books'").seq, id)
     other.close()
