@@ -50,6 +50,7 @@ const WORD = new RegExp(
 )
 
 const DIGITS = /[0-9]+/g
+const ZERO = 0x30
 
 /** Texts of ASCII without apostrophes, `+` and `#`. */
 const SIMPLE = /^[\0-"$-&\(-*,-\x7F]*$/v
@@ -114,9 +115,10 @@ function wordsOf(text: string): string {
  * and three digits from 9 on. Zero has no digits.
  */
 function byValue(digits: string): string {
-  const counted = digits.replace(/^0+/, '')
-  const { length } = counted
-  return `${length < 9 ? length : `9${String(length).padStart(3, '0')}`}${counted}`
+  let zeros = 0
+  while (digits.charCodeAt(zeros) === ZERO) zeros++
+  const length = digits.length - zeros
+  return `${length < 9 ? length : `9${String(length).padStart(3, '0')}`}${digits.slice(zeros)}`
 }
 
 function shown(character: string): string {

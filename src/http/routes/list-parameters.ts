@@ -94,7 +94,7 @@ export const ListParameters = partialSchema<ListValues>({
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
       'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
-      'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles. These only decide between texts that are otherwise equal.',
+      'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles, and numbers by their value. The texts themselves decide only if that is equal.',
   },
   spreadsheet: {
     type: 'boolean',

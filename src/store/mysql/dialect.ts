@@ -18,10 +18,8 @@ export const LACKS_KEYS = `IF(${INDEXED_FIELDS.map((name) => {
   return `SUBSTRING(${key}, LOCATE(${SEPARATOR}, ${key})) = ${plainKeyOf(name)}`
 }).join(' AND ')}, NULL, 1)`
 
-export const YEAR_KEY = 'COALESCE(year, 0)'
-
-const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: 'year_key' }
-const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }
+const STORED_KEYS = { id: 'id', ...KEY_COLUMNS }
+const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author') }
 
 /** At most so many books with a word are checked one by one. If there are more, a page in some order is found quickly. */
 const FEW_BOOKS = 2000
@@ -37,17 +35,16 @@ export const NO_WORDS: RareWords = { exact: undefined, prefix: undefined }
 /**
  * All texts are compared as bytes, which in UTF-8 have the order of code points. A column may have any collation, and
  * even utf8mb4_bin ignores spaces at the end.
- * @param hasKeys whether the database stores sort keys.
+ * @param yearKey by what years are sorted.
  */
-export function dialectOf(hasKeys: boolean, keys: KeySource, rare: RareWords): Dialect {
-  const texts = keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS
-  const names = hasKeys ? { ...texts, year: STORED_KEYS.year } : COMPUTED_KEYS
+export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Dialect {
+  const names = { ...(keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS), year: yearKey }
   return {
     placeholder: () => '?',
     key: (name) => names[name],
     keyOf(name, text) {
-      if (!hasKeys || keys === 'computed') return plainKey(text)
-      return keys === 'stored' ? String(sortKey(name, text)) : undefined
+      if (keys === 'incomplete') return undefined
+      return keys === 'computed' ? plainKey(text) : String(sortKey(name, text))
     },
     equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
     hasWords(words, exact, bind) {

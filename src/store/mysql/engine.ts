@@ -35,14 +35,14 @@ export async function openMysql(
 }
 
 function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connection> {
-  const { hasKeys, hasWords } = schema
+  const { hasKeys, hasWords, yearKey } = schema
   return {
     books: mysqlBooks(schema),
     searchIndex: hasWords ? mysqlSearchIndex : undefined,
     keyIndex: hasKeys ? mysqlKeyIndex : undefined,
     createsWords: () => false,
     dialect: async (words, keys, query) =>
-      dialectOf(hasKeys, keys, words ? await findRareWords(words, query) : NO_WORDS),
+      dialectOf(yearKey, hasKeys ? keys : 'computed', words ? await findRareWords(words, query) : NO_WORDS),
     importOn: (connection) => mysqlImport(connection, schema),
     query,
 

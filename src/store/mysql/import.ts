@@ -66,11 +66,11 @@ async function findEqual(
   connection: Connection,
   books: readonly ImportedBook[],
   known: number,
-  { hasKeys }: Schema,
+  { hasKeys, yearKey }: Schema,
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const { key, keyOf } = dialectOf(hasKeys, 'stored', NO_WORDS)
+  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed', NO_WORDS)
   const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
   const [rows] = await connection.query<(FoundBook & RowDataPacket)[]>(
     `SELECT DISTINCT ${BYTES} FROM books WHERE ${key('title')} IN (?) AND id <= ?

@@ -14,7 +14,7 @@ import { emptyOf } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { checkRights, RIGHTS, type Right, WRITES } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
-import { LACKS_KEYS, YEAR_KEY } from './dialect.ts'
+import { LACKS_KEYS } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
 import { meaningOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
@@ -53,30 +53,37 @@ const keyIndex = (name: string, columns: string): SchemaObject => ({
   sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
 })
 
+/** The key of a year that may be NULL. */
+const YEAR = 'COALESCE(year, 0)'
+const YEAR_KEY = 'year_key'
+
 /**
  * Columns with the sort keys, which the server adds to a large table at once; which books lack them; and indexes for
  * sorting and filters. There is no index of title and author: together they may be longer than an entry of an index can
- * be. The column of years is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what
- * it found while other clients change the rows.
+ * be. A table of another program, whose years may be NULL, gets a column of years, and is rewritten for it. That column
+ * is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what it found while other
+ * clients change the rows.
  */
-const KEY_GROUP: SchemaGroup = {
+const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
   without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
     // In the older formats, an entry of an index has at most 767 bytes.
     { name: DYNAMIC, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
     // Next, because the server rewrites the table.
-    { name: 'year_key', sql: `ALTER TABLE books ADD COLUMN year_key BIGINT AS (${YEAR_KEY}) STORED` },
-    ...[TITLE_KEY, AUTHOR_KEY].map((name) => ({
-      name,
-      sql: `ALTER TABLE books ADD COLUMN ${name} VARBINARY(2000) NOT NULL DEFAULT ''`,
-    })),
+    ...(hasNullYears
+      ? [{ name: YEAR_KEY, sql: `ALTER TABLE books ADD COLUMN ${YEAR_KEY} BIGINT AS (${YEAR}) STORED` }]
+      : []),
+    {
+      name: AUTHOR_KEY,
+      sql: `ALTER TABLE books ${[TITLE_KEY, AUTHOR_KEY].map((name) => `ADD COLUMN ${name} VARBINARY(2000) NOT NULL DEFAULT ''`)}`,
+    },
     { name: KEYS_DUE, sql: `ALTER TABLE books ADD COLUMN ${KEYS_DUE} TINYINT AS (${LACKS_KEYS}) VIRTUAL` },
     keyIndex(`books_by_${KEYS_DUE}`, KEYS_DUE),
     keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
     keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
-    keyIndex('books_by_year', 'year_key'),
+    hasNullYears ? keyIndex('books_by_year', YEAR_KEY) : keyIndex('books_by_plain_year', 'year'),
   ],
-}
+})
 
 /**
  * The words of books; the fingerprint of their texts; and which books are stale. The words are in a table and not in a
@@ -116,13 +123,24 @@ const OBJECTS = `
   UNION SELECT '${DYNAMIC}' FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = 'books' AND row_format NOT IN ('Compact', 'Redundant')`
 
+/** Whether years may be NULL. */
+const NULLABLE_YEAR = `
+  SELECT column_name AS name FROM information_schema.columns
+  WHERE table_schema = DATABASE() AND table_name = 'books' AND column_name = 'year' AND is_nullable = 'YES'`
+
+/** The indexes of virtual columns, if MariaDB would be long in making a table anew. */
+const DUE_INDEXES = `
+  SELECT index_name AS name, column_name AS \`column\` FROM information_schema.statistics
+  WHERE table_schema = DATABASE() AND table_name = 'books' AND index_name LIKE 'books\\_%\\_due' AND seq_in_index = 1
+    AND VERSION() LIKE '%MariaDB%' AND (SELECT COUNT(*) FROM (SELECT 1 FROM books LIMIT 10001) some) > 10000`
+
 const editor: SchemaEditor<Connection> = {
   async columns(connection) {
     const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
     return rows
   },
   objects: (connection) => names(connection, OBJECTS),
-  execute: (connection, sql) => connection.query(sql),
+  execute: (connection, sql) => (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql),
   meaningOf,
   async administration(connection) {
     type Row = { database: string; account: string } & RowDataPacket
@@ -149,6 +167,8 @@ export interface Schema {
   readonly hasKeys: boolean
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
+  /** By what years are sorted. */
+  readonly yearKey: string
 }
 
 /**
@@ -166,9 +186,42 @@ export async function ensureSchema(
     checkRights(await lackedRights(connection), await editor.administration(connection), report, readsOnly)
   })
   await runner.run(checkDurability)
-  const groups = [KEY_GROUP, WORD_GROUP]
+  const [nullable] = await runner.run((connection) => names(connection, NULLABLE_YEAR))
+  const hasNullYears = nullable !== undefined
+  const groups = [keyGroup(hasNullYears), WORD_GROUP]
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
-  return { hasKeys, hasWords }
+  const yearKey = hasKeys ? YEAR_KEY : YEAR
+  return { hasKeys, hasWords, yearKey: hasNullYears ? yearKey : 'year' }
+}
+
+/** Changes the table. Whoever waits for the lock of a table keeps all others waiting behind it. */
+async function alter(connection: Connection, sql: string): Promise<void> {
+  await connection.query('SET @lock_time = @@lock_wait_timeout, lock_wait_timeout = 1')
+  const results = await Promise.allSettled([
+    connection.query(sql),
+    connection.query('SET lock_wait_timeout = @lock_time'),
+  ])
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+/** Matches statements that add columns that are not generated. */
+const ADDS_PLAIN = /ADD COLUMN (?!.* AS )/
+
+/**
+ * Adds columns. MariaDB rewrites the table for this, during which writes wait, if an index has a virtual column
+ * (MDEV-17468). So the indexes of such columns that a version of the service has made are made anew: writes go on
+ * meanwhile.
+ */
+async function addColumns(connection: Connection, sql: string): Promise<void> {
+  const [rows] = await connection.query<({ name: string; column: string } & RowDataPacket)[]>(DUE_INDEXES)
+  if (rows.length === 0) return alter(connection, sql)
+  await alter(connection, `ALTER TABLE books ${rows.map(({ name }) => `DROP INDEX IF EXISTS ${name}`)}`)
+  const [addition] = await Promise.allSettled([alter(connection, sql)])
+  await alter(
+    connection,
+    `ALTER TABLE books ${rows.map(({ name, column }) => `ADD INDEX IF NOT EXISTS ${name} (${column}, id)`)}`,
+  )
+  if (addition.status === 'rejected') throw addition.reason
 }
 
 async function checkDurability(connection: Connection): Promise<void> {

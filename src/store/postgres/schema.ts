@@ -35,11 +35,6 @@ const IS_UNLOGGED = `
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
-const keyColumn = (name: string): SchemaObject => ({
-  name,
-  sql: `ALTER TABLE books ADD COLUMN ${name} text COLLATE "C" NOT NULL DEFAULT ''`,
-})
-
 /** @param columns after which the id decides. */
 const keyIndex = (name: string, columns: string): SchemaObject => ({
   name,
@@ -54,8 +49,10 @@ const keyIndex = (name: string, columns: string): SchemaObject => ({
 const KEYS: SchemaGroup = {
   without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
-    keyColumn(TITLE_KEY),
-    keyColumn(AUTHOR_KEY),
+    {
+      name: AUTHOR_KEY,
+      sql: `ALTER TABLE books ${[TITLE_KEY, AUTHOR_KEY].map((name) => `ADD COLUMN ${name} text COLLATE "C" NOT NULL DEFAULT ''`)}`,
+    },
     {
       name: KEYS_DUE,
       sql: `CREATE INDEX ${KEYS_DUE} ON books ((${KEYS_DUE_ID})) WHERE ${KEYS_DUE_ID} IS NOT NULL`,
@@ -91,10 +88,18 @@ const OBJECTS = `
   WHERE indrelid = to_regclass('books') AND indisvalid`
 
 /** In one transaction with the change. A long wait for a lock would keep all other requests waiting behind it. */
-export const LIMITS = "SET LOCAL lock_timeout = '2s'; SET LOCAL statement_timeout = 0"
+export const LIMITS = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = 0"
 
 /** Where the ids of books come from; NULL if from elsewhere. */
 const SEQUENCE = "pg_get_serial_sequence('books', 'id')"
+
+/**
+ * Whether writes would wait long for an index. If the account has limits of time, the index is made in one transaction
+ * all the same, which sets other limits for itself: none can be set through a pooler for what takes several ones.
+ */
+const IS_LARGE = `
+  SELECT count(*) > 10000 AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0' AS large
+  FROM (SELECT FROM books LIMIT 10001) AS first`
 
 /** Some columns may be enough. A sequence is not looked at if it belongs to an identity. */
 const LACKED_RIGHTS = `
@@ -121,7 +126,11 @@ const ADMINISTRATION = `
 const editor: SchemaEditor<pg.Client> = {
   columns: async (client) => (await client.query<Column>(COLUMNS)).rows,
   objects: async (client) => (await client.query<{ name: string }>(OBJECTS)).rows.map(({ name }) => name),
-  execute: (client, sql) => client.query(`${LIMITS}; ${sql}`),
+  async execute(client, sql) {
+    const [, name] = /^CREATE INDEX (\S+)/.exec(sql) ?? []
+    const isLarge = name !== undefined && (await client.query<{ large: boolean }>(IS_LARGE)).rows[0]?.large
+    return isLarge ? createIndex(client, name, sql) : client.query(`${LIMITS}; ${sql}`)
+  },
   meaningOf,
   async administration(client) {
     type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & {
@@ -141,6 +150,19 @@ const editor: SchemaEditor<pg.Client> = {
       around: [schema === 'public' ? '' : `SET search_path TO ${schema};`, ''],
     }
   },
+}
+
+/**
+ * Creates an index while writes go on. This waits for transactions that began before. Whoever does so has the lock of the
+ * table, and leaves an index that is not valid if it is interrupted.
+ */
+async function createIndex(client: pg.Client, name: string, sql: string): Promise<void> {
+  const found = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`
+  await client.query(`${LIMITS}; LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE`)
+  const [index] = (await client.query<{ valid: boolean }>(found)).rows
+  if (index?.valid) return
+  if (index !== undefined) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+  await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
 }
 
 /** What the database has for queries. */

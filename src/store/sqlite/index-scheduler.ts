@@ -41,8 +41,9 @@ export class IndexScheduler {
 
   constructor(index: SearchIndex) {
     this.#index = index
-    // It starts without a write too: an earlier run may have left work.
     this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
+    // What an earlier run or version has left is done at once, also while others write.
+    this.#catchUp().catch(() => {})
   }
 
   /** Call it after each commit. */
@@ -58,8 +59,12 @@ export class IndexScheduler {
    * Resolves when the index has everything committed before the call. Writes are committed meanwhile.
    * @throws the error of node:sqlite.
    */
-  async bringUpToDate(): Promise<void> {
+  bringUpToDate(): Promise<void> {
     this.#askedAt = Date.now()
+    return this.#catchUp()
+  }
+
+  async #catchUp(): Promise<void> {
     const reached = Promise.withResolvers<void>()
     // Goals are reached in the order of the calls.
     const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)

@@ -36,7 +36,7 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 const REFUSED = 13
 
 /** A database with everything. */
-const SCHEMA: Schema = { hasKeys: true, hasWords: true }
+const SCHEMA: Schema = { hasKeys: true, hasWords: true, yearKey: 'year' }
 
 /** The longest texts of a book in a batch, in bytes. */
 const SHORT_SIZE = 32 * 1024

@@ -188,7 +188,8 @@ async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]
       ? "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'books'"
       : "SELECT DISTINCT index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'books'",
   )
-  return rows.map(({ name }) => String(name)).filter((name) => INDEXES.includes(name))
+  // On MySQL the index of years has another name if they may not be NULL.
+  return rows.map(({ name }) => String(name).replace('plain_', '')).filter((name) => INDEXES.includes(name))
 }
 
 async function titles(store: Store, searched: string): Promise<string[]> {

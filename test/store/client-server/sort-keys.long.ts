@@ -5,9 +5,9 @@ import type { Book, NewBook } from '../../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, Position, SortField } from '../../../src/catalogue/query.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { KEYS_AGE } from '../../../src/store/client-server/queries.ts'
-import { openSession, until } from '../../faults/engine-servers.ts'
+import { asAdministrator, openSession, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { DROP_EARLIER_KEYS, EARLIER_KEYS, earlierTable } from '../earlier-schemas.ts'
+import { DROP_EARLIER_KEYS, EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
 import { booksOf, listAll } from '../pages.ts'
 import { answerOf, statisticsOf } from '../query-model.ts'
 import { prepareDatabase } from './prepared-database.ts'
@@ -62,6 +62,18 @@ const byAuthor = (a: { author: string }, b: { author: string }) => (a.author < b
 
 /** After a write of another program, queries look for books without keys. */
 const untilLooked = () => sleep(KEYS_AGE + 50)
+
+/** Finds the statement that waits until it can create or drop an index while others write. */
+const WAITING = `
+  SELECT 1 FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`
+
+/** So many books that writes would wait for an index. */
+const LARGE = 10_001
+
+async function assertComplete(store: Store): Promise<void> {
+  await until('all have keys', async () => (await walk(store, by('title'), 1000)).incomplete === 0)
+}
 
 /** Compares with a plain search of all books. */
 async function assertInOrder(store: Store): Promise<void> {
@@ -135,6 +147,50 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await store.update(id, { title: 'A first' })
       await assertInOrder(await open())
     })
+
+    if (engine === 'postgres')
+      it('of a large table get their indexes while others write, also after an interruption', async (t) => {
+        const { url, open, run, query } = await earlier(t, LARGE)
+        await assertComplete(await open())
+        await run(
+          'DROP INDEX books_by_author_key_3',
+          "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'books_by_title_key_3'::regclass",
+        )
+        await using session = await openSession(asAdministrator(await databases(), url))
+        await session.run(`BEGIN; ${insert(['by an open transaction'])}`)
+        const opening = open()
+        await until('it waits for the transaction', async () => (await query(WAITING)).length > 0)
+        await run(insert(['meanwhile']))
+        assert.equal((await query(WAITING)).length, 1)
+        await session.run('COMMIT')
+        await assertComplete(await opening)
+        const indexes = await query(
+          "SELECT indisvalid AS valid FROM pg_index WHERE indexrelid::regclass::text LIKE 'books_by_%_key_3'",
+        )
+        assert.deepEqual(indexes, [{ valid: true }, { valid: true }])
+      })
+    else
+      it('are added to a large table without rewriting it, and what earlier versions need stays', async (t) => {
+        const { open, query } = await prepareDatabase(t, databases, (name) => [
+          ...earlierTable(engine, name, LARGE),
+          ...EARLIER_WORDS[engine],
+        ])
+        const table = () =>
+          query(
+            `SELECT table_id FROM information_schema.innodb_sys_tables WHERE name = CONCAT(DATABASE(), '/books')`,
+          )
+        const before = await table()
+        await assertComplete(await open())
+        assert.deepEqual(await table(), before)
+        const indexes = await query(
+          `SELECT index_name AS name FROM information_schema.statistics
+           WHERE table_schema = DATABASE() AND index_name LIKE '%due' AND seq_in_index = 1 ORDER BY 1`,
+        )
+        assert.deepEqual(
+          indexes.map(({ name }) => name),
+          ['books_by_search_words_2_due', 'books_by_sort_keys_3_due', 'books_words_due'],
+        )
+      })
 
     it('are written with every book: alone, together, long, updated and imported', async (t) => {
       const { open, query } = await prepareDatabase(t, databases)

@@ -228,6 +228,27 @@ describe('the index of a SQLite file', () => {
     await store.close()
   })
 
+  it('catches up with what an earlier run has left, also while writes never cease', {
+    timeout: 60_000,
+  }, async () => {
+    using file = newFile()
+    {
+      using database = openConnection(file.path)
+      ensureSchema(database)
+      database.exec(`
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 8000)
+        INSERT INTO books (title, author, year) SELECT 'word' || n, 'A', n FROM numbers`)
+    }
+    const store = await openFile(file.path)
+    using reader = new DatabaseSync(file.path, { readOnly: true, timeout: 2000 })
+    const left = reader.prepare(`SELECT 1 FROM ${UNINDEXED} WHERE id <= 8000`)
+    while (left.get() !== undefined) {
+      await store.create({ title: 'new', author: 'A', year: 1 })
+      await setTimeout(20)
+    }
+    await store.close()
+  })
+
   it('has every book that other programs write, change and delete', async () => {
     using file = newFile()
     const store = await openFile(file.path)
