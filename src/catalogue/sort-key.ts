@@ -111,8 +111,8 @@ function wordsOf(text: string): string {
 }
 
 /**
- * A number that code points sort by its value: without zeros in front, and after the number of its digits, which is 9
- * and three digits from 9 on. Zero has no digits.
+ * Makes code points sort numbers by their value: drops leading zeros, and puts the count of the remaining digits first.
+ * Counts from 0 to 8 have one digit; larger ones are a 9 and three digits.
  */
 function byValue(digits: string): string {
   let zeros = 0

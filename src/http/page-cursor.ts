@@ -30,8 +30,8 @@ export class Cursors {
   }
 
   /**
-   * @returns the position; `outdated` if the cursor is of the version of the sort keys before; undefined if the text is
-   * no cursor that was written for the same order.
+   * @returns the position; `outdated` if the cursor was written for the same fields by the previous version of the sort
+   * keys; undefined if the text is no cursor for this order.
    */
   read(cursor: string, query: BookQuery): Position | 'outdated' | undefined {
     const bytes = Buffer.from(cursor, 'base64url')

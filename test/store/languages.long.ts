@@ -10,7 +10,8 @@ import { engineMissing, useDatabases } from '../support/engines.ts'
 import { openNewDatabase } from './new-database.ts'
 import { booksOf, listAll } from './pages.ts'
 import { compareText, searchFor, titleRank } from './query-model.ts'
-import { newFile, openFile } from './sqlite/file.ts'
+import { openNewFile } from './sqlite/file.ts'
+import { type TestStore, useStore } from './use-store.ts'
 
 /** Words of titles in many languages and scripts. */
 const LANGUAGES = [
@@ -133,65 +134,49 @@ async function importAll(store: Store, books: readonly NewBook[]): Promise<void>
 }
 
 /** Searches and lists in many languages are the same on every engine, from page to page. */
-function languageContract(open: () => Promise<{ store: Store; remove(): Promise<void> }>): void {
+function languageContract(open: () => Promise<TestStore>): void {
+  const opened = useStore(open)
+
   it('finds what the plainest rules find, in their order, in many languages', {
     timeout: 300_000,
   }, async () => {
-    const { store, remove } = await open()
-    try {
-      await importAll(store, BOOKS)
-      let isIncomplete: boolean
-      do {
-        isIncomplete = false
-        await store.count({ words: ['a'] }, { onIncomplete: () => (isIncomplete = true) })
-      } while (isIncomplete)
-      const books = (await listAll(store)).map((book) => ({
-        ...book,
-        words: new Set([...referenceWords(book.title), ...referenceWords(book.author)]),
-      }))
-      let matches = 0
-      for (const [i, text] of SEARCHES.entries()) {
-        const expected = found(books, text)
-        const limit = Math.max(1 + (i % 7), Math.ceil(expected.length / 5))
-        assert.deepEqual(await walk(store, searchFor(text), limit), expected, text)
-        matches += expected.length
-      }
-      assert.ok(matches > SEARCHES.length)
-    } finally {
-      await remove()
+    const { store } = opened
+    await importAll(store, BOOKS)
+    let isIncomplete: boolean
+    do {
+      isIncomplete = false
+      await store.count({ words: ['a'] }, { onIncomplete: () => (isIncomplete = true) })
+    } while (isIncomplete)
+    const books = (await listAll(store)).map((book) => ({
+      ...book,
+      words: new Set([...referenceWords(book.title), ...referenceWords(book.author)]),
+    }))
+    let matches = 0
+    for (const [i, text] of SEARCHES.entries()) {
+      const expected = found(books, text)
+      const limit = Math.max(1 + (i % 7), Math.ceil(expected.length / 5))
+      assert.deepEqual(await walk(store, searchFor(text), limit), expected, text)
+      matches += expected.length
     }
+    assert.ok(matches > SEARCHES.length)
   })
 
   it('sorts 20,000 titles and authors in thirty scripts as the plainest rules do', {
     timeout: 300_000,
   }, async () => {
-    const { store, remove } = await open()
-    try {
-      await importAll(store, SORTED_BOOKS)
-      const books = await listAll(store)
-      for (const name of ['title', 'author'] as const) {
-        const expected = inOrder(books, name)
-        const order = (descending: boolean) => [name, 'id' as const].map((name) => ({ name, descending }))
-        assert.deepEqual(await walk(store, { filter: {}, order: order(false) }, 900), expected)
-        assert.deepEqual(await walk(store, { filter: {}, order: order(true) }, 900), expected.toReversed())
-      }
-    } finally {
-      await remove()
+    const { store } = opened
+    await importAll(store, SORTED_BOOKS)
+    const books = await listAll(store)
+    for (const name of ['title', 'author'] as const) {
+      const expected = inOrder(books, name)
+      const order = (descending: boolean) => [name, 'id' as const].map((name) => ({ name, descending }))
+      assert.deepEqual(await walk(store, { filter: {}, order: order(false) }, 900), expected)
+      assert.deepEqual(await walk(store, { filter: {}, order: order(true) }, 900), expected.toReversed())
     }
   })
 }
 
-describe('many languages, on SQLite', () => {
-  languageContract(async () => {
-    const file = newFile()
-    const store = await openFile(file.path)
-    const remove = async () => {
-      await store.close()
-      file[Symbol.dispose]()
-    }
-    return { store, remove }
-  })
-})
+describe('many languages, on SQLite', () => languageContract(openNewFile))
 
 for (const engine of ['postgres', 'mysql'] as const)
   describe(`many languages, on ${engine}`, { skip: engineMissing(engine) }, () => {

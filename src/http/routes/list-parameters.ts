@@ -94,7 +94,7 @@ export const ListParameters = partialSchema<ListValues>({
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
     description:
       'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
-      'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles, and numbers by their value. The texts themselves decide only if that is equal.',
+      'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles, and with numbers by their value. If they are equal then, the texts themselves decide.',
   },
   spreadsheet: {
     type: 'boolean',
@@ -129,7 +129,7 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
           'after must be the cursor of a Link field, with the same sort and q',
         )
   if (position === 'outdated')
-    throw invalid('after is a cursor of an earlier version, whose order was another; begin again without it')
+    throw invalid('after is a cursor of an earlier version, which sorted differently; begin again without it')
   return { query, after: position, limit, count, spreadsheet }
 }
 

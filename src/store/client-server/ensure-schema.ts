@@ -78,6 +78,9 @@ export interface Administration {
   readonly around: readonly [before: string, after: string]
 }
 
+/** Whether the table has so many books that writes would wait long while it is changed or indexed. */
+export const IS_LARGE = '(SELECT COUNT(*) > 10000 FROM (SELECT 1 FROM books LIMIT 10001) counted)'
+
 /** How long to try to create the table while others do so, in milliseconds. */
 const TABLE_TIME = 2000
 

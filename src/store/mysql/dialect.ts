@@ -35,7 +35,7 @@ export const NO_WORDS: RareWords = { exact: undefined, prefix: undefined }
 /**
  * All texts are compared as bytes, which in UTF-8 have the order of code points. A column may have any collation, and
  * even utf8mb4_bin ignores spaces at the end.
- * @param yearKey by what years are sorted.
+ * @param yearKey the SQL by which years are sorted and compared.
  */
 export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Dialect {
   const names = { ...(keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS), year: yearKey }

@@ -6,6 +6,7 @@ import {
   type Column,
   ensureObjects,
   ensureTable,
+  IS_LARGE,
   type SchemaEditor,
   type SchemaGroup,
   type SchemaObject,
@@ -60,9 +61,9 @@ const YEAR_KEY = 'year_key'
 /**
  * Columns with the sort keys, which the server adds to a large table at once; which books lack them; and indexes for
  * sorting and filters. There is no index of title and author: together they may be longer than an entry of an index can
- * be. A table of another program, whose years may be NULL, gets a column of years, and is rewritten for it. That column
- * is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what it found while other
- * clients change the rows.
+ * be. A table whose years may be NULL, as other programs make it, is rewritten to get a column of years without NULL.
+ * That column is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what it found
+ * while other clients change the rows.
  */
 const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
   without: 'sorting and filtering are slow, and texts are sorted by code point',
@@ -128,11 +129,11 @@ const NULLABLE_YEAR = `
   SELECT column_name AS name FROM information_schema.columns
   WHERE table_schema = DATABASE() AND table_name = 'books' AND column_name = 'year' AND is_nullable = 'YES'`
 
-/** The indexes of virtual columns, if MariaDB would be long in making a table anew. */
+/** The service's indexes of virtual columns, if MariaDB would take long to rewrite the table because of them. */
 const DUE_INDEXES = `
   SELECT index_name AS name, column_name AS \`column\` FROM information_schema.statistics
   WHERE table_schema = DATABASE() AND table_name = 'books' AND index_name LIKE 'books\\_%\\_due' AND seq_in_index = 1
-    AND VERSION() LIKE '%MariaDB%' AND (SELECT COUNT(*) FROM (SELECT 1 FROM books LIMIT 10001) some) > 10000`
+    AND VERSION() LIKE '%MariaDB%' AND ${IS_LARGE}`
 
 const editor: SchemaEditor<Connection> = {
   async columns(connection) {
@@ -167,7 +168,7 @@ export interface Schema {
   readonly hasKeys: boolean
   /** Whether the words of books are indexed. */
   readonly hasWords: boolean
-  /** By what years are sorted. */
+  /** The SQL by which years are sorted and compared. */
   readonly yearKey: string
 }
 
@@ -208,9 +209,8 @@ async function alter(connection: Connection, sql: string): Promise<void> {
 const ADDS_PLAIN = /ADD COLUMN (?!.* AS )/
 
 /**
- * Adds columns. MariaDB rewrites the table for this, during which writes wait, if an index has a virtual column
- * (MDEV-17468). So the indexes of such columns that a version of the service has made are made anew: writes go on
- * meanwhile.
+ * Adds columns. While a virtual column has an index, MariaDB rewrites the table for this, and writes wait (MDEV-17468).
+ * So this drops such indexes, also those of an earlier version, and creates them again, while writes go on.
  */
 async function addColumns(connection: Connection, sql: string): Promise<void> {
   const [rows] = await connection.query<({ name: string; column: string } & RowDataPacket)[]>(DUE_INDEXES)

@@ -5,6 +5,7 @@ import {
   type Column,
   ensureObjects,
   ensureTable,
+  IS_LARGE,
   type SchemaEditor,
   type SchemaGroup,
   type SchemaObject,
@@ -94,12 +95,11 @@ export const LIMITS = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeou
 const SEQUENCE = "pg_get_serial_sequence('books', 'id')"
 
 /**
- * Whether writes would wait long for an index. If the account has limits of time, the index is made in one transaction
- * all the same, which sets other limits for itself: none can be set through a pooler for what takes several ones.
+ * Whether to create indexes concurrently. That cannot be done in a transaction, so through a pooler no limits of time
+ * can be set for it. An account with such limits does without.
  */
-const IS_LARGE = `
-  SELECT count(*) > 10000 AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0' AS large
-  FROM (SELECT FROM books LIMIT 10001) AS first`
+const IS_CONCURRENT = `
+  SELECT ${IS_LARGE} AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0' AS concurrent`
 
 /** Some columns may be enough. A sequence is not looked at if it belongs to an identity. */
 const LACKED_RIGHTS = `
@@ -128,8 +128,9 @@ const editor: SchemaEditor<pg.Client> = {
   objects: async (client) => (await client.query<{ name: string }>(OBJECTS)).rows.map(({ name }) => name),
   async execute(client, sql) {
     const [, name] = /^CREATE INDEX (\S+)/.exec(sql) ?? []
-    const isLarge = name !== undefined && (await client.query<{ large: boolean }>(IS_LARGE)).rows[0]?.large
-    return isLarge ? createIndex(client, name, sql) : client.query(`${LIMITS}; ${sql}`)
+    if (name === undefined) return client.query(`${LIMITS}; ${sql}`)
+    const [row] = (await client.query<{ concurrent: boolean }>(IS_CONCURRENT)).rows
+    return row?.concurrent ? createIndex(client, name, sql) : client.query(`${LIMITS}; ${sql}`)
   },
   meaningOf,
   async administration(client) {
@@ -153,8 +154,8 @@ const editor: SchemaEditor<pg.Client> = {
 }
 
 /**
- * Creates an index while writes go on. This waits for transactions that began before. Whoever does so has the lock of the
- * table, and leaves an index that is not valid if it is interrupted.
+ * Creates an index while writes go on, once all earlier transactions have ended. An instance that does so holds the lock
+ * until the index is complete. If it is interrupted, it leaves an invalid index.
  */
 async function createIndex(client: pg.Client, name: string, sql: string): Promise<void> {
   const found = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`

@@ -42,7 +42,7 @@ export class IndexScheduler {
   constructor(index: SearchIndex) {
     this.#index = index
     this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
-    // What an earlier run or version has left is done at once, also while others write.
+    // At once, and also while others write: an earlier run or version may have left much work.
     this.#catchUp().catch(() => {})
   }
 

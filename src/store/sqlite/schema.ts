@@ -93,8 +93,8 @@ const STEPS = [
    DROP INDEX IF EXISTS book_keys_year_title;
    DROP INDEX IF EXISTS book_keys_year_author;`,
 
-  // Version 3 of the sort keys. And entries of deleted books no longer make FTS5 merge all at once what it has, for which
-  // writes would wait for more than a second. It still merges in small steps.
+  // Version 3 of the sort keys. The last statement keeps FTS5 from large merges after many deletions, for which writes
+  // would wait for more than a second. It still merges in small steps.
   `ALTER TABLE unindexed_3 RENAME TO unindexed_4;
    INSERT INTO unindexed_4 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;
    INSERT INTO book_words (book_words, rank) VALUES ('deletemerge', 0);`,

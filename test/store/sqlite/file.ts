@@ -4,6 +4,7 @@ import type { Store } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { temporaryDirectory } from '../../support/service.ts'
+import type { TestStore } from '../use-store.ts'
 
 /** A test that fails closes no store, and its threads would keep the process from ending. Most are closed already. */
 const opened: Store[] = []
@@ -13,6 +14,24 @@ export async function openFile(path: string): Promise<Store> {
   const store = await openStore(parseDbUrl(`sqlite:${path}`))
   opened.push(store)
   return store
+}
+
+/** A store in a new file. */
+export async function openNewFile(): Promise<TestStore> {
+  const file = newFile()
+  let store = await openFile(file.path)
+  return {
+    store,
+    reopen: async () => {
+      await store.close()
+      store = await openFile(file.path)
+      return store
+    },
+    remove: async () => {
+      await store.close()
+      file[Symbol.dispose]()
+    },
+  }
 }
 
 /** The path of a database file that is not there yet, in a directory of its own. */

@@ -3,24 +3,9 @@ import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { storeContract } from '../contract.ts'
-import { newFile, openFile } from './file.ts'
+import { newFile, openFile, openNewFile } from './file.ts'
 
-storeContract('SQLite', async () => {
-  const file = newFile()
-  let store = await openFile(file.path)
-  return {
-    store,
-    reopen: async () => {
-      await store.close()
-      store = await openFile(file.path)
-      return store
-    },
-    remove: async () => {
-      await store.close()
-      file[Symbol.dispose]()
-    },
-  }
-})
+storeContract('SQLite', openNewFile)
 
 describe('the SQLite file', () => {
   it('has a write-ahead log, a version, and a strict table that never gives an id twice', async () => {
