@@ -1,6 +1,7 @@
 /** What other programs import: docs/embedding.md. */
-import { prepareService } from './cli/commands/serve.ts'
+
 import { readConfig } from './config.ts'
+import { prepareService } from './service/prepare.ts'
 import type { Settings } from './settings.ts'
 
 export { ConfigError, OperatorError } from './errors.ts'

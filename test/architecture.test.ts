@@ -11,11 +11,12 @@ const EVERYWHERE = ['errors.ts', 'resources.ts', 'collect-garbage.ts']
 /** What each folder may import from, besides itself and EVERYWHERE. A file directly in src stands for itself. */
 const MAY_IMPORT: Record<string, string> = {
   'main.ts': 'cli',
-  'index.ts': 'cli/commands config.ts settings.ts',
-  threads: 'http auth files observability catalogue store store/sqlite config.ts',
+  'index.ts': 'service config.ts settings.ts',
+  service: 'threads http auth files observability catalogue store store/sqlite config.ts',
+  threads: 'catalogue',
   cli: 'cli/commands http auth files observability catalogue store config.ts settings.ts stop-signal.ts',
   'cli/commands':
-    'cli threads http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
+    'cli service http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
   http: 'http/protocol http/routes http/web-page auth observability catalogue config.ts stop-signal.ts',
   'http/protocol': 'http',
   'http/routes': 'http http/protocol auth files catalogue config.ts',
@@ -26,14 +27,14 @@ const MAY_IMPORT: Record<string, string> = {
   'config.ts': 'store settings.ts',
   store: 'catalogue store/sqlite store/client-server store/postgres store/mysql',
   'store/query': 'catalogue',
-  'store/sqlite': 'catalogue store store/query',
+  'store/sqlite': 'catalogue store store/query threads',
   'store/client-server': 'catalogue store store/query',
   'store/postgres': 'catalogue store store/query store/client-server',
   'store/mysql': 'catalogue store store/query store/client-server',
 }
 
 /** Who may know the web framework. */
-const KNOWS_FASTIFY = /^(http\/|threads\/|observability\/metrics\.ts$|cli\/commands\/serve\.ts$)/
+const KNOWS_FASTIFY = /^(http\/|service\/|observability\/metrics\.ts$)/
 
 const files = globSync('**/*.ts', { cwd: SRC }).map((path) => path.replaceAll('\\', '/'))
 const importsOf = new Map(files.map((file) => [file, importsIn(readFileSync(join(SRC, file), 'utf8'))]))

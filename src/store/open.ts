@@ -2,13 +2,11 @@ import type { Store } from '../catalogue/store.ts'
 import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import { type DbUrl, latestTarget } from './db-url.ts'
-import type { AnswerCount } from './sqlite/shared-read.ts'
-import { openSqlite } from './sqlite/store.ts'
+import { AnswerCount } from './sqlite/shared-read.ts'
+import { openSqlite, prepareSqlite } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
 
 interface SqliteOptions {
-  /** The answers of threads that read the same file. */
-  readonly answers?: AnswerCount
   /** Whether a file will do that can only be read. */
   readonly reads?: boolean
 }
@@ -27,19 +25,12 @@ const DEFAULTS: OpenOptions = {
  */
 export async function openStore(
   dbUrl: DbUrl,
-  { answers, reads, ...given }: Partial<OpenOptions> & SqliteOptions = {},
+  { reads, ...given }: Partial<OpenOptions> & SqliteOptions = {},
 ): Promise<Store> {
   const options = { ...DEFAULTS, ...given }
   switch (dbUrl.engine) {
     case 'sqlite':
-      return openSqlite(
-        dbUrl.path,
-        answers,
-        reads
-          ? (reason) =>
-              options.report(`this user can only read the file, and cannot run the service on it: ${reason}`)
-          : undefined,
-      )
+      return openSqliteAlone(dbUrl.path, options.report, reads)
     case 'postgres':
       return (await import('./postgres/engine.ts')).openPostgres(
         dbUrl.target,
@@ -49,6 +40,15 @@ export async function openStore(
     case 'mysql':
       return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
   }
+}
+
+/** Opens a file that one thread of this process uses. */
+function openSqliteAlone(path: string, report: OpenOptions['report'], reads = false): Store {
+  const onReadOnly = (reason: string) =>
+    report(`this user can only read the file, and cannot run the service on it: ${reason}`)
+  const threads = prepareSqlite(path, report, reads ? onReadOnly : undefined)
+  const connect = threads.connect.bind(threads)
+  return openSqlite({ path, connect, answers: new AnswerCount(), threads: 1, end: () => threads.close() })
 }
 
 /**

@@ -120,7 +120,7 @@ describe('the metrics', () => {
     assert.equal(rise('store_group_commit_writes_sum'), 5)
     assert.ok(rise('store_group_commit_writes_count') <= 5)
     const parts = later.filter(({ name }) => name === 'store_load').map(({ labels }) => labels.part)
-    assert.deepEqual(parts, ['writes_waiting', 'writes_committing', 'queries_waiting'])
+    assert.deepEqual(parts, ['writes_waiting', 'queries_waiting'])
   })
 
   it('tell how often an operation of the store has failed', async () => {

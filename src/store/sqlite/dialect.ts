@@ -67,18 +67,11 @@ export function joined({ books, keys, words, isBehind = false }: Tables): string
   return `book_words${keys ? join('book_keys', keySource) : ''}${books ? join('books') : ''}`
 }
 
-interface DialectOptions {
-  /** Where to look up what the index has. */
-  readonly database?: Statements
-  /** Called before words are looked up by prefix, which may take long. */
-  readonly beforeLookUp?: ((words: readonly string[]) => void) | undefined
-}
-
-/** Writes conditions on these tables. */
-export function dialectOf(
-  { keys, words, isBehind }: Tables,
-  { database, beforeLookUp }: DialectOptions = {},
-): Dialect {
+/**
+ * Writes conditions on these tables.
+ * @param database where to look up what the index has.
+ */
+export function dialectOf({ keys, words, isBehind }: Tables, database?: Statements): Dialect {
   const id = words ? 'book_words.rowid' : keys ? 'book_keys.id' : 'id'
   const names = { id, title: 'title_key', author: 'author_key', year: 'year_key' }
   return {
@@ -88,7 +81,6 @@ export function dialectOf(
     keyOf: (name, text) => (isBehind ? undefined : String(sortKey(name, text))),
     equals: (name, placeholder) => `${name} = ${placeholder}`,
     hasWords(words, whole, bind) {
-      if (!whole) beforeLookUp?.(words)
       if (whole || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, whole))}`
       // The longest words are mostly the rarest.
       const sorted = words.toSorted((a, b) => b.length - a.length)

@@ -9,10 +9,8 @@ import {
   type NewBook,
 } from '../../catalogue/book.ts'
 import { assignments } from '../query/dialect.ts'
-import { asFailed, type Failed } from './failure.ts'
-import { databasePath } from './worker.ts'
 
-/** A write, in a form that can be sent to another thread. */
+/** What a client asks for. */
 export type Write =
   | { readonly kind: 'create'; readonly book: NewBook }
   | {
@@ -31,8 +29,8 @@ type WriteOf<Kind extends Write['kind']> = Extract<Write, { readonly kind: Kind 
 /** The id of a created or deleted book, or all of an updated one. */
 export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
 
-/** The result of a write: the book stored or deleted, if any, or the failure. */
-export type Outcome = { readonly book: WrittenBook | undefined } | Failed
+/** The result of a write: the book stored or deleted, if any, or the error of node:sqlite. */
+export type Outcome = { readonly book: WrittenBook | undefined } | { readonly error: unknown }
 
 const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
 const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
@@ -69,8 +67,7 @@ export class GroupCommit {
       return outcomes
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      const failed = asFailed(error, databasePath)
-      return writes.map(() => failed)
+      return writes.map(() => ({ error }))
     }
   }
 
@@ -80,7 +77,7 @@ export class GroupCommit {
     } catch (error) {
       // Some errors end the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
       if (!this.#database.isTransaction) throw error
-      return asFailed(error)
+      return { error }
     }
   }
 

@@ -1,34 +1,48 @@
 /** A thread that writes one import to the file. The threads that answer requests and write for them go on meanwhile. */
-import type { Imported } from '../../catalogue/store.ts'
+import { parentPort, workerData } from 'node:worker_threads'
+import { type Imported, StoreNotEmpty } from '../../catalogue/store.ts'
+import { Rpc } from '../../threads/rpc.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { inTemporaryFiles } from './failure.ts'
+import { inTemporaryFiles, storeError } from './failure.ts'
 import { type BookValues, ImportStaging, type StagingOptions } from './import-staging.ts'
-import { databasePath, serveRequests } from './worker.ts'
 
-export type ImportRequest =
-  /** Comes first. */
-  | { readonly options: StagingOptions }
-  /** A group of books to stage. */
-  | BookValues
-  /** If 'skip existing' is answered with 'more', send it again. */
-  | { readonly step: 'skip existing' | 'count' | 'store' }
-export type ImportAnswer = Imported | 'more' | 'not empty' | undefined
-
-const database = openConnection(databasePath)
-makeDurable(database)
-let staging: ImportStaging | undefined
-
-function answer(request: ImportRequest): ImportAnswer {
-  if ('options' in request) {
-    staging = new ImportStaging(database, request.options)
-    return
-  }
-  const staged = staging
-  if (staged === undefined) throw new Error('an import has no options')
-  if (!('step' in request)) return inTemporaryFiles(() => staged.add(request))
-  if (request.step === 'store') return staged.store() ?? 'not empty'
-  if (request.step === 'skip existing' && inTemporaryFiles(() => staged.skipExisting())) return 'more'
-  return staged.counts()
+/** What the thread starts with. */
+export interface ImportStart {
+  readonly path: string
+  readonly options: StagingOptions
 }
 
-serveRequests({ answer, end: () => database.close() })
+export interface ImportFunctions {
+  /** Stages a group of books. */
+  add(books: BookValues): void
+  /** @returns whether it has to be called again. */
+  skipExisting(): boolean
+  count(): Imported
+  /** @throws StoreNotEmpty */
+  store(): Imported
+  end(): void
+}
+
+const { path, options } = workerData as ImportStart
+const database = openConnection(path)
+makeDurable(database)
+let made: ImportStaging | undefined
+/** Made by the first call, which is told if it fails. */
+const staging = () => {
+  made ??= new ImportStaging(database, options)
+  return made
+}
+
+const functions: ImportFunctions = {
+  add: (books) => inTemporaryFiles(() => staging().add(books)),
+  skipExisting: () => inTemporaryFiles(() => staging().skipExisting()),
+  count: () => staging().counts(),
+  store() {
+    const imported = staging().store()
+    if (imported === undefined) throw new StoreNotEmpty()
+    return imported
+  },
+  end: () => database.close(),
+}
+if (parentPort === null) throw new Error('this file is for a thread')
+new Rpc<object>(parentPort, functions, { errorOf: (error) => storeError(error, path) })

@@ -1,8 +1,10 @@
 import { fieldValues, textLength } from '../../catalogue/book.ts'
-import { type Imported, type ImportedBook, type ImportOptions, StoreNotEmpty } from '../../catalogue/store.ts'
+import type { Imported, ImportedBook, ImportOptions } from '../../catalogue/store.ts'
+import { Thread } from '../../threads/thread.ts'
 import type { BookValues } from './import-staging.ts'
-import type { ImportAnswer, ImportRequest } from './import-thread.ts'
-import { WorkerClient } from './worker.ts'
+import type { ImportFunctions, ImportStart } from './import-thread.ts'
+import { type ThreadClient, YOUNG_GENERATION } from './threads.ts'
+import type { WriterFunctions } from './writer-thread.ts'
 
 /** Groups that are prepared while the thread writes one. */
 const AHEAD = 4
@@ -12,41 +14,41 @@ const LONG_GROUP = 256 * 1024
 
 /**
  * Implements Store.import.
- * @param hold pauses the writer of this process until the returned function is called.
+ * @param writer pauses while the books are stored.
  */
 export async function importIntoSqlite(
   path: string,
   groups: AsyncIterable<readonly ImportedBook[]>,
   { signal, ...options }: ImportOptions,
-  hold: () => Promise<() => void>,
+  writer: ThreadClient<WriterFunctions>,
 ): Promise<Imported> {
-  const thread = new WorkerClient<ImportRequest, ImportAnswer>('import', 'store/sqlite/import-thread', path)
+  const start: ImportStart = { path, options }
+  const thread = new Thread<ImportFunctions>('import', 'store/sqlite/import-thread', start, YOUNG_GENERATION)
   try {
-    await thread.request({ options })
-    const asked: Promise<unknown>[] = []
+    const adding: Promise<unknown>[] = []
     for await (const group of groups) {
       signal?.throwIfAborted()
-      if (asked.length === AHEAD) await asked.shift()
-      const asking = thread.request(flatten(group))
+      if (adding.length === AHEAD) await adding.shift()
+      const added = thread.call('add', flatten(group))
       // Awaited with a later group, or below.
-      asking.catch(() => {})
-      asked.push(asking)
-      if (group.reduce((sum, book) => sum + textLength(book), 0) > LONG_GROUP) await asking
+      added.catch(() => {})
+      adding.push(added)
+      if (group.reduce((sum, book) => sum + textLength(book), 0) > LONG_GROUP) await added
     }
-    for (const asking of asked) await asking
-    while (options.skipExisting && (await thread.request({ step: 'skip existing' })) === 'more') {
-      signal?.throwIfAborted()
-    }
-    if (options.dryRun) return counts(await thread.request({ step: 'count' }))
-    const release = await hold()
+    await Promise.all(adding)
+    while (options.skipExisting && (await thread.call('skipExisting'))) signal?.throwIfAborted()
+    if (options.dryRun) return await thread.call('count')
+    await writer.call('hold')
     try {
       signal?.throwIfAborted()
-      return counts(await thread.request({ step: 'store' }))
+      return await thread.call('store')
     } finally {
-      release()
+      await writer.call('release')
     }
   } finally {
-    await thread.end()
+    // One that has died has nothing to close.
+    await thread.call('end').catch(() => {})
+    await thread.terminate()
   }
 }
 
@@ -55,10 +57,4 @@ function flatten(books: readonly ImportedBook[]): BookValues {
   const values: (string | number | null)[] = []
   for (const book of books) values.push(book.id ?? null, ...fieldValues(book))
   return values
-}
-
-function counts(answer: ImportAnswer): Imported {
-  if (answer === 'not empty') throw new StoreNotEmpty()
-  if (answer === undefined || answer === 'more') throw new Error('an import was not counted')
-  return answer
 }

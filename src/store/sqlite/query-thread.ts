@@ -1,25 +1,27 @@
 /**
- * A thread that answers queries, so a long one blocks no other request. It answers each question with the result, with
- * 'behind' if the index can soon be brought up to date, or with 'too long'.
+ * A thread that answers queries, one at a time, so that the threads that answer requests never wait for one. The clients
+ * take turns, and the queries of each are answered in the order of arrival.
  */
 import { type SentPage, sentPage } from '../../catalogue/page.ts'
-import type { BookFilter, BookQuery, Position, SortName } from '../../catalogue/query.ts'
+import {
+  type BookFilter,
+  type BookQuery,
+  idOrder,
+  type Position,
+  type SortName,
+} from '../../catalogue/query.ts'
 import { wordsOfBook } from '../../catalogue/search-words.ts'
 import { sortKey } from '../../catalogue/sort-key.ts'
-import type { PageBounds, Statistics } from '../../catalogue/store.ts'
+import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
+import { FairQueue } from '../fair-queue.ts'
+import { isTrueWithin } from '../timeout.ts'
 import { openConnection } from './connection.ts'
 import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
-import {
-  CREATE_ENTRIES,
-  countBooks,
-  indexState,
-  type QueryContext,
-  readSqlitePage,
-  readSqliteStatistics,
-  scanPrefixes,
-} from './query.ts'
+import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
+import { path, receiveNow, serve } from './serve.ts'
 import { KeptStatements } from './statements.ts'
-import { databasePath, isAbandoned, serveRequests } from './worker.ts'
+import { ThreadClient } from './threads.ts'
+import type { WriterFunctions } from './writer-thread.ts'
 
 export type Question =
   | { readonly kind: 'count'; readonly filter: BookFilter }
@@ -31,38 +33,64 @@ export type Question =
       readonly bounds: PageBounds
     }
 
-export interface ReaderRequest {
+export type QueryResult = SentPage | Statistics | number
+
+export interface QueryFunctions {
+  /**
+   * @param number that `cancel` names.
+   * @param who asks.
+   */
+  ask(number: number, question: Question, who: string): Promise<QueryAnswer>
+  cancel(number: number): void
+}
+
+export interface QueryAnswer {
+  readonly result: QueryResult
+  /** As `QueryOptions.onIncomplete`. */
+  readonly isIncomplete: boolean
+}
+
+/** Queries that may wait. */
+const MAX_WAITING = 1000
+
+/** How long a query waits for the index, in milliseconds. */
+const INDEX_TIME = 4000
+
+/** After so many rows, some millisecond of work, the thread looks for messages: the query may have been cancelled. */
+const ROWS = 1000
+
+/** A query that somebody waits for. */
+interface Asked {
   readonly question: Question
+  readonly client: string
+  isCancelled: boolean
+}
+
+/** A query that waits for its turn. */
+interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
+  readonly asked: Asked
+  readonly client: string
   /**
    * The index that it needs: 'current', unless that is far behind, or 'as it is'. 'none' means that the index is known
    * to be good enough, or is not needed.
    */
   readonly index: 'current' | 'as it is' | 'none'
-  /** How many rows it may read. Infinity means that only time is limited. */
-  readonly rows: number
 }
 
-export type ReaderAnswer = Answered | 'behind' | 'too long'
-
-export type QueryResult = SentPage | Statistics | number
-
-interface Answered {
-  readonly result: QueryResult
-  /** Whether the index was behind. Then the keys came from the books, and words of the last writes were not found. */
-  readonly isBehind: boolean
-}
-
-const connection = openConnection(databasePath)
+const connection = openConnection(path)
 const database = new KeptStatements(connection)
-connection.exec(`${CREATE_ENTRIES}; PRAGMA query_only = ON`)
+connection.exec('PRAGMA query_only = ON')
 
-/** How many rows the current question may still read. */
-let rowsLeft = 0
+const waiting = new FairQueue<Waiting>(MAX_WAITING)
+let running: Asked | undefined
+let isScheduled = false
+let rows = 0
+let isFollowing = false
+
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
 connection.function(IS_WANTED, () => {
-  if (isAbandoned()) throw new Error('the query was given up')
-  rowsLeft--
-  if (rowsLeft < 0) throw new Error('the query looks at too many rows')
+  if (++rows % ROWS === 0) receiveNow()
+  if (running?.isCancelled) throw cancelled()
   return 1
 })
 
@@ -79,31 +107,123 @@ connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) =
   )
 })
 
+function client() {
+  const asked = new Map<number, Asked>()
+  const functions: QueryFunctions = {
+    async ask(number, question, who) {
+      const query = { question, client: who, isCancelled: false }
+      asked.set(number, query)
+      try {
+        return await answerTo(query)
+      } finally {
+        asked.delete(number)
+      }
+    },
+    cancel(number) {
+      const query = asked.get(number)
+      if (query !== undefined) cancel(query)
+    },
+  }
+  return { functions, gone: () => asked.values().forEach(cancel) }
+}
+
+function cancel(query: Asked): void {
+  query.isCancelled = true
+  for (const item of [...waiting].filter(({ asked }) => asked === query)) {
+    waiting.delete(item)
+    item.reject(cancelled())
+  }
+}
+
+async function answerTo(asked: Asked): Promise<QueryAnswer> {
+  const first = await inTurn(asked, needsIndex(asked.question) ? 'current' : 'none')
+  if (first !== 'behind') return first
+  // If the index cannot catch up, as on a full disk, the query is answered with what there is.
+  const indexing = writer.call('index').then(
+    () => true,
+    () => false,
+  )
+  const isIndexed = await isTrueWithin(indexing, INDEX_TIME)
+  const second = await inTurn(asked, isIndexed ? 'none' : 'as it is')
+  if (second === 'behind') throw new Error('a query was not answered')
+  return second
+}
+
+function inTurn(asked: Asked, index: Waiting['index']): Promise<QueryAnswer | 'behind'> {
+  const item: Waiting = { asked, client: asked.client, index, ...Promise.withResolvers() }
+  if (asked.isCancelled) item.reject(cancelled())
+  else waiting.add(item)?.reject(tooMany())
+  answerSoon()
+  return item.promise
+}
+
+/** Handles the messages of this turn of the event loop first, which may bring other clients. */
+function answerSoon(): void {
+  if (isScheduled || waiting.size === 0) return
+  isScheduled = true
+  setImmediate(async () => {
+    const next = waiting.take()
+    running = next?.asked
+    if (next !== undefined) await answer(next).then(next.resolve, next.reject)
+    running = undefined
+    isScheduled = false
+    answerSoon()
+  })
+}
+
 /** The statements of an answer share a transaction, so they see the same books. */
-async function answer({ question, index, rows }: ReaderRequest): Promise<ReaderAnswer> {
-  rowsLeft = rows
+async function answer({ asked: { question }, index }: Waiting): Promise<QueryAnswer | 'behind'> {
   try {
     database.prepare('BEGIN').run()
     const state = index === 'none' ? 'current' : indexState(database)
     if (index === 'current' && state === 'behind') return 'behind'
     const isBehind = state !== 'current'
-    const isLimited = rows < Number.POSITIVE_INFINITY
-    const beforeLookUp = isLimited ? (words: readonly string[]) => scanPrefixes(database, words) : undefined
-    return { result: await resultOf(question, { isBehind, beforeLookUp }), isBehind }
+    if (isBehind) follow()
+    const { words } = question.kind === 'page' ? question.query.filter : question.filter
+    return { result: await resultOf(question, isBehind), isIncomplete: isBehind && words !== undefined }
   } catch (error) {
     database.forgetLast()
-    if (rowsLeft < 0) return 'too long'
     throw error
   } finally {
     if (connection.isTransaction) database.prepare('COMMIT').run()
   }
 }
 
-async function resultOf(question: Question, context: QueryContext): Promise<QueryResult> {
-  if (question.kind === 'count') return countBooks(database, question.filter, context)
-  if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, context)
-  const { query, after, bounds } = question
-  return sentPage(await readSqlitePage(database, query, after, bounds, context))
+/** Has the index updated in the background. An error recurs for a query that waits for it. */
+function follow(): void {
+  if (isFollowing) return
+  isFollowing = true
+  writer
+    .call('index')
+    .catch(() => {})
+    .finally(() => {
+      isFollowing = false
+    })
 }
 
-serveRequests({ answer, end: () => connection.close() })
+async function resultOf(question: Question, isBehind: boolean): Promise<QueryResult> {
+  if (question.kind === 'count') return countBooks(database, question.filter, isBehind)
+  if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, isBehind)
+  const { query, after, bounds } = question
+  return sentPage(await readSqlitePage(database, query, after, bounds, isBehind))
+}
+
+function needsIndex(question: Question): boolean {
+  if (question.kind === 'count') return Object.keys(question.filter).length > 0
+  return question.kind === 'statistics' || idOrder(question.query) === undefined
+}
+
+const cancelled = () => new Error('the query was cancelled')
+const tooMany = () => new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
+
+/** Queries that wait, and the one that runs, are cancelled. */
+async function end(): Promise<void> {
+  if (running !== undefined) cancel(running)
+  for (const { asked } of [...waiting]) cancel(asked)
+  // What runs ends in this turn of the event loop.
+  await new Promise(setImmediate)
+  connection.close()
+}
+
+const parent = serve(client, end)
+const writer = new ThreadClient<WriterFunctions>('writer', (kind) => parent.call('connect', kind))

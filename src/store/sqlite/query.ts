@@ -53,56 +53,27 @@ export function indexState(database: Statements): 'current' | 'behind' | 'far be
   return text > FAR_BEHIND.text ? 'far behind' : 'behind'
 }
 
-/** A temporary table with each word of each book. FTS5 scans the same entries to look up a prefix. */
-const ENTRIES = 'temp.book_word_entries'
-
-export const CREATE_ENTRIES = `CREATE VIRTUAL TABLE ${ENTRIES} USING fts5vocab(main, book_words, instance)`
-
-/**
- * Scans the entries that FTS5 would scan to look up words by prefix. Nothing can stop FTS5, but here each entry is an
- * ordinary row.
- */
-export function scanPrefixes(database: Statements, words: readonly string[]): void {
-  const entries = database.prepare(
-    `SELECT count(*) FROM ${ENTRIES} WHERE ${WANTED} AND term >= ? AND term < ?`,
-  )
-  // No word contains the last code point.
-  for (const word of words) entries.get(word, `${word}\u{10FFFF}`)
-}
-
-/** How a question is answered. */
-export interface QueryContext {
-  /** Whether the index is behind. */
-  readonly isBehind: boolean
-  /** Called before words are looked up by prefix. An error from it ends the query. */
-  readonly beforeLookUp?: ((words: readonly string[]) => void) | undefined
-}
-
 /** Implements Store.page. */
 export function readSqlitePage(
   database: Statements,
   query: BookQuery,
   after: Position | undefined,
   bounds: PageBounds,
-  { isBehind, beforeLookUp }: QueryContext,
+  isBehind: boolean,
 ): Promise<Page> {
   const isIndexed = idOrder(query) === undefined
   const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
-  const dialect = dialectOf(tables, { database, beforeLookUp })
+  const dialect = dialectOf(tables, database)
   const reading = new Reading(database, tables, dialect, query)
   return readPage(reading, query, after, bounds)
 }
 
 /** Implements Store.count. */
-export function countBooks(
-  database: Statements,
-  filter: BookFilter,
-  { isBehind, beforeLookUp }: QueryContext,
-): number {
+export function countBooks(database: Statements, filter: BookFilter, isBehind: boolean): number {
   const tables = { ...tablesOf(filter), isBehind }
-  const { where, values } = conditionOf(filter, dialectOf(tables, { beforeLookUp }))
+  const { where, values } = conditionOf(filter, dialectOf(tables))
   // SQLite counts a million books in 0.04 seconds if it need not look at each.
   const condition = values.length === 0 ? where : `${WANTED} AND ${where}`
   const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${condition}`)
@@ -113,10 +84,10 @@ export function countBooks(
 export function readSqliteStatistics(
   database: Statements,
   filter: BookFilter,
-  { isBehind, beforeLookUp }: QueryContext,
+  isBehind: boolean,
 ): Promise<Statistics> {
   const tables = { ...tablesOf(filter), keys: true, isBehind }
-  const dialect = dialectOf(tables, { beforeLookUp })
+  const dialect = dialectOf(tables)
   const select: Select = (sql, values) => database.prepare(sql).all(...values)
   const { where, values } = conditionOf(filter, dialect)
   return selectStatistics(select, joined(tables), { where: `${WANTED} AND ${where}`, values }, dialect)

@@ -1,9 +1,9 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { type Book, type BookChanges, bookOf, type NewBook } from '../../catalogue/book.ts'
+import { type Book, type BookChanges, bookOf, type NewBook, textLength } from '../../catalogue/book.ts'
 import { receivedPage, type SentPage } from '../../catalogue/page.ts'
-import { type BookFilter, type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
+import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import {
   type Imported,
   type ImportedBook,
@@ -14,48 +14,56 @@ import {
   type Statistics,
   type Store,
   StoreNotOpened,
+  StoreUnavailable,
 } from '../../catalogue/store.ts'
 import { makeDirectory } from '../durable-files.ts'
-import { isTrueWithin } from '../timeout.ts'
+import { startDeadline } from '../timeout.ts'
 import { SqliteBookReader } from './book-reader.ts'
 import { isDenied, isLocked, makeDurable, openConnection } from './connection.ts'
-import type { Write, WrittenBook } from './group-commit.ts'
 import { importIntoSqlite } from './import.ts'
 import { describeAccess, describeProblem } from './problem.ts'
-import type { QueryResult, Question } from './query-thread.ts'
-import { QueryTooLong, SqliteReader } from './reader.ts'
+import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import { AnswerCount } from './shared-read.ts'
-import { SqliteWriter } from './writer.ts'
+import type { AnswerCount } from './shared-read.ts'
+import { SqliteThreads, ThreadClient } from './threads.ts'
+import type { WriterFunctions } from './writer-thread.ts'
 
-/** How long a query waits for its turn and for the index, in milliseconds. */
-const WAIT_TIME = 4000
+/** How long a query may take, waiting included, in milliseconds: several times what it takes to count a million books. */
+const QUERY_TIME = 10_000
 
-/**
- * Limits of the first attempt at a query. Most queries need a fraction of them. The rows are some 20 milliseconds of
- * work. The time, in milliseconds, allows for slow disks and very long texts. If it were short, every query would count
- * as long on a busy machine.
- */
-const SHORT = { rows: 20_000, time: 1000 }
+/** Writes that may be unanswered, of all threads together. More are turned away at once. */
+const MAX_WRITES = 5000
 
-/** How long a query may run, in milliseconds: several times what it takes to count a million books. */
-const RUN_TIME = 10_000
+/** UTF-16 code units of their texts together, at most. */
+const MAX_TEXT = 32 * 1024 * 1024
 
 /** Bytes free on a disk that is certainly not full: more than a few writes need. */
 const ROOM = 1024 * 1024
 
+/** How a thread that answers requests reaches those that work on a file (threads.ts). */
+export interface SqliteAccess {
+  readonly path: string
+  readonly connect: SqliteThreads['connect']
+  /** The answers of all threads that read the file. */
+  readonly answers: AnswerCount
+  /** How many threads answer requests. */
+  readonly threads: number
+  /** Called when the store has been closed. */
+  readonly end?: () => Promise<void>
+}
+
 /**
- * Opens or creates the database file, its directory included.
+ * Opens or creates the database file, its directory included, and starts its writer.
  * @param path relative to the working directory, or absolute.
- * @param answers for other threads that read the file.
+ * @param report is told the reason when a thread has died.
  * @param onReadOnly is told why the file can only be read. Without it, that is an error.
  * @throws StoreNotOpened
  */
-export function openSqlite(
+export function prepareSqlite(
   path: string,
-  answers = new AnswerCount(),
+  report: (message: string) => void,
   onReadOnly?: (reason: string) => void,
-): Store {
+): SqliteThreads {
   try {
     makeDirectory(dirname(path))
   } catch (error) {
@@ -73,7 +81,7 @@ export function openSqlite(
       if (onReadOnly === undefined || !isDenied(error) || !isCurrent(database)) throw error
       onReadOnly(messageOf(error) + describeProblem(error, path))
     }
-    return new SqliteStore(database, path, answers)
+    return new SqliteThreads(path, database, report)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
@@ -83,36 +91,42 @@ export function openSqlite(
   }
 }
 
-/** Reads books with its own connection. The writer does all writes. */
+/** Opens a prepared file for a thread that answers requests. */
+export function openSqlite(access: SqliteAccess): Store {
+  return new SqliteStore(openConnection(access.path), access)
+}
+
+/** Reads books with its own connection. Other threads write, and answer queries. */
 class SqliteStore implements Store {
-  readonly #books: SqliteBookReader
-  readonly #writer: SqliteWriter
-  /** Answers pages without words: an index gives them at once. */
-  readonly #pages: SqliteReader
-  /** Answers searches and counts. */
-  readonly #searches: SqliteReader
-  /** Answers queries that took the others too long. */
-  readonly #longQueries: SqliteReader
   readonly #path: string
   readonly #answers: AnswerCount
-  #indexing: Promise<void> | undefined
+  readonly #books: SqliteBookReader
+  readonly #writer: ThreadClient<WriterFunctions>
+  /** Answers pages without words: an index gives them at once. */
+  readonly #pages: ThreadClient<QueryFunctions>
+  /** Answers searches and counts. */
+  readonly #searches: ThreadClient<QueryFunctions>
+  readonly #limit: { readonly writes: number; readonly text: number }
+  readonly #unanswered = { writes: 0, text: 0, queries: 0 }
+  #drained = () => {}
+  #lastQuery = 0
   readonly #imports = new Set<Promise<unknown>>()
+  readonly #end: SqliteAccess['end']
 
-  /** @param path of the database file, for the writer. It starts last, when nothing can fail any more. */
-  constructor(database: DatabaseSync, path: string, answers: AnswerCount) {
+  constructor(database: DatabaseSync, { path, connect, answers, threads, end }: SqliteAccess) {
     this.#path = path
     this.#answers = answers
     this.#books = new SqliteBookReader(database, answers)
-    this.#writer = new SqliteWriter(path)
-    this.#pages = new SqliteReader(path, SHORT.time, SHORT.rows)
-    this.#searches = new SqliteReader(path, SHORT.time, SHORT.rows)
-    this.#longQueries = new SqliteReader(path, RUN_TIME)
+    this.#writer = new ThreadClient('writer', connect)
+    this.#pages = new ThreadClient('pages', connect)
+    this.#searches = new ThreadClient('searches', connect)
+    this.#end = end
+    this.#limit = { writes: MAX_WRITES / threads, text: MAX_TEXT / threads }
   }
 
   async create(book: NewBook): Promise<Book> {
-    const written = await this.#write({ kind: 'create', book })
-    if (written === undefined) throw new Error('INSERT gave no id')
-    return bookOf({ ...book, id: written.id })
+    const id = await this.#write(textLength(book), 'create', book)
+    return bookOf({ ...book, id })
   }
 
   find(id: number): Promise<Book | undefined> {
@@ -121,7 +135,7 @@ class SqliteStore implements Store {
 
   async ready(): Promise<void> {
     await this.#books.ready()
-    await this.#writer.ready(!(await hasRoom(this.#path)))
+    await this.#writer.call('probe', !(await hasRoom(this.#path)))
   }
 
   async page(
@@ -132,34 +146,33 @@ class SqliteStore implements Store {
   ): Promise<Page> {
     const page = this.#books.page(query, after, bounds)
     if (page !== undefined) return page
-    const question = { kind: 'page', query, after, bounds } as const
-    const reader = query.filter.words === undefined ? this.#pages : this.#searches
-    const needsIndex = idOrder(query) === undefined
-    return receivedPage((await this.#query(reader, question, needsIndex, options)) as SentPage)
+    const thread = query.filter.words === undefined ? this.#pages : this.#searches
+    return receivedPage(
+      (await this.#query(thread, { kind: 'page', query, after, bounds }, options)) as SentPage,
+    )
   }
 
   async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
-    const needsIndex = Object.keys(filter).length > 0
-    return (await this.#query(this.#searches, { kind: 'count', filter }, needsIndex, options)) as number
+    return (await this.#query(this.#searches, { kind: 'count', filter }, options)) as number
   }
 
   async statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
-    return (await this.#query(this.#searches, { kind: 'statistics', filter }, true, options)) as Statistics
+    return (await this.#query(this.#searches, { kind: 'statistics', filter }, options)) as Statistics
   }
 
-  async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    return (await this.#write({ kind: 'update', id, changes, expected })) as Book | undefined
+  update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
+    return this.#write(textLength(changes) + textLength(expected ?? {}), 'update', id, changes, expected)
   }
 
-  async delete(id: number, expected?: Book): Promise<boolean> {
-    return (await this.#write({ kind: 'delete', id, expected })) !== undefined
+  delete(id: number, expected?: Book): Promise<boolean> {
+    return this.#write(textLength(expected ?? {}), 'delete', id, expected)
   }
 
   async import(
     groups: AsyncIterable<readonly ImportedBook[]>,
     options: ImportOptions = {},
   ): Promise<Imported> {
-    const importing = importIntoSqlite(this.#path, groups, options, () => this.#writer.hold())
+    const importing = importIntoSqlite(this.#path, groups, options, this.#writer)
     this.#imports.add(importing)
     try {
       return await importing
@@ -170,84 +183,71 @@ class SqliteStore implements Store {
   }
 
   load() {
-    const queries_waiting = this.#readers.reduce((sum, { waiting }) => sum + waiting, 0)
-    return { ...this.#writer.load(), queries_waiting }
+    const { writes: writes_waiting, queries: queries_waiting } = this.#unanswered
+    return { writes_waiting, queries_waiting }
   }
 
-  /** The last connection to close moves the write-ahead log into the file. A writer that died might not. */
   async close(): Promise<void> {
     await Promise.allSettled(this.#imports)
-    await Promise.all([this.#writer, ...this.#readers].map((each) => each.close()))
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve
+      if (this.#unanswered.writes === 0) resolve()
+    })
+    await Promise.all([this.#writer, this.#pages, this.#searches].map((thread) => thread.close()))
     await this.#books.close()
+    await this.#end?.()
   }
 
-  /** Later reads must be at least as new as the answer, even if it says that there is no such book. */
-  async #write(write: Write): Promise<WrittenBook | undefined> {
+  /**
+   * Has a book written. Later reads must be at least as new as the answer, even if it says that there is no such book.
+   * @param text the length of its texts, in UTF-16 code units.
+   * @throws StoreUnavailable, at once if too much is unanswered already.
+   */
+  async #write<Name extends 'create' | 'update' | 'delete'>(
+    text: number,
+    name: Name,
+    ...args: Parameters<WriterFunctions[Name]>
+  ): Promise<Awaited<ReturnType<WriterFunctions[Name]>>> {
+    const unanswered = this.#unanswered
+    if (unanswered.writes >= this.#limit.writes || unanswered.text + text > this.#limit.text) {
+      throw new StoreUnavailable('too many writes are waiting for the disk', {
+        reason: 'overload',
+        nothingWritten: true,
+      })
+    }
+    unanswered.writes++
+    unanswered.text += text
     try {
-      return await this.#writer.write(write)
+      return await this.#writer.call(name, ...args)
     } finally {
       this.#answers.add()
-    }
-  }
-
-  get #readers(): SqliteReader[] {
-    return [this.#pages, this.#searches, this.#longQueries]
-  }
-
-  /** Restarts a long query on another thread, so short queries do not wait for it. */
-  async #query(
-    reader: SqliteReader,
-    question: Question,
-    needsIndex: boolean,
-    options?: QueryOptions,
-  ): Promise<QueryResult> {
-    try {
-      return await this.#ask(reader, question, needsIndex, options)
-    } catch (error) {
-      if (!(error instanceof QueryTooLong)) throw error
-      return await this.#ask(this.#longQueries, question, needsIndex, options)
+      unanswered.text -= text
+      if (--unanswered.writes === 0) this.#drained()
     }
   }
 
   /** As after `#write`, because the thread that answers has its own connection. */
-  async #ask(
-    reader: SqliteReader,
+  async #query(
+    thread: ThreadClient<QueryFunctions>,
     question: Question,
-    needsIndex: boolean,
-    { signal, client, onIncomplete }: QueryOptions = {},
+    { signal, client = '', onIncomplete }: QueryOptions = {},
   ): Promise<QueryResult> {
-    const end = Date.now() + WAIT_TIME
+    signal?.throwIfAborted()
+    const number = ++this.#lastQuery
+    const late = () => new StoreUnavailable('the query has taken too long', { reason: 'timeout' })
+    const deadline = startDeadline(QUERY_TIME, late, signal)
+    this.#unanswered.queries++
     try {
-      let answer = await reader.ask(question, needsIndex ? 'current' : 'none', WAIT_TIME, signal, client)
-      if (answer === 'behind') {
-        // If the index cannot catch up, as on a full disk, it still answers with what it has.
-        const following = this.#writer.index().then(
-          () => true,
-          () => false,
-        )
-        const isIndexed = await isTrueWithin(following, end - Date.now(), signal)
-        answer = await reader.ask(question, isIndexed ? 'none' : 'as it is', WAIT_TIME, signal, client)
-      }
-      if (answer === 'behind') throw new Error('a question was not answered')
-      if (answer.isBehind) {
-        const { words } = question.kind === 'page' ? question.query.filter : question.filter
-        if (words !== undefined) onIncomplete?.()
-        this.#index()
-      }
-      return answer.result
+      const answering = thread.call('ask', number, question, client)
+      const { result, isIncomplete } = await Promise.race([answering, deadline.passed])
+      if (isIncomplete) onIncomplete?.()
+      return result
     } finally {
+      this.#unanswered.queries--
       this.#answers.add()
+      if (deadline.isPassed()) thread.call('cancel', number).catch(() => {})
+      deadline.clear()
     }
-  }
-
-  /** Updates the index in the background. An error recurs for a query that waits for it. */
-  #index(): void {
-    this.#indexing ??= this.#writer
-      .index()
-      .catch(() => {})
-      .finally(() => {
-        this.#indexing = undefined
-      })
   }
 }
 

@@ -1,45 +1,82 @@
-/** The writer thread. It waits for the disk, so the thread that answers requests never does. */
+/** The writer thread. It waits for the disk, so that the threads that answer requests never do. */
+import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
+import { CommitQueue } from './commit-queue.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { GroupCommit, type Outcome, type Write } from './group-commit.ts'
+import { GroupCommit } from './group-commit.ts'
 import { IndexScheduler } from './index-scheduler.ts'
 import { ensureSchema } from './schema.ts'
 import { SearchIndex } from './search-index.ts'
-import { databasePath, serveRequests } from './worker.ts'
+import { countsCommits, path, serve } from './serve.ts'
 
-export type WriterRequest =
-  /** Writes to commit together; the answer has their outcomes. */
-  | readonly Write[]
-  /** Answered when the index has everything that was committed before. */
-  | 'index'
-  /** Another thread has written. */
-  | 'changed'
-  /** Answered if the file can be written. */
-  | 'probe'
-export type WriterAnswer = readonly Outcome[] | undefined
+export interface WriterFunctions {
+  /** @returns the id. */
+  create(book: NewBook): Promise<number>
+  update(id: number, changes: BookChanges, expected: Book | undefined): Promise<Book | undefined>
+  delete(id: number, expected: Book | undefined): Promise<boolean>
+  /** Is answered when the index has everything that was committed before. */
+  index(): Promise<void>
+  /** Pauses the commits, so that an import can store its books. None is running when it is answered. */
+  hold(): void
+  release(): void
+  /**
+   * Fails while nothing can be written. A write tells, but only where an earlier one or the disk gives reason to doubt.
+   * @param isDoubtful whether the disk does. A probe may be small enough for it where a write was not.
+   */
+  probe(isDoubtful: boolean): void
+}
 
 /** KiB of memory for pages, used as needed. A write to a page that is not there has to read it first. */
 const PAGE_CACHE = 8 * 1024
 
-const database = openConnection(databasePath)
+const database = openConnection(path)
 makeDurable(database)
 database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
 const groupCommit = new GroupCommit(database)
 const scheduler = new IndexScheduler(new SearchIndex(database))
+const queue = new CommitQueue(path, (writes) => groupCommit.commit(writes), committed)
 
-function answer(request: WriterRequest): WriterAnswer | Promise<undefined> {
-  if (request === 'index') return scheduler.bringUpToDate().then(() => undefined)
-  if (request === 'probe') {
-    ensureSchema(database)
-    // Otherwise probes would in time fill the disk with log.
-    database.exec('PRAGMA wal_checkpoint(PASSIVE)')
-  }
-  return typeof request === 'string' ? [] : groupCommit.commit(request)
+function committed(writes: number): void {
+  if (countsCommits) parent.call('committed', writes).catch(() => {})
+  // After the answers, because the index may take a while.
+  setImmediate(() => scheduler.noteWrites(writes))
 }
 
-/** After the answer, because the index may take a while. */
-function answered(request: WriterRequest): void {
-  if (request === 'changed') scheduler.noteWrites(0)
-  else if (typeof request !== 'string') scheduler.noteWrites(request.length)
+function probe(isDoubtful: boolean): void {
+  if (!isDoubtful && queue.refusal === undefined) return
+  if (isDoubtful && queue.refusal !== undefined) throw queue.refusal
+  ensureSchema(database)
+  // Otherwise probes would in time fill the disk with log.
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  queue.refusal = undefined
+}
+
+function client() {
+  let holds = 0
+  const functions: WriterFunctions = {
+    async create(book) {
+      const written = await queue.add({ kind: 'create', book })
+      if (written === undefined) throw new Error('INSERT gave no id')
+      return written.id
+    },
+    update: async (id, changes, expected) =>
+      (await queue.add({ kind: 'update', id, changes, expected })) as Book | undefined,
+    delete: async (id, expected) => (await queue.add({ kind: 'delete', id, expected })) !== undefined,
+    index: () => scheduler.bringUpToDate(),
+    hold() {
+      holds++
+      queue.hold()
+    },
+    release() {
+      holds--
+      queue.release()
+      scheduler.noteWrites(0)
+    },
+    probe,
+  }
+  const gone = () => {
+    while (holds > 0) functions.release()
+  }
+  return { functions, gone }
 }
 
 function end(): void {
@@ -47,4 +84,4 @@ function end(): void {
   database.close()
 }
 
-serveRequests({ answer, answered, end })
+const parent = serve(client, end)

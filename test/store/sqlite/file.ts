@@ -10,8 +10,9 @@ import type { TestStore } from '../use-store.ts'
 const opened: Store[] = []
 after(() => Promise.allSettled(opened.map((store) => store.close())))
 
-export async function openFile(path: string): Promise<Store> {
-  const store = await openStore(parseDbUrl(`sqlite:${path}`))
+/** @param report is told what the operator has to know. */
+export async function openFile(path: string, report: (message: string) => void = () => {}): Promise<Store> {
+  const store = await openStore(parseDbUrl(`sqlite:${path}`), { report })
   opened.push(store)
   return store
 }

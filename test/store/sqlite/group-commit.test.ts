@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
-import { makeDurable } from '../../../src/store/sqlite/connection.ts'
+import { makeDurable, unavailableReason } from '../../../src/store/sqlite/connection.ts'
 import {
   GroupCommit,
   type Outcome,
@@ -111,8 +111,7 @@ describe('a group of writes that SQLite commits together', () => {
     const fractional = create('x', 1.5)
     const [first, second, third, fourth] = group.commit([create('a'), unbindable, fractional, create('b')])
     assert.deepEqual([first, fourth].map(rowOrError), [{ id: 1 }, { id: 2 }])
-    for (const outcome of [second, third])
-      assert.ok(outcome && 'error' in outcome && outcome.reason === undefined)
+    for (const outcome of [second, third]) assert.equal(outcome && reasonOf(outcome), undefined)
     assert.deepEqual(stored(), [book(1, 'a'), book(2, 'b')])
   })
 
@@ -134,7 +133,7 @@ describe('a group of writes that SQLite commits together', () => {
     const outcomes = group.commit([create('a'), create('debt'), create('b')])
     for (const outcome of outcomes) {
       assert.match(String(rowOrError(outcome)), /FOREIGN KEY/)
-      assert.ok('error' in outcome && outcome.reason === undefined)
+      assert.equal(reasonOf(outcome), undefined)
     }
     assert.equal(outcomes.length, 3)
     assert.deepEqual(stored(), [])
@@ -146,7 +145,7 @@ describe('a group of writes that SQLite commits together', () => {
     other.exec('BEGIN IMMEDIATE')
     const outcomes = group.commit([create('a'), remove(1)])
     assert.equal(outcomes.length, 2)
-    for (const outcome of outcomes) assert.ok('error' in outcome && outcome.reason === 'conflict')
+    for (const outcome of outcomes) assert.equal(reasonOf(outcome), 'conflict')
     other.exec('ROLLBACK')
     assert.deepEqual(rows('b'), [{ id: 1 }])
     assert.deepEqual(stored(), [book(1, 'b')])
@@ -160,7 +159,7 @@ describe('a group of writes that SQLite commits together', () => {
     const outcomes = group.commit(titles.map((title) => create(title)))
     const failed = outcomes.filter((outcome) => 'error' in outcome)
     assert.ok(failed.length > 0)
-    for (const { reason } of failed) assert.equal(reason, 'disk')
+    for (const outcome of failed) assert.equal(reasonOf(outcome), 'disk')
     const told = outcomes.flatMap((outcome, i) =>
       'book' in outcome && outcome.book ? [book(outcome.book.id, titles[i] ?? '')] : [],
     )
@@ -200,5 +199,11 @@ const plain = (row: object) => ({ ...row })
 /** The row, or the message of the error. */
 function rowOrError(outcome: Outcome | undefined): WrittenBook | string | undefined {
   assert.ok(outcome)
-  return 'error' in outcome ? outcome.error.message : outcome.book && { ...outcome.book }
+  return 'error' in outcome ? (outcome.error as Error).message : outcome.book && { ...outcome.book }
+}
+
+/** Why the database cannot be used now, if that is the reason of the error. */
+function reasonOf(outcome: Outcome): string | undefined {
+  assert.ok('error' in outcome)
+  return unavailableReason(outcome.error)
 }

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import type { NewBook } from '../../../src/catalogue/book.ts'
-import { allPages, receivedPage, type SentPage } from '../../../src/catalogue/page.ts'
+import { allPages } from '../../../src/catalogue/page.ts'
 import type { BookFilter, BookQuery, Order, Position, SortName } from '../../../src/catalogue/query.ts'
 import { sortKey } from '../../../src/catalogue/sort-key.ts'
-import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import type { Store } from '../../../src/catalogue/store.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
-import { QueryTooLong, SqliteReader } from '../../../src/store/sqlite/reader.ts'
+import { IS_WANTED } from '../../../src/store/sqlite/dialect.ts'
+import { readSqlitePage } from '../../../src/store/sqlite/query.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll } from '../pages.ts'
@@ -471,13 +471,10 @@ describe('the index of a SQLite file', () => {
     // An import may have dropped the index since it was found to be current.
     using other = openConnection(file.path)
     other.exec('DROP INDEX book_keys_title')
-    const reader = new SqliteReader(file.path, 60_000)
+    other.function(IS_WANTED, () => 1)
     const query: BookQuery = { filter: { author: 'A' }, order: ALL_BY_TITLE.order }
-    const question = { kind: 'page', query, after: undefined, bounds: { books: 1, text: 1000 } } as const
-    const answer = await reader.ask(question, 'none', 60_000)
-    assert.ok(typeof answer === 'object')
-    assert.equal(receivedPage(answer.result as SentPage).count, 1)
-    await reader.close()
+    const page = await readSqlitePage(other, query, undefined, { books: 1, text: 1000 }, false)
+    assert.equal(page.count, 1)
   })
 
   it('makes an index that is missing before a query needs it', async () => {
@@ -508,119 +505,5 @@ describe('the index of a SQLite file', () => {
     other.exec('ROLLBACK')
     assert.deepEqual(await search(store, 'kept'), [1])
     await store.close()
-  })
-})
-
-describe('the thread that answers queries', () => {
-  it('is replaced when it has died; what it was asked fails, what waited is answered', async () => {
-    using file = newFile()
-    const threads: Worker[] = []
-    const note = (worker: Worker) => threads.push(worker)
-    process.on('worker', note)
-    const store = await openFile(file.path)
-    await store.create({ title: 'Kept', author: 'A', year: 1 })
-    assert.deepEqual(await search(store, 'kept'), [1])
-    const reader = threads.at(-1)
-    assert.ok(reader && threads.length === 2, `${threads.length} threads`)
-    const queries = Array.from({ length: 5 }, () => search(store, 'kept'))
-    await reader.terminate()
-    const results = await Promise.allSettled(queries)
-    for (const result of results) {
-      if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailable)
-      else assert.deepEqual(result.value, [1])
-    }
-    assert.equal(results.at(-1)?.status, 'fulfilled')
-    assert.deepEqual(await search(store, 'kept'), [1])
-    await store.close()
-    process.off('worker', note)
-  })
-
-  /** A file in which the count of books by year never ends. */
-  function endlessFile() {
-    const file = newFile()
-    using database = new DatabaseSync(file.path)
-    database.exec(`CREATE VIEW book_keys AS
-      WITH RECURSIVE numbers (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers)
-      SELECT id, id AS year_key FROM numbers;
-      CREATE TABLE books (id INTEGER PRIMARY KEY)`)
-    return file
-  }
-
-  it('gives up a query that runs for too long, and goes on with the next', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
-    using file = endlessFile()
-    const reader = new SqliteReader(file.path, 1000)
-    const count = (filter: BookFilter) => reader.ask({ kind: 'count', filter }, 'none', 60_000, undefined)
-    const endless = assert.rejects(count({ yearMin: 1 }), QueryTooLong)
-    // The thread is new.
-    t.mock.timers.tick(2000)
-    await endless
-    assert.deepEqual(await count({}), { result: 0, isBehind: false })
-    assert.equal(reader.waiting, 0)
-    await reader.close()
-  })
-
-  it('stops the work on a query that is abandoned while it runs', { timeout: 60_000 }, async () => {
-    using file = endlessFile()
-    const reader = new SqliteReader(file.path, 60_000)
-    const controller = new AbortController()
-    const count = reader.ask({ kind: 'count', filter: { yearMin: 1 } }, 'none', 60_000, controller.signal)
-    await setTimeout(500)
-    const reason = new Error('nobody waits')
-    controller.abort(reason)
-    await assert.rejects(count, reason)
-    // The thread ends only after its current answer.
-    await reader.close()
-  })
-
-  it('gives up a query that looks at too many rows, begins no look-up of a word that would, and goes on with the next', async () => {
-    using file = newFile()
-    const store = await openFile(file.path)
-    await store.import(groups(5000))
-    await untilIndexed(file.path)
-    await store.close()
-    const reader = new SqliteReader(file.path, 60_000, 1000)
-    const count = (yearMin: number) =>
-      reader.ask({ kind: 'count', filter: { yearMin } }, 'none', 60_000, undefined)
-    await assert.rejects(count(500), QueryTooLong)
-    assert.deepEqual(await count(900), { result: 500, isBehind: false })
-    const find = (word: string) => {
-      const query: BookQuery = { filter: { words: [word] }, order: 'relevance' }
-      const question = { kind: 'page', query, after: undefined, bounds: { books: 1, text: 1000 } } as const
-      return reader.ask(question, 'none', 60_000, undefined)
-    }
-    // Nothing could stop it.
-    await assert.rejects(find('wor'), QueryTooLong)
-    const answer = await find('word499')
-    assert.ok(typeof answer === 'object')
-    assert.deepEqual(
-      booksOf(receivedPage(answer.result as SentPage)).map(({ title }) => title),
-      ['word499'],
-    )
-    await reader.close()
-  })
-
-  it('answers its question when it is closed, and what waits fails', async () => {
-    using file = newFile()
-    await (await openFile(file.path)).close()
-    const reader = new SqliteReader(file.path, 60_000)
-    const ask = () => reader.ask({ kind: 'count', filter: {} }, 'none', 60_000, undefined)
-    const answers = Promise.allSettled([ask(), ask(), ask()])
-    await reader.close()
-    const statuses = (await answers).map(({ status }) => status)
-    assert.deepEqual(statuses, ['fulfilled', 'rejected', 'rejected'])
-  })
-
-  it('is asked no more than so many questions at a time', async () => {
-    using file = newFile()
-    await (await openFile(file.path)).close()
-    const reader = new SqliteReader(file.path, 60_000)
-    const ask = () => reader.ask({ kind: 'count', filter: {} }, 'none', 60_000, undefined)
-    const results = await Promise.allSettled(Array.from({ length: 1500 }, ask))
-    const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-    assert.equal(reasons.length, 499)
-    for (const reason of reasons)
-      assert.ok(reason instanceof StoreUnavailable && reason.reason === 'overload')
-    await reader.close()
   })
 })

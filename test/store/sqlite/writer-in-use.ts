@@ -18,6 +18,8 @@ let closed: boolean
 /** The newest writer thread of this process, and how many there were. */
 export let thread: Worker
 export let threads: number
+/** What the operator was told. */
+export let reports: string[]
 
 const note = (worker: Worker) => {
   thread = worker
@@ -28,10 +30,11 @@ const note = (worker: Worker) => {
 export function useWriter(): void {
   beforeEach(async () => {
     threads = 0
+    reports = []
     closed = false
     process.on('worker', note)
     file = newFile()
-    store = await openFile(file.path)
+    store = await openFile(file.path, (message) => reports.push(message))
     // The thread has begun its work when a write is answered.
     await store.update(1, {})
   })

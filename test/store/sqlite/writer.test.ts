@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
-import { on } from 'node:events'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { type Imported, type ImportOptions, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { SqliteWriter } from '../../../src/store/sqlite/writer.ts'
+import { AnswerCount } from '../../../src/store/sqlite/shared-read.ts'
+import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
+import { ThreadClient } from '../../../src/store/sqlite/threads.ts'
+import type { WriterFunctions } from '../../../src/store/sqlite/writer-thread.ts'
 import { listAll } from '../pages.ts'
 import {
   commits,
@@ -23,7 +26,7 @@ import {
   useWriter,
 } from './writer-in-use.ts'
 
-/** What may wait behind the batch that is being committed: writes, and characters of their text. */
+/** What may be unanswered: writes, and characters of their text. */
 const MAX_WAITING = 5000
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
@@ -130,8 +133,8 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
     }
     const importing = store.import(books(), options)
     await setImmediate()
-    // The thread of the import answers its options first, and then the book.
-    for await (const [{ number }] of on(thread, 'message')) if (number === 2) break
+    // The thread of the import has staged the book.
+    await once(thread, 'message')
     await setImmediate()
     return { importing }
   }
@@ -141,7 +144,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
     const { importing } = await beginImport()
     const write = create('written')
     await setImmediate()
-    assert.deepEqual(store.load(), { writes_waiting: 1, writes_committing: 0, queries_waiting: 0 })
+    assert.deepEqual(store.load(), { writes_waiting: 1, queries_waiting: 0 })
     blocked[Symbol.dispose]()
     assert.deepEqual(await importing, { added: 1, skipped: 0 })
     assert.equal((await write).id, 2)
@@ -160,47 +163,69 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
     assert.deepEqual(titlesOf(await listAll(store)), ['written'])
   })
 
-  it('wait for the last steps of all imports', async () => {
-    const writer = new SqliteWriter(file.path)
-    const releases = [await writer.hold(), await writer.hold()]
-    const write = writer.write({ kind: 'create', book: { title: 'T', author: 'A', year: 1 } })
-    for (const release of releases) {
-      await setImmediate()
-      assert.deepEqual(writer.load(), { writes_waiting: 1, writes_committing: 0 })
-      release()
+  /** Another store of the same file, and clients of its writer. */
+  function openOther({ threads = 1 } = {}) {
+    const fileThreads = prepareSqlite(file.path, () => {})
+    const connect = fileThreads.connect.bind(fileThreads)
+    const answers = new AnswerCount()
+    const end = () => fileThreads.close()
+    return {
+      other: openSqlite({ path: file.path, connect, answers, threads, end }),
+      newClient: () => new ThreadClient<WriterFunctions>('writer', connect),
     }
+  }
+
+  it('wait for the last steps of all imports, and not for one whose thread has died', async () => {
+    const { other, newClient } = openOther()
+    const clients = [newClient(), newClient(), newClient()] as const
+    for (const client of clients) await client.call('hold')
+    let isWritten = false
+    const write = other.create({ title: 'T', author: 'A', year: 1 }).then(() => {
+      isWritten = true
+    })
+    await clients[0].call('release')
+    await clients[1].close()
+    await other.ready()
+    assert.equal(isWritten, false)
+    await clients[2].call('release')
     await write
-    await writer.close()
+    for (const client of clients) await client.close()
+    await other.close()
   })
 
   for (const [what, text, accepted] of [
     ['writes', '', MAX_WAITING],
     ['characters', 'x'.repeat(MIB - 10), MAX_WAITING_TEXT / MIB],
   ] as const) {
-    it(`are bounded in ${what}: more is refused at once, and nothing else is lost`, async () => {
-      const titles = Array.from({ length: accepted * 2 }, (_, i) => String(i).padStart(9, '0') + text)
-      const refused: string[] = []
-      const writer = new SqliteWriter(file.path)
-      const release = await writer.hold()
-      const write = (title: string) => writer.write({ kind: 'create', book: { title, author: 'A', year: 1 } })
-      const writes = titles.map((title) =>
-        write(title).then(
-          () => title,
-          (error) => {
-            assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
-            refused.push(title)
-          },
-        ),
-      )
-      await setImmediate()
-      assert.equal(refused.length, accepted)
-      release()
-      const stored = (await Promise.all(writes)).filter((title) => title !== undefined)
-      assert.equal(refused.length, accepted)
-      assert.deepEqual(titlesOf(await listAll(store)), stored)
-      await write('there is room again')
-      await writer.close()
-    })
+    for (const threads of [1, 4])
+      it(`are bounded in ${what} in each of ${threads} threads: more is refused at once, and nothing else is lost`, async () => {
+        const room = accepted / threads
+        const titles = Array.from({ length: room * 2 }, (_, i) => String(i).padStart(9, '0') + text)
+        const refused: string[] = []
+        const { other, newClient } = openOther({ threads })
+        const client = newClient()
+        await client.call('hold')
+        const write = (title: string) => other.create({ title, author: 'A', year: 1 })
+        const writes = titles.map((title) =>
+          write(title).then(
+            () => title,
+            (error) => {
+              assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
+              refused.push(title)
+              return undefined
+            },
+          ),
+        )
+        await setImmediate()
+        assert.equal(refused.length, room)
+        await client.call('release')
+        const stored = (await Promise.all(writes)).filter((title) => title !== undefined)
+        assert.equal(refused.length, room)
+        assert.deepEqual(titlesOf(await listAll(store)), stored)
+        await write('there is room again')
+        await client.close()
+        await other.close()
+      })
   }
 
   for (const [kind, write] of [
@@ -212,7 +237,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
       const first = create('first')
       await handedOver()
       const half = 'x'.repeat(MIB / 2)
-      const writes = Array.from({ length: MAX_WAITING_TEXT / MIB + 3 }, () =>
+      const writes = Array.from({ length: MAX_WAITING_TEXT / MIB + 2 }, () =>
         write(1, { id: 1, title: half, author: half, year: 1 }),
       )
       const results = Promise.allSettled(writes)

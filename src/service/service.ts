@@ -23,3 +23,11 @@ export async function makeMetrics({ metricsPort, dbUrl }: Config): Promise<Metri
   const { Metrics } = await import('../observability/metrics.ts')
   return new Metrics(dbUrl.engine)
 }
+
+/** How each thread opens the store. */
+export const storeOptions = (config: Config) => ({
+  connections: Math.floor(config.dbConnections / config.threads),
+  connectionMaxAge: config.dbConnectionMaxAge,
+  timeout: config.storeTimeout,
+  report: (message: string) => process.stderr.write(`DB_URL: ${message}\n`),
+})

@@ -1,23 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
-import type { BirpcReturn } from 'birpc'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LoginLimit } from '../auth/login-throttle.ts'
-import type { Store } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { describeError, OperatorError } from '../errors.ts'
 import { ImportTurn } from '../files/import-turn.ts'
 import { requireFreePort } from '../http/listen.ts'
 import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import { resources } from '../resources.ts'
-import { deferStore } from '../store/open.ts'
 import { AnswerCount } from '../store/sqlite/shared-read.ts'
-import { connect } from './channel.ts'
-import type { HttpThreadCalls, HttpThreadData, MainCalls } from './http-thread.ts'
-import { openConfiguredStore } from './open-store.ts'
-import { serveStore } from './remote-store.ts'
-import { makeMetrics, type Service } from './service.ts'
+import { prepareSqlite } from '../store/sqlite/store.ts'
+import type { SqliteThreads } from '../store/sqlite/threads.ts'
+import { Thread } from '../threads/thread.ts'
+import type { HttpThreadData, HttpThreadFunctions, SupervisorFunctions } from './http-thread.ts'
+import { makeMetrics, type Service, storeOptions } from './service.ts'
 
 /** The shortest and the longest time between the death of a thread and its replacement, in milliseconds. */
 const MIN_PAUSE = 500
@@ -42,28 +37,22 @@ interface Shared {
   readonly lines: LogStream
 }
 
-interface HttpThread {
-  readonly calls: BirpcReturn<HttpThreadCalls, MainCalls>
-  readonly worker: Worker
-  /** Is fulfilled with the reason when the thread has ended. */
-  readonly death: Promise<Error>
-}
+type HttpThread = Thread<HttpThreadFunctions>
 
 /**
- * Answers requests on several threads, which all listen on the same port. For an SQLite file, the main thread does what
- * only one may do; on a database server, each thread has its own connections. A thread that dies is replaced.
+ * Starts the threads that answer requests, which all listen on the same port, and replaces each that dies. On a database
+ * server each has its own connections. On an SQLite file they share the threads of the file.
  */
-export class ThreadPool implements Service {
+export class Supervisor implements Service {
   readonly #config: Config
   readonly #shared: Shared
   readonly #metrics: Metrics | undefined
   readonly #answers = new AnswerCount()
-  readonly #workers = new Set<Worker>()
+  /** All that run. */
+  readonly #running = new Set<HttpThread>()
   /** Those that can be called. The others are starting. */
   readonly #threads = new Set<HttpThread>()
-  readonly #opening = Promise.withResolvers<Store>()
-  /** The store of an SQLite file. */
-  readonly #store: Store
+  #sqlite: SqliteThreads | undefined
   /** Belongs to the thread whose import is running. */
   readonly #importTurn = new ImportTurn()
   readonly #stopping = new AbortController()
@@ -73,11 +62,10 @@ export class ThreadPool implements Service {
     this.#config = config
     this.#shared = shared
     this.#metrics = metrics
-    this.#store = deferStore(this.#opening.promise, config.storeTimeout)
   }
 
-  static async create(config: Config, shared: Shared): Promise<ThreadPool> {
-    return new ThreadPool(config, shared, await makeMetrics(config))
+  static async create(config: Config, shared: Shared): Promise<Supervisor> {
+    return new Supervisor(config, shared, await makeMetrics(config))
   }
 
   async listen(): Promise<string> {
@@ -86,19 +74,17 @@ export class ThreadPool implements Service {
     // Another service on the same port would otherwise get a part of the connections. This comes after the start of the
     // thread, which takes long enough for another service to do the same.
     this.#port = await requireFreePort({ host, port, setting: 'PORT' })
-    return first.calls.listen(this.#port)
+    return first.call('listen', this.#port)
   }
 
   async open(): Promise<void> {
-    if (this.#config.dbUrl.engine === 'sqlite') {
-      this.#opening.resolve(await openConfiguredStore(this.#config, this.#answers))
-      this.#metrics?.reportLoad(this.#store)
-    }
+    const { dbUrl, threads } = this.#config
+    if (dbUrl.engine === 'sqlite') this.#sqlite = prepareSqlite(dbUrl.path, storeOptions(this.#config).report)
     const [first] = this.#threads
     if (first === undefined) throw new Error('a thread that answers requests died while it started')
     // The first thread prepares a database for the others.
-    await first.calls.open()
-    const others = Array.from({ length: this.#config.threads - 1 }, () => this.#add())
+    await first.call('open')
+    const others = Array.from({ length: threads - 1 }, () => this.#add())
     const all = [first, ...(await Promise.all(others))]
     this.#refuseIfStopping()
     for (const thread of all) void this.#supervise(thread)
@@ -107,28 +93,27 @@ export class ThreadPool implements Service {
   async stop(): Promise<void> {
     this.#stopping.abort()
     // A thread that dies meanwhile has no requests in flight any more.
-    await Promise.allSettled(Array.from(this.#threads, ({ calls }) => calls.stop()))
-    await Promise.all(Array.from(this.#workers, (worker) => worker.terminate()))
-    await this.#store.close()
+    await Promise.allSettled(Array.from(this.#threads, (thread) => thread.call('stop')))
+    await Promise.all(Array.from(this.#running, (thread) => thread.terminate()))
+    await this.#sqlite?.close()
   }
 
   async metrics(): Promise<string> {
     const { sumOfMetrics } = await import('../observability/metrics.ts')
     const own = (await this.#metrics?.values()) ?? []
-    const threads = await Promise.all(Array.from(this.#threads, ({ calls }) => calls.metrics()))
+    const threads = await Promise.all(Array.from(this.#threads, (thread) => thread.call('metrics')))
     return await sumOfMetrics(own, threads)
   }
 
   async #add(): Promise<HttpThread> {
     const thread = await this.#start()
-    const { calls, worker } = thread
     try {
-      await calls.open()
+      await thread.call('open')
       this.#refuseIfStopping()
-      await calls.listen(this.#port)
+      await thread.call('listen', this.#port)
       return thread
     } catch (error) {
-      await worker.terminate()
+      await thread.terminate()
       throw error
     }
   }
@@ -136,16 +121,10 @@ export class ThreadPool implements Service {
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async #start(): Promise<HttpThread> {
     this.#refuseIfStopping()
-    const worker = new Worker(resources.thread('threads/http-thread'), {
-      workerData: { config: this.#config, answers: this.#answers.memory } satisfies HttpThreadData,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION },
-    })
     const { loginLimit, lines } = this.#shared
     const ready = Promise.withResolvers<void>()
-    const death = Promise.withResolvers<Error>()
-    const store = serveStore(this.#store, (call) => thread.calls.nextGroup(call))
-    const calls = connect<HttpThreadCalls, MainCalls>(worker, {
-      ...store.calls,
+    const data: HttpThreadData = { config: this.#config, answers: this.#answers.memory }
+    const functions: SupervisorFunctions = {
       started: ready.resolve,
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
@@ -153,23 +132,24 @@ export class ThreadPool implements Service {
       beginImport: () => this.#threads.has(thread) && this.#importTurn.begin(thread),
       endImport: () => this.#importTurn.end(thread),
       log: (line) => lines.write(line),
-    })
-    const thread: HttpThread = { calls, worker, death: death.promise }
-    this.#workers.add(worker)
-    let cause: unknown
-    worker.on('error', (error) => {
-      cause = error
-    })
-    worker.on('exit', () => {
-      const error = deathOf(cause)
-      this.#workers.delete(worker)
+      connect: async (kind) => {
+        if (this.#sqlite === undefined) throw new Error('there is no SQLite file')
+        return this.#sqlite.connect(kind)
+      },
+    }
+    const thread: HttpThread = new Thread('http', 'service/http-thread', data, YOUNG_GENERATION, functions)
+    this.#running.add(thread)
+    void thread.death.then((error) => {
+      this.#running.delete(thread)
       this.#threads.delete(thread)
-      calls.$close(error)
-      void store.cancelAll().then(() => this.#importTurn.end(thread))
+      this.#importTurn.end(thread)
       ready.reject(error)
-      death.resolve(error)
     })
-    await ready.promise
+    try {
+      await ready.promise
+    } catch (error) {
+      throw asOperatorError(error as Error)
+    }
     this.#threads.add(thread)
     return thread
   }
@@ -200,11 +180,10 @@ export class ThreadPool implements Service {
   }
 }
 
-/** The error of a thread that has ended. */
-function deathOf(cause: unknown): Error {
-  const { code } = (cause ?? {}) as NodeJS.ErrnoException
-  // The system or the limits of memory did not let it run: no stack helps.
-  if (code?.startsWith('ERR_WORKER_'))
-    return new OperatorError(`THREADS: a thread that answers requests cannot run: ${describeError(cause)}`)
-  return new Error('a thread that answers requests died', { cause })
+/** The system or the limits of memory may not let a thread run. Then no stack helps. */
+function asOperatorError(error: Error): Error {
+  const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+  return code?.startsWith('ERR_WORKER_')
+    ? new OperatorError(`THREADS: a thread that answers requests cannot run: ${describeError(error.cause)}`)
+    : error
 }

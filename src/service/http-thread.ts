@@ -1,0 +1,81 @@
+/** A thread that answers requests beside others. The main thread supervises it, and keeps what all share. */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { LoginLimit } from '../auth/login-throttle.ts'
+import type { Store } from '../catalogue/store.ts'
+import type { Config } from '../config.ts'
+import type { ImportTurns } from '../files/import-turn.ts'
+import { createLogger } from '../observability/logging.ts'
+import type { MetricValues } from '../observability/metrics.ts'
+import { openStore } from '../store/open.ts'
+import { AnswerCount } from '../store/sqlite/shared-read.ts'
+import { openSqlite } from '../store/sqlite/store.ts'
+import type { ThreadKind } from '../store/sqlite/threads.ts'
+import { Rpc } from '../threads/rpc.ts'
+import { HttpService } from './http-service.ts'
+import { storeOptions } from './service.ts'
+
+/** What the main thread does for this one. */
+export interface SupervisorFunctions {
+  /** This thread can be called from now on. */
+  started(): void
+  wait: LoginLimit['wait']
+  attempt: LoginLimit['attempt']
+  beginImport: ImportTurns['begin']
+  endImport: ImportTurns['end']
+  log(line: string): void
+  /** A way to a thread of the SQLite file. */
+  connect(kind: ThreadKind): Promise<MessagePort>
+}
+
+/** What this thread does for the main one. */
+export interface HttpThreadFunctions {
+  listen(port: number): Promise<string>
+  open(): Promise<void>
+  stop(): Promise<void>
+  metrics(): Promise<MetricValues>
+}
+
+/** What this thread starts with. */
+export interface HttpThreadData {
+  readonly config: Config
+  /** The memory of an AnswerCount. */
+  readonly answers: SharedArrayBuffer
+}
+
+if (parentPort === null) throw new Error('this file is for a thread')
+const { config, answers } = workerData as HttpThreadData
+
+const functions: HttpThreadFunctions = {
+  listen: (port) => service.listen(port),
+  open: () => service.open(),
+  stop: () => service.stop(),
+  metrics: () => service.metricValues(),
+}
+const supervisor = new Rpc<SupervisorFunctions>(parentPort, functions)
+const service = await HttpService.create(
+  config,
+  {
+    loginLimit: {
+      wait: (address) => supervisor.call('wait', address),
+      attempt: (...login) => supervisor.call('attempt', ...login),
+    },
+    importTurns: {
+      begin: () => supervisor.call('beginImport'),
+      end: () => supervisor.call('endImport'),
+    },
+  },
+  createLogger(config.logLevel, { write: (line) => void supervisor.call('log', line) }),
+  open,
+)
+void supervisor.call('started')
+
+async function open(): Promise<Store> {
+  const { dbUrl, threads } = config
+  if (dbUrl.engine !== 'sqlite') return openStore(dbUrl, storeOptions(config))
+  return openSqlite({
+    path: dbUrl.path,
+    connect: (kind) => supervisor.call('connect', kind),
+    answers: new AnswerCount(answers),
+    threads,
+  })
+}

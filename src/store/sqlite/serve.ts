@@ -1,0 +1,48 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { Rpc } from '../../threads/rpc.ts'
+import { storeError } from './failure.ts'
+import type { Parent, Served, Start } from './threads.ts'
+
+/** What this thread starts with. */
+export const { path, countsCommits } = workerData as Start
+
+/** All that this thread is connected with. */
+const connected = new Set<Rpc<object>>()
+
+/** The functions of one client. */
+interface Client {
+  readonly functions: object
+  /** Called when it has closed its port, or has died. */
+  readonly gone: () => void
+}
+
+/**
+ * Lets other threads call functions of this one, which works on a database file.
+ * @param client makes the functions of each.
+ * @param end is done before the thread ends.
+ */
+export function serve(client: () => Client, end: Served['end']): Rpc<Parent> {
+  const served: Served = {
+    serve(port) {
+      const { functions, gone } = client()
+      const rpc = new Rpc<object>(port, functions, {
+        errorOf: (error) => storeError(error, path),
+        onClose() {
+          connected.delete(rpc)
+          gone()
+        },
+      })
+      connected.add(rpc)
+    },
+    end,
+  }
+  if (parentPort === null) throw new Error('this file is for a thread')
+  const parent = new Rpc<Parent>(parentPort, served)
+  connected.add(parent)
+  return parent
+}
+
+/** Handles what others have sent, in the middle of a statement. */
+export function receiveNow(): void {
+  for (const rpc of connected) rpc.receiveNow()
+}

@@ -1,0 +1,166 @@
+import { MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { StoreNotEmpty, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
+import { describeError, OperatorError } from '../errors.ts'
+
+/** Functions that another thread may call. */
+export type Callable<Functions> = { readonly [Name in keyof Functions]: (...args: never[]) => unknown }
+
+type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
+
+/** Either end of a way to another thread. */
+interface Port {
+  postMessage(message: unknown, transfer: MessagePort[]): void
+  on(event: 'message', listener: (messages: readonly Message[]) => void): unknown
+  on(event: 'close', listener: () => void): unknown
+}
+
+type Message =
+  | readonly [type: 'call', id: number, name: string, args: readonly unknown[]]
+  | readonly [type: 'result', id: number, result: unknown]
+  | readonly [type: 'error', id: number, error: SentError]
+
+interface Options {
+  /** Makes the error that the other side gets of one that a function has thrown. */
+  readonly errorOf?: (error: unknown) => unknown
+  /** What the calls reject with that the other side has not answered when it closes its end, or dies. */
+  readonly died?: () => Error
+  /** Called when either side has closed its end. */
+  readonly onClose?: () => void
+}
+
+/**
+ * Calls functions of another thread, which may call some of this one. Values are copied; a MessagePort that is an
+ * argument or a result is transferred. The calls of each side arrive in their order.
+ */
+export class Rpc<Remote extends Callable<Remote>> {
+  readonly #port: Port
+  readonly #functions: Functions
+  readonly #options: Options
+  readonly #pending = new Map<number, PromiseWithResolvers<unknown>>()
+  readonly #outbox: Message[] = []
+  #lastId = 0
+  #closed: Error | undefined
+
+  /** @param functions that the other side may call. */
+  constructor(port: Port, functions: object, options: Options = {}) {
+    this.#port = port
+    this.#functions = functions as Functions
+    this.#options = options
+    port.on('message', (messages) => this.#receive(messages))
+    port.on('close', () => this.close())
+  }
+
+  /** @returns what the function of the other side returns. Has no time limit. */
+  call<Name extends keyof Remote & string>(
+    name: Name,
+    ...args: Parameters<Remote[Name]>
+  ): Promise<Awaited<ReturnType<Remote[Name]>>> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    if (this.#closed !== undefined) reject(this.#closed)
+    else {
+      const id = ++this.#lastId
+      this.#pending.set(id, { promise, resolve, reject })
+      // Together with the other calls of this turn of the event loop: each message costs some microseconds.
+      if (this.#outbox.length === 0) setImmediate(() => this.#flush())
+      this.#outbox.push(['call', id, name, args])
+    }
+    return promise as Promise<Awaited<ReturnType<Remote[Name]>>>
+  }
+
+  /** Handles the messages that have arrived, in the middle of work that keeps the event loop from doing so. */
+  receiveNow(): void {
+    if (!(this.#port instanceof MessagePort)) return
+    for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
+      this.#receive(next.message)
+  }
+
+  /** @param reason what the calls reject with that are not answered, and all later ones. */
+  close(reason = this.#options.died?.() ?? new Error('the other thread has ended')): void {
+    if (this.#closed !== undefined) return
+    this.#closed = reason
+    for (const { reject } of this.#pending.values()) reject(reason)
+    this.#pending.clear()
+    if (this.#port instanceof MessagePort) this.#port.close()
+    this.#options.onClose?.()
+  }
+
+  #receive(messages: readonly Message[]): void {
+    for (const message of messages) {
+      const [type, id] = message
+      if (type === 'call') {
+        void this.#answer(message)
+        continue
+      }
+      const pending = this.#settle(id)
+      if (type === 'result') pending?.resolve(message[2])
+      else pending?.reject(receivedError(message[2]))
+    }
+  }
+
+  async #answer([, id, name, args]: Extract<Message, readonly ['call', ...unknown[]]>): Promise<void> {
+    try {
+      this.#reply(['result', id, await this.#functions[name]?.(...args)])
+    } catch (error) {
+      this.#reply(['error', id, sentError(this.#options.errorOf?.(error) ?? error)])
+    }
+  }
+
+  #reply(message: Message): void {
+    // Together with those that are ready at the same time, but before the thread turns to anything else.
+    if (this.#outbox.length === 0) process.nextTick(() => this.#flush())
+    this.#outbox.push(message)
+  }
+
+  #flush(): void {
+    const messages = this.#outbox.splice(0)
+    if (messages.length === 0 || this.#closed !== undefined) return
+    try {
+      this.#port.postMessage(messages, messages.flatMap(portsIn))
+    } catch (error) {
+      for (const [type, id] of messages) {
+        if (type === 'call') this.#settle(id)?.reject(error)
+        else this.#port.postMessage([['error', id, sentError(error)]], [])
+      }
+    }
+  }
+
+  #settle(id: number): PromiseWithResolvers<unknown> | undefined {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    return pending
+  }
+}
+
+function portsIn(message: Message): MessagePort[] {
+  const values = message[0] === 'call' ? message[3] : message[0] === 'result' ? [message[2]] : []
+  return values.filter((value) => value instanceof MessagePort)
+}
+
+/** The classes of errors that a thread tells apart. The copy of an error has neither its class nor its fields. */
+const CLASSES = [StoreUnavailable, StoreNotOpened, StoreNotEmpty, OperatorError]
+
+interface SentError {
+  readonly error: Error
+  /** The index of its class. */
+  readonly type: number
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+function sentError(error: unknown): SentError {
+  const { name, reason, nothingWritten } = Object(error)
+  const type = CLASSES.findIndex((each) => error instanceof each)
+  return { error: plain(error), type, fields: { name, reason, nothingWritten } }
+}
+
+/** A copy that can be cloned. Other fields of an error may hold functions or connections. */
+function plain(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const { message, stack, cause } = error
+  const copy = new Error(message || describeError(error), cause === undefined ? {} : { cause: plain(cause) })
+  return Object.assign(copy, { stack })
+}
+
+function receivedError({ error, type, fields }: SentError): Error {
+  const known = CLASSES[type]
+  return known === undefined ? error : Object.assign(Object.setPrototypeOf(error, known.prototype), fields)
+}

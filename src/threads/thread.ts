@@ -1,0 +1,51 @@
+import { Worker } from 'node:worker_threads'
+import { StoreUnavailable } from '../catalogue/store.ts'
+import { resources, type ThreadName } from '../resources.ts'
+import { type Callable, Rpc } from './rpc.ts'
+
+/** A thread that this one has started, whose functions it may call. */
+export class Thread<Functions extends Callable<Functions>> {
+  readonly #rpc: Rpc<Functions>
+  readonly #worker: Worker
+  #isAlive = true
+  /** Is fulfilled with the reason when the thread has ended. */
+  readonly death: Promise<Error>
+  readonly call: Rpc<Functions>['call']
+
+  /**
+   * @param name for messages and for the tools of the system.
+   * @param code of the thread, which has an `Rpc` with its `parentPort`.
+   * @param data what the thread starts with.
+   * @param youngGeneration the size of V8's young generation, in MiB.
+   * @param functions that the thread may call.
+   */
+  constructor(name: string, code: ThreadName, data: object, youngGeneration: number, functions: object = {}) {
+    this.#worker = new Worker(resources.thread(code), {
+      name,
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: youngGeneration },
+    })
+    this.#rpc = new Rpc<Functions>(this.#worker, functions)
+    this.call = this.#rpc.call.bind(this.#rpc)
+    let cause: unknown = new Error('it was terminated')
+    this.#worker.on('error', (error) => {
+      cause = error
+    })
+    const death = Promise.withResolvers<Error>()
+    this.death = death.promise
+    this.#worker.on('exit', () => {
+      this.#isAlive = false
+      const error = new StoreUnavailable(`the ${name} thread died`, { cause })
+      this.#rpc.close(error)
+      death.resolve(error)
+    })
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate()
+  }
+}

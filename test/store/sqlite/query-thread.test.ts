@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { BookQuery } from '../../../src/catalogue/query.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { KEY_INDEXES, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
+import { booksOf } from '../pages.ts'
+import { searchFor } from '../query-model.ts'
+import { newFile, openFile } from './file.ts'
+
+const PLENTY = { books: 1000, text: 2 ** 20 }
+const BOOK = { title: 'Kept', author: 'A', year: 1 }
+
+/** A query of the thread for pages, and one of the thread for searches and counts. */
+const BY_TITLE: BookQuery = {
+  filter: {},
+  order: [
+    { name: 'title', descending: false },
+    { name: 'id', descending: false },
+  ],
+}
+const SOME_YEARS = { yearMin: 1 }
+
+/** More than may wait, and how many may. */
+const [MANY, MAX_WAITING] = [1500, 1000]
+
+const [SOON, TIMEOUT] = [100, 60_000]
+
+/** A store whose queries of keys never end, until `end` is called. Each of its books has a key. */
+async function openEndless(t: TestContext) {
+  const file = newFile()
+  const first = await openFile(file.path)
+  await first.create(BOOK)
+  await first.count(SOME_YEARS)
+  await first.close()
+  const database = new DatabaseSync(file.path)
+  database.exec(`
+    DROP TABLE book_keys;
+    CREATE TABLE stop (last INTEGER); INSERT INTO stop VALUES (1e18);
+    CREATE VIEW book_keys AS
+      WITH RECURSIVE numbers (id) AS
+        (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < (SELECT last FROM stop))
+      SELECT id, 'kept' AS title_key, 'a' AS author_key, id AS year_key FROM numbers;
+    ${KEY_INDEXES.map(({ name }) => `CREATE INDEX ${name} ON stop (last)`).join(';')};
+    DELETE FROM ${UNINDEXED}`)
+  const store = await openFile(file.path)
+  t.after(async () => {
+    // A test may have closed it.
+    await store.close().catch(() => {})
+    database.close()
+    file[Symbol.dispose]()
+  })
+  return { store, end: () => database.exec('UPDATE stop SET last = 1') }
+}
+
+describe('a query on SQLite', { timeout: TIMEOUT }, () => {
+  it('is given up when it takes too long, and the next of the same kind is answered', async (t) => {
+    const { store, end } = await openEndless(t)
+    assert.equal(await store.count({}), 1)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const refused = assert.rejects(
+      store.count(SOME_YEARS),
+      (error) => error instanceof StoreUnavailable && error.reason === 'timeout',
+    )
+    t.mock.timers.tick(9999)
+    assert.equal(store.load().queries_waiting, 1)
+    t.mock.timers.tick(1)
+    await refused
+    t.mock.timers.reset()
+    assert.equal(store.load().queries_waiting, 0)
+    end()
+    assert.equal(await store.count(SOME_YEARS), 1)
+  })
+
+  it('is given up when nobody waits for it, waiting or running, and the same one is answered the next time', async (t) => {
+    const { store, end } = await openEndless(t)
+    const controller = new AbortController()
+    const ask = () => store.page(BY_TITLE, undefined, PLENTY, controller)
+    const asked = [ask(), ask(), ask()].map((page) => assert.rejects(page, reason))
+    await setTimeout(SOON)
+    controller.abort(reason)
+    await Promise.all(asked)
+    end()
+    assert.equal((await store.page(BY_TITLE, undefined, PLENTY)).count, 1)
+    await assert.rejects(ask(), reason)
+  })
+
+  it('keeps only those of its own kind waiting: pages come meanwhile', async (t) => {
+    const { store } = await openEndless(t)
+    const controller = new AbortController()
+    const count = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    await setTimeout(SOON)
+    const newest: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
+    assert.equal((await store.page(newest, undefined, PLENTY)).count, 1)
+    assert.equal(store.load().queries_waiting, 1)
+    controller.abort(reason)
+    await count
+  })
+
+  it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
+    const { store } = await openEndless(t)
+    const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>
+      assert.rejects(count, StoreUnavailable),
+    )
+    await setTimeout(SOON)
+    await store.close()
+    await Promise.all(asked)
+  })
+
+  it('is refused at once when very many wait', async (t) => {
+    const { store } = await openEndless(t)
+    const controller = new AbortController()
+    const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    await setTimeout(SOON)
+    const results = Promise.allSettled(Array.from({ length: MANY }, () => store.count({})))
+    controller.abort(reason)
+    await first
+    const refused = (await results).flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    // The first may not have had its turn yet.
+    assert.ok([0, 1].includes(refused.length - (MANY - MAX_WAITING)), `${refused.length} were refused`)
+    for (const error of refused) assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
+  })
+
+  it('fails if its thread dies, which is replaced', async (t) => {
+    using file = newFile()
+    const threads: Worker[] = []
+    const note = (worker: Worker) => threads.push(worker)
+    process.on('worker', note)
+    t.after(() => process.off('worker', note))
+    const reports: string[] = []
+    const store = await openFile(file.path, (message) => reports.push(message))
+    await store.create(BOOK)
+    const search = async () => booksOf(await store.page(searchFor('kept'), undefined, PLENTY)).length
+    assert.equal(await search(), 1)
+    assert.deepEqual(
+      threads.map(({ threadName }) => threadName),
+      ['writer', 'searches'],
+    )
+    const queries = Promise.allSettled(Array.from({ length: 5 }, search))
+    await threads[1]?.terminate()
+    for (const result of await queries) {
+      if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailable)
+      else assert.equal(result.value, 1)
+    }
+    assert.equal(await search(), 1)
+    assert.match(reports.join(), /^the searches thread died: it was terminated/)
+    await store.close()
+  })
+})
+
+const reason = new Error('nobody waits')
