@@ -43,7 +43,8 @@ export async function importIntoSqlite(
       signal?.throwIfAborted()
       return await thread.call('store')
     } finally {
-      await writer.call('release')
+      // A writer that has died holds nothing.
+      await writer.call('release').catch(() => {})
     }
   } finally {
     // One that has died has nothing to close.

@@ -123,7 +123,7 @@ export class ThreadClient<Functions extends Callable<Functions>> {
     this.#connect = connect
   }
 
-  /** @throws StoreUnavailable if the thread dies, after which it is not known what it has done. */
+  /** @throws StoreUnavailable if the thread dies. It is not known then what it has done. */
   async call<Name extends keyof Functions & string>(
     name: Name,
     ...args: Parameters<Functions[Name]>
@@ -142,8 +142,7 @@ export class ThreadClient<Functions extends Callable<Functions>> {
       this.#rpc = undefined
     }
     try {
-      const died = () =>
-        new StoreUnavailable(`the ${this.#kind} thread died; it is not known what it has written`)
+      const died = () => new StoreUnavailable(`the ${this.#kind} thread died before it answered`)
       return new Rpc<Functions>(await this.#connect(this.#kind), {}, { died, onClose: forget })
     } catch (error) {
       forget()
