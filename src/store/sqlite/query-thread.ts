@@ -129,10 +129,6 @@ function client() {
 
 function cancel(query: Asked): void {
   query.isCancelled = true
-  for (const item of [...waiting].filter(({ asked }) => asked === query)) {
-    waiting.delete(item)
-    item.reject(cancelled())
-  }
 }
 
 async function answerTo(asked: Asked): Promise<QueryAnswer> {
@@ -151,13 +147,12 @@ async function answerTo(asked: Asked): Promise<QueryAnswer> {
 
 function inTurn(asked: Asked, index: Waiting['index']): Promise<QueryAnswer | 'behind'> {
   const item: Waiting = { asked, client: asked.client, index, ...Promise.withResolvers() }
-  if (asked.isCancelled) item.reject(cancelled())
-  else waiting.add(item)?.reject(tooMany())
+  waiting.add(item)?.reject(tooMany())
   answerSoon()
   return item.promise
 }
 
-/** Handles the messages of this turn of the event loop first, which may bring other clients. */
+/** First handles the messages of this turn of the event loop, which may bring other clients or cancel a query. */
 function answerSoon(): void {
   if (isScheduled || waiting.size === 0) return
   isScheduled = true
@@ -172,7 +167,9 @@ function answerSoon(): void {
 }
 
 /** The statements of an answer share a transaction, so they see the same books. */
-async function answer({ asked: { question }, index }: Waiting): Promise<QueryAnswer | 'behind'> {
+async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'> {
+  if (asked.isCancelled) throw cancelled()
+  const { question } = asked
   try {
     database.prepare('BEGIN').run()
     const state = index === 'none' ? 'current' : indexState(database)

@@ -490,6 +490,25 @@ describe('the index of a SQLite file', () => {
     await store.close()
   })
 
+  it('is far behind and follows for a query while others write all the time', {
+    timeout: 60_000,
+  }, async () => {
+    using file = newFile()
+    const store = await openFile(file.path)
+    await store.import(groups(6000))
+    const done = new AbortController()
+    const writing = (async () => {
+      while (!done.signal.aborted) await store.update(1, {})
+    })()
+    for (let incomplete = 1; incomplete > 0; ) {
+      incomplete = 0
+      await store.count({ words: [titleOf(5999)] }, { onIncomplete: () => incomplete++ })
+    }
+    done.abort()
+    await writing
+    await store.close()
+  })
+
   it('cannot follow while another process holds the write lock: a search says so, and finds all afterwards', async () => {
     using file = newFile()
     const store = await openFile(file.path)
