@@ -121,14 +121,10 @@ function client() {
     },
     cancel(number) {
       const query = asked.get(number)
-      if (query !== undefined) cancel(query)
+      if (query !== undefined) query.isCancelled = true
     },
   }
-  return { functions, gone: () => asked.values().forEach(cancel) }
-}
-
-function cancel(query: Asked): void {
-  query.isCancelled = true
+  return { functions }
 }
 
 async function answerTo(asked: Asked): Promise<QueryAnswer> {
@@ -215,8 +211,8 @@ const tooMany = () => new StoreUnavailable('too many queries are waiting', { rea
 
 /** Queries that wait, and the one that runs, are cancelled. */
 async function end(): Promise<void> {
-  if (running !== undefined) cancel(running)
-  for (const { asked } of [...waiting]) cancel(asked)
+  if (running !== undefined) running.isCancelled = true
+  for (const { asked } of waiting) asked.isCancelled = true
   // What runs ends in this turn of the event loop.
   await new Promise(setImmediate)
   connection.close()

@@ -13,7 +13,7 @@ const connected = new Set<Rpc<object>>()
 interface Client {
   readonly functions: object
   /** Called when it has closed its port, or has died. */
-  readonly gone: () => void
+  readonly gone?: () => void
 }
 
 /**
@@ -29,7 +29,7 @@ export function serve(client: () => Client, end: Served['end']): Rpc<Parent> {
         errorOf: (error) => storeError(error, path),
         onClose() {
           connected.delete(rpc)
-          gone()
+          gone?.()
         },
       })
       connected.add(rpc)
