@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
@@ -67,24 +65,6 @@ describe('writes to SQLite that arrive together', { timeout }, () => {
       await listAll(store),
       created.toSorted((a, b) => a.id - b.id),
     )
-  })
-
-  it('do not keep one that comes alone waiting for company', async () => {
-    const times: number[] = []
-    using other = new DatabaseSync(join(file.directory, 'other.db'))
-    other.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x)')
-    const commit = other.prepare('INSERT INTO t VALUES (1)')
-    const direct: number[] = []
-    for (const title of numbered(30)) {
-      const start = performance.now()
-      await create(title)
-      times.push(performance.now() - start)
-      const startDirect = performance.now()
-      commit.run()
-      direct.push(performance.now() - startDirect)
-    }
-    const [fastest, disk] = [Math.min(...times), Math.min(...direct)]
-    assert.ok(fastest < disk + 5, `${fastest} ms, of which the disk needs ${disk} ms`)
   })
 })
 
