@@ -13,22 +13,21 @@ import { commit } from './transactions.ts'
 
 const NEXT = VALUES.length + 1
 
-const IS_EQUAL = `
-  ${FIELD_NAMES.map((name) => isEqual(name, `imported.${name}`, 'books.')).join(' AND ')}
-  AND books.id + 0 <= $${NEXT + 1}::bigint`
+const IS_EQUAL = FIELD_NAMES.map((name) => isEqual(name, `imported.${name}`, 'books.')).join(' AND ')
 
 /**
  * As a join, planned with statistics from when the table was empty, it would read all books for each imported one.
- * OFFSET 0 makes the server look the books up one by one. The order makes it use the index of titles; the addition to
- * the id above keeps it from using that of ids. The bound of both ends the look-up before the books of this import: it
- * would else compare each with all before it that are equal. Without sort keys it reads all.
+ * OFFSET 0 makes the server look the books up one by one. The order makes it use the index of titles; IS TRUE keeps it
+ * from using that of years, which has the books of this import. The bound of both ends the look-up before these: it would
+ * else compare each with all before it that are equal. Without sort keys it reads all.
  */
 const KEY = dialectOf('stored').key('title')
 const IS_NEW = `NOT EXISTS (
-  SELECT FROM books WHERE ${IS_EQUAL} AND ${KEY} >= imported.title_key
+  SELECT FROM books WHERE (${IS_EQUAL}) IS TRUE AND ${KEY} >= imported.title_key
   AND (${KEY}, books.id) <= (imported.title_key, $${NEXT + 1}::bigint)
   ORDER BY ${KEY}, books.id OFFSET 0)`
-const IS_NEW_WITHOUT_KEYS = `NOT EXISTS (SELECT FROM books WHERE ${IS_EQUAL})`
+const IS_NEW_WITHOUT_KEYS = `NOT EXISTS (
+  SELECT FROM books WHERE ${IS_EQUAL} AND books.id + 0 <= $${NEXT + 1}::bigint)`
 
 /** @param columns of the books. @param condition selects those to insert. */
 const insertInto = (
