@@ -13,7 +13,7 @@ export class CommitQueue {
   readonly #committed: (writes: number) => void
   #waiting: Pending[] = []
   #isScheduled = false
-  /** How many imports are storing their books, in which time nothing is committed. */
+  /** How many imports are storing their books. Meanwhile nothing is committed. */
   #holders = 0
   /** Why the last write was refused, if it was not for a lock of others. */
   refusal: StoreUnavailable | undefined

@@ -56,7 +56,7 @@ const MAX_WAITING = 1000
 /** How long a query waits for the index, in milliseconds. */
 const INDEX_TIME = 4000
 
-/** After so many rows, some millisecond of work, the thread looks for messages: the query may have been cancelled. */
+/** After so many rows, about a millisecond of work, the thread looks for messages: the query may have been cancelled. */
 const ROWS = 1000
 
 /** A query that somebody waits for. */
