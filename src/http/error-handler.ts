@@ -1,10 +1,9 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../catalogue/store.ts'
-import { isAbandoned } from './abandoned-queries.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { reasonOf } from './invalid-input.ts'
-import { closeAfterAnswer, dropBody, dropRest } from './protocol/malformed-requests.ts'
+import { closeAfterAnswer, dropBody, dropRest } from './protocol/close.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -60,6 +59,14 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
     dropBody(request.raw)
     return reply.code(answer.status).send(envelope(answer, null))
   })
+}
+
+/**
+ * Whether an error only says that a query was given up because its client has gone.
+ * @param request the request of that client. Its signal gave the query up.
+ */
+export function isAbandoned(error: unknown, { signal }: { readonly signal: AbortSignal }): boolean {
+  return signal.aborted && error === signal.reason
 }
 
 function failureOf(error: FastifyError | Failure, request: FastifyRequest): Failure {

@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Store, StoreUnavailable } from '../catalogue/store.ts'
-import { decorateStore } from '../catalogue/store-decorator.ts'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { StoreUnavailable } from '../catalogue/store.ts'
 import { describeError } from '../errors.ts'
 
 /**
  * How often the failures of an outage are summed up, in milliseconds. The outage is over when nothing has failed between
- * two such moments, and the store has been used since.
+ * two such moments, and the store is ready.
  */
 const INTERVAL = 10_000
 
@@ -17,36 +16,28 @@ const OTHER_CAUSES = 'other causes'
 /** A time in which the store could not serve requests. */
 interface Outage {
   readonly begin: number
-  /** All requests that failed. */
+  /** When a request failed last. */
+  end: number
+  /** All requests that failed, and how many of them when they were last summed up. */
   failed: number
+  summedUp: number
   /** The causes that have a line of their own, by what is the same in each of their messages. */
   readonly causes: Map<string, string>
   /** How many requests failed since the last line without one of their own, by cause. */
   readonly repeats: Map<string, number>
-  /** Whether nothing has failed since the last sum. */
-  isCalm: boolean
-  /** When a use of the store succeeded for the first time after the last failure. */
-  recovery: number | undefined
   readonly timer: NodeJS.Timeout
 }
 
 /** Logs requests that failed on our side. While the store is unavailable, a line stands for many of them. */
 export class FailureLog {
-  readonly #app: FastifyInstance
+  readonly #log: FastifyBaseLogger
+  readonly #isReady: () => Promise<void>
   #outage: Outage | undefined
 
-  constructor(app: FastifyInstance) {
-    this.#app = app
-    app.addHook('onClose', async () => this.#end())
-  }
-
-  /** @returns the same store, whose successes end an outage. */
-  watch(store: Store): Store {
-    return decorateStore((_, call) => {
-      const result = call(store)
-      if (this.#outage !== undefined) result.then(() => this.#recover()).catch(() => {})
-      return result
-    }, store)
+  /** @param isReady rejects while the store is unavailable. */
+  constructor(log: FastifyBaseLogger, isReady: () => Promise<void>) {
+    this.#log = log
+    this.#isReady = isReady
   }
 
   /** @param message of the line if the error is unexpected. */
@@ -57,21 +48,28 @@ export class FailureLog {
       request.log.error(line, 'a request failed because the store is unavailable')
   }
 
+  /** Logs what has no line yet. */
+  close(): void {
+    if (this.#outage === undefined) return
+    clearInterval(this.#outage.timer)
+    this.#logRepeats(this.#outage)
+    this.#outage = undefined
+  }
+
   /** Counts a failure of the store. @returns whether it has to be logged. */
   #isNew(cause: string): boolean {
     this.#outage ??= {
       begin: Date.now(),
+      end: 0,
       failed: 0,
+      summedUp: 0,
       causes: new Map(),
       repeats: new Map(),
-      isCalm: false,
-      recovery: undefined,
       timer: setInterval(() => this.#sumUp(), INTERVAL).unref(),
     }
     const { causes, repeats } = this.#outage
     this.#outage.failed++
-    this.#outage.isCalm = false
-    this.#outage.recovery = undefined
+    this.#outage.end = Date.now()
     // Numbers differ each time, such as ports and times.
     const key = cause.replaceAll(/\d+/g, '0')
     const known = causes.get(key)
@@ -84,34 +82,33 @@ export class FailureLog {
     return false
   }
 
-  #recover(): void {
-    if (this.#outage !== undefined) this.#outage.recovery ??= Date.now()
-  }
-
-  #sumUp(): void {
+  async #sumUp(): Promise<void> {
     const outage = this.#outage
     if (outage === undefined) return
-    if (outage.repeats.size > 0) {
-      this.#app.log.error(sumOf(outage.repeats), 'more requests failed because the store is unavailable')
-      outage.repeats.clear()
-    } else if (outage.isCalm && outage.recovery !== undefined) this.#end()
-    outage.isCalm = true
+    const { begin, end, failed } = outage
+    const isCalm = failed === outage.summedUp
+    outage.summedUp = failed
+    this.#logRepeats(outage)
+    if (!isCalm || !(await this.#isOver())) return
+    // Meanwhile, a request may have failed.
+    if (this.#outage !== outage || outage.failed > failed) return
+    this.close()
+    const seconds = Math.round((end - begin) / 100) / 10
+    this.#log.info({ total: failed, seconds }, 'the store is available again')
   }
 
-  /** Ends an outage, or the log in the middle of one. */
-  #end(): void {
-    if (this.#outage === undefined) return
-    const { begin, failed, repeats, recovery, timer } = this.#outage
-    clearInterval(timer)
-    this.#outage = undefined
-    const seconds = Math.round(((recovery ?? Date.now()) - begin) / 100) / 10
-    const line = { ...(repeats.size > 0 && sumOf(repeats)), total: failed, seconds }
-    if (recovery !== undefined) this.#app.log.info(line, 'the store is available again')
-    else this.#app.log.error(line, 'the service ends while the store is unavailable')
+  async #isOver(): Promise<boolean> {
+    return await this.#isReady().then(
+      () => true,
+      () => false,
+    )
   }
-}
 
-function sumOf(repeats: ReadonlyMap<string, number>) {
-  const failed = repeats.values().reduce((sum, count) => sum + count, 0)
-  return { failed, causes: Object.fromEntries(repeats) }
+  #logRepeats({ repeats }: Outage): void {
+    if (repeats.size === 0) return
+    const failed = repeats.values().reduce((sum, count) => sum + count, 0)
+    const line = { failed, causes: Object.fromEntries(repeats) }
+    this.#log.error(line, 'more requests failed because the store is unavailable')
+    repeats.clear()
+  }
 }

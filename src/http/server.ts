@@ -1,28 +1,19 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import type { Config, TrustProxy } from '../config.ts'
-import { requestId } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import { allowOrigins } from './cors.ts'
-import { COMMON_HEADERS } from './envelope.ts'
 import { answerErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
-import { refuseOverload } from './load-shedding.ts'
+import { addGate, collectPaths, literalPath, requestId } from './gate.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
-import { announceClose } from './protocol/connection-close.ts'
+import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
 import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
-import {
-  refuseConnection,
-  refuseNonconforming,
-  refuseUnroutable,
-  serveThrough,
-} from './protocol/malformed-requests.ts'
-import { collectPaths, literalPath, refuseUnknownPaths } from './protocol/paths.ts'
-import { oneAtATime } from './protocol/pipelining.ts'
-import { limitUnsentAnswers } from './protocol/unsent-answers.ts'
+import { oneAtATime, serveThrough } from './protocol/turns.ts'
+import { UNSENT_LIMITS, UnsentAnswers } from './protocol/unsent-answers.ts'
 import { registerHealth } from './routes/health.ts'
-import { registerApi, type Services } from './routes/index.ts'
+import { registerApi } from './routes/index.ts'
+import type { Services } from './services.ts'
 import { registerWebPages } from './web-page/pages.ts'
 
 /** Limits for clients. Sizes are in bytes, times in milliseconds. */
@@ -46,12 +37,12 @@ const LIMITS = {
 export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins' | 'threads'>
 
 /** Makes the HTTP service, which does not listen yet. */
-export async function createServer(
+export function createServer(
   services: Services,
   settings: ServerSettings,
   log: FastifyBaseLogger,
   metrics?: Metrics,
-): Promise<FastifyInstance> {
+): FastifyInstance {
   const app = fastify({
     loggerInstance: log,
     genReqId: requestId,
@@ -70,7 +61,7 @@ export async function createServer(
       joinDuplicateHeaders: true,
     },
     routerOptions: { maxParamLength: LIMITS.headers },
-    rewriteUrl: ({ url = '/' }) => literalPath(url),
+    rewriteUrl: literalPath,
     // A request that arrives on an open connection during shutdown is still served.
     return503OnClosing: false,
     // Unknown fields of bodies are removed: a deeply nested one cannot be sent to another thread.
@@ -81,47 +72,27 @@ export async function createServer(
     clientErrorHandler: refuseConnection,
   })
 
-  const failures = new FailureLog(app)
-  const store = failures.watch(services.store)
-
-  // A request passes these steps in this order. CONTRIBUTING.md explains them: "How a request flows".
-  // 1. Connection: `clientErrorHandler` above answers what Node's parser refuses.
+  // Connections: Node's parser hands over what it refuses (`clientErrorHandler`), and each gets its requests in turn.
   refuseUnroutable(app.server, app.routing)
   limitConnections(app.server, app.log, connectionLimit(settings.threads))
-  // 2. Turn
   serveThrough(app.server, oneAtATime(settings.threads))
-  // 3. Hooks before the body; those of the route come last, such as `requireToken`.
-  addCommonHeaders(app)
-  refuseNonconforming(app, LIMITS.headers)
-  if (settings.corsOrigins.length > 0) await allowOrigins(app, settings.corsOrigins)
-  const refuseOtherMethods = collectPaths(app)
-  refuseUnknownPaths(app)
-  refuseOverload(app)
-  // 4. Body
+
+  const unsent = new UnsentAnswers({ ...UNSENT_LIMITS, budget: UNSENT_LIMITS.budget / settings.threads })
+  addGate(app, { services, corsOrigins: settings.corsOrigins, headerLimit: LIMITS.headers, unsent })
   parseBodies(app, settings.threads)
-  // 5. Handler: the routes below
-  // 6. Error handler
+  const failures = new FailureLog(app.log, async () => services.books.store.ready())
+  app.addHook('onClose', async () => failures.close())
   answerErrors(app, failures)
-  // 7. Answer
-  announceClose(app)
-  const unsent = limitUnsentAnswers(app, settings.threads)
-  // 8. After the answer
   metrics?.countAnswers(app)
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)
 
+  const refuseOtherMethods = collectPaths(app)
   registerOpenApi(app)
-  registerHealth(app, { store })
+  registerHealth(app, services)
   registerWebPages(app)
-  registerApi(app, { ...services, store }, settings, unsent, failures)
+  registerApi(app, services, settings, unsent, failures)
   refuseOtherMethods()
   return app
-}
-
-function addCommonHeaders(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id).headers(COMMON_HEADERS)
-    done()
-  })
 }
 
 /** A number means so many proxies, counted from here. `true` means one, because the others can be made up. */

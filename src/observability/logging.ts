@@ -1,14 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
 import { type Logger, pino } from 'pino'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { describeError } from '../errors.ts'
 
 const STANDARD_OUTPUT = 1
-
-/** An id from outside that can go into a header and a log line as it is. */
-const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
 
 /** The rest of a text that a full pipe has taken only in part. */
 let rest: Uint8Array = new Uint8Array()
@@ -44,12 +39,6 @@ export async function logStream(): Promise<LogStream> {
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
   return { write: (text) => output.write(escapeControls(pretty(text))) }
-}
-
-/** @returns the id that a client or a proxy gave the request in X-Request-Id, or else a new one. */
-export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && ACCEPTABLE_ID.test(given) ? given : randomUUID()
 }
 
 /** An error in a log line, as Fastify declares it. */

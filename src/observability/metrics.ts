@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Store, StoreUnavailable, UNAVAILABLE_REASONS } from '../catalogue/store.ts'
-import { type Around, decorateStore } from '../catalogue/store-decorator.ts'
 
 /** Bounds of the buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -19,6 +18,9 @@ const OF_PROCESS = /^(?:process_|build_info$)/
 
 /** All other methods share a label, because a client may choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Methods of a store that neither read nor write books. */
+const UNMEASURED: readonly (keyof Store)[] = ['load', 'close']
 
 /** The values of all metrics of a thread. */
 export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -115,10 +117,20 @@ export class Metrics {
   /** @returns the same store, whose operations are timed, whose failures are counted and whose load is reported. */
   measure(store: Store): Store {
     this.reportLoad(store)
-    const measured: Around = async (operation, call) => {
+    return new Proxy(store, {
+      get: (_, name: keyof Store) => {
+        const method: unknown = store[name]
+        if (typeof method !== 'function') return method
+        return UNMEASURED.includes(name) ? method.bind(store) : this.#measured(name, method.bind(store))
+      },
+    })
+  }
+
+  #measured(operation: string, method: (...args: never[]) => unknown) {
+    return async (...args: never[]) => {
       const end = this.#storeDurations.startTimer({ operation })
       try {
-        const result = await call(store)
+        const result = await method(...args)
         end({ outcome: 'done' })
         return result
       } catch (error) {
@@ -127,7 +139,6 @@ export class Metrics {
         throw error
       }
     }
-    return decorateStore(measured, store)
   }
 
   /** Counts the requests of each batch that the store publishes on a channel. */

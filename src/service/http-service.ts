@@ -1,16 +1,16 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Auth } from '../auth/auth.ts'
 import type { LoginLimit } from '../auth/login-throttle.ts'
-import { type Store, StoreUnavailable } from '../catalogue/store.ts'
+import type { Store } from '../catalogue/store.ts'
 import { collectGarbageWhenIdle } from '../collect-garbage.ts'
 import type { Config } from '../config.ts'
-import type { ImportTurns } from '../files/import-turn.ts'
 import { drainable } from '../http/graceful-shutdown.ts'
+import type { ImportTurns } from '../http/import-turn.ts'
 import { listen } from '../http/listen.ts'
 import { Cursors } from '../http/page-cursor.ts'
 import { createServer } from '../http/server.ts'
 import type { Metrics, MetricValues } from '../observability/metrics.ts'
-import { deferStore } from '../store/open.ts'
+import { DeferredStore } from './deferred-store.ts'
 import { makeMetrics, type Service } from './service.ts'
 
 /** What is limited for all threads together. */
@@ -24,7 +24,7 @@ export class HttpService implements Service {
   readonly #app: FastifyInstance
   readonly #config: Config
   readonly #metrics: Metrics | undefined
-  readonly #opening: PromiseWithResolvers<Store>
+  readonly #books: DeferredStore
   readonly #openStore: () => Promise<Store>
   readonly #drain: () => Promise<void>
   #store: Store | undefined
@@ -34,13 +34,13 @@ export class HttpService implements Service {
     app: FastifyInstance,
     config: Config,
     metrics: Metrics | undefined,
-    opening: PromiseWithResolvers<Store>,
+    books: DeferredStore,
     openStore: () => Promise<Store>,
   ) {
     this.#app = app
     this.#config = config
     this.#metrics = metrics
-    this.#opening = opening
+    this.#books = books
     this.#openStore = openStore
     this.#drain = drainable(app.server)
   }
@@ -53,11 +53,11 @@ export class HttpService implements Service {
     openStore: () => Promise<Store>,
   ): Promise<HttpService> {
     const metrics = await makeMetrics(config)
-    const opening = Promise.withResolvers<Store>()
     const { secretToken, storeTimeout, importLimit } = config
-    const app = await createServer(
+    const books = new DeferredStore(storeTimeout)
+    const app = createServer(
       {
-        store: deferStore(opening.promise, storeTimeout),
+        books,
         auth: new Auth(config, secretToken),
         cursors: new Cursors(secretToken),
         importLimit,
@@ -68,7 +68,7 @@ export class HttpService implements Service {
       metrics,
     )
     await app.ready()
-    return new HttpService(app, config, metrics, opening, openStore)
+    return new HttpService(app, config, metrics, books, openStore)
   }
 
   async listen(port = this.#config.port): Promise<string> {
@@ -83,16 +83,16 @@ export class HttpService implements Service {
     try {
       this.#store = await this.#openStore()
     } catch (cause) {
-      this.#refuseWaiting('the store cannot be opened', cause)
+      this.#books.refuse('the store cannot be opened', cause)
       throw cause
     }
     this.#garbageChecks = collectGarbageWhenIdle()
-    this.#opening.resolve(this.#metrics?.measure(this.#store) ?? this.#store)
+    this.#books.open(this.#metrics?.measure(this.#store) ?? this.#store)
   }
 
   async stop(): Promise<void> {
     // Requests that wait for the store must not delay the end.
-    this.#refuseWaiting('the service is stopping')
+    this.#books.refuse('the service is stopping')
     await this.#drain()
     await this.#app.close()
     clearInterval(this.#garbageChecks)
@@ -106,9 +106,5 @@ export class HttpService implements Service {
   /** The metrics, to be summed up with those of other threads. */
   async metricValues(): Promise<MetricValues> {
     return (await this.#metrics?.values()) ?? []
-  }
-
-  #refuseWaiting(message: string, cause?: unknown): void {
-    this.#opening.reject(new StoreUnavailable(message, { cause, nothingWritten: true }))
   }
 }

@@ -1,10 +1,9 @@
 import type { Store } from '../catalogue/store.ts'
-import { decorateStore } from '../catalogue/store-decorator.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import { type DbUrl, latestTarget } from './db-url.ts'
-import { AnswerCount } from './sqlite/shared-read.ts'
 import { openSqlite, prepareSqlite } from './sqlite/store.ts'
-import { DEFAULT_TIMEOUT, withTimeout } from './timeout.ts'
+import { AnswerCount } from './sqlite/threads.ts'
+import { DEFAULT_TIMEOUT } from './timeout.ts'
 
 interface SqliteOptions {
   /** Whether a file will do that can only be read. */
@@ -49,27 +48,4 @@ function openSqliteAlone(path: string, report: OpenOptions['report'], reads = fa
   const threads = prepareSqlite(path, report, reads ? onReadOnly : undefined)
   const connect = threads.connect.bind(threads)
   return openSqlite({ path, connect, answers: new AnswerCount(), threads: 1, end: () => threads.close() })
-}
-
-/**
- * A store that is still being opened. An operation waits for it so long, then throws StoreUnavailable.
- * @param timeout in milliseconds.
- * @param opening is fulfilled once the store is open. If it rejects, so do the waiting operations.
- */
-export function deferStore(opening: Promise<Store>, timeout: number): Store {
-  let opened: Store | undefined
-  opening.then(
-    (store) => {
-      opened = store
-    },
-    // The waiting operations report it.
-    () => {},
-  )
-  return decorateStore(
-    (_, call) =>
-      opened === undefined
-        ? withTimeout(opening, timeout, 'the store is being opened').then(call)
-        : call(opened),
-    { load: () => opened?.load() ?? {}, close: async () => opened?.close() },
-  )
 }

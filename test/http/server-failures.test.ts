@@ -42,7 +42,6 @@ interface LogLine {
   readonly route?: string
   readonly err?: { readonly reason?: string; readonly message: string; readonly stack?: string }
   readonly causes?: Readonly<Record<string, number>>
-  readonly total?: number
 }
 
 /** The lines of the log that tell of failures. */
@@ -108,20 +107,19 @@ describe('while another process holds the write lock', () => {
     assert.equal((await call('GET', '/book/1')).text, failure(404, 'Book not found'))
   })
 
-  it('the log has the cause once, how many requests failed for it, and the end', async () => {
+  it('the log has the cause once, and how many requests failed for it', async () => {
     const message = 'database is locked'
     await cause(1)
     await service.stop()
     const lines = service
       .output()
       .split('\n')
-      .filter((line) => /unavailable|available again/.test(line))
+      .filter((line) => line.includes('unavailable'))
     const [first, ...others] = lines.map((line): LogLine => JSON.parse(line))
     assert.deepEqual([first?.method, first?.route], ['POST', '/book'])
     assert.deepEqual(first?.err, { type: 'StoreUnavailable', reason: 'conflict', message })
     const counted = others.reduce((sum, { causes }) => sum + (causes?.[message] ?? 0), 0)
-    assert.deepEqual([counted, others.at(-1)?.total], [2, 3])
-    assert.match(others.at(-1)?.msg ?? '', /available again/)
+    assert.equal(counted, 2)
   })
 })
 

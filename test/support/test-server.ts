@@ -2,17 +2,17 @@ import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../src/auth/auth.ts'
 import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 import type { Store } from '../../src/catalogue/store.ts'
-import { ImportTurn } from '../../src/files/import-turn.ts'
+import { ImportTurn } from '../../src/http/import-turn.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
 import { createServer } from '../../src/http/server.ts'
 import { createLogger } from '../../src/observability/logging.ts'
 import { ACCOUNT, SECRET } from './service.ts'
 
 /** Makes a server in the process of a test, which logs nothing. */
-export function createTestServer(store: Store, auth = new Auth(ACCOUNT, SECRET)): Promise<FastifyInstance> {
+export function createTestServer(store: Store, auth = new Auth(ACCOUNT, SECRET)): FastifyInstance {
   return createServer(
     {
-      store,
+      books: { store, opened: () => undefined },
       auth,
       loginLimit: new LoginThrottle(0),
       cursors: new Cursors(SECRET),

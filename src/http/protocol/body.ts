@@ -1,9 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import { errorCodes, type FastifyInstance } from 'fastify'
 import { Failure, failure } from '../envelope.ts'
-import { parseJson } from './json-body.ts'
-import { answerTo, askForBody } from './malformed-requests.ts'
+import { askForBody } from './close.ts'
+import { lastResponse } from './turns.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_JSON_BODY } = errorCodes
 
@@ -20,6 +21,18 @@ const BUDGET = 64 * 1024 * 1024
 /** A body up to this size is not counted, in bytes. It is no danger, however many connections there are. */
 const UNCOUNTED = 4096
 
+/**
+ * How many opening brackets, opening braces and commas a body may have outside its strings. A book needs three. Parsing
+ * a megabyte of them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
+ */
+const MAX_SEPARATORS = 16 * 1024
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const BRACKET = 0x5b
+const BRACE = 0x7b
+const COMMA = 0x2c
+
 /** Bytes that all counted bodies take. */
 let taken = 0
 
@@ -30,17 +43,12 @@ let taken = 0
 export function parseBodies(app: FastifyInstance, threads: number): void {
   const budget = BUDGET / threads
   app.removeAllContentTypeParsers()
-  app.addHook('onRequest', ({ headers, routeOptions }, _reply, done) => {
-    // Fastify parses a body only if it knows its type, or if there is none.
-    if (!routeOptions.config.streamed) headers['content-type'] = undefined
-    done()
-  })
   app.addContentTypeParser('*', ({ headers, raw, routeOptions }, stream, done) => {
     if (routeOptions.config.streamed) return done(null, stream)
     const limit = routeOptions.bodyLimit
     if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
     askForBody(raw)
-    readBody(stream, { limit, budget }, answerTo(raw), (error, body) => {
+    readBody(stream, { limit, budget }, lastResponse(raw.socket) ?? raw, (error, body) => {
       if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
       const value = parseJson(body)
@@ -55,7 +63,8 @@ export function parseBodies(app: FastifyInstance, threads: number): void {
  * kept takes hundreds of bytes besides its own.
  * @param limit the size of the largest body, in bytes. Nothing is kept of a larger one.
  * @param budget for all bodies together, in bytes.
- * @param answer the answer to the request. When it is closed, the body takes no memory any more.
+ * @param answer the answer to the request, or without a connection the request. When it is closed, the body takes no
+ * memory any more.
  * @param done gets the body, or undefined if it is over the limit, or the error that ended it. The error is
  * failure.unavailable if all bodies together take too much.
  */
@@ -120,4 +129,27 @@ function readBody(
   }
 
   stream.on('data', add).on('end', end).on('error', settle).resume()
+}
+
+/** @returns the value, or undefined if the body is not JSON in UTF-8 (RFC 8259 §8.1), or has too many values. */
+function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body) || isIntricate(body)) return undefined
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function isIntricate(json: Buffer): boolean {
+  if (json.length <= MAX_SEPARATORS) return false
+  let count = 0
+  let isInText = false
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i]
+    if (byte === QUOTE) isInText = !isInText
+    else if (isInText) i += byte === BACKSLASH ? 1 : 0
+    else if (byte === BRACKET || byte === BRACE || byte === COMMA) count++
+  }
+  return count > MAX_SEPARATORS
 }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
-import { serveThrough } from './malformed-requests.ts'
-import { isBusy } from './pipelining.ts'
+import { isBusy, serveThrough } from './turns.ts'
 
 /** Connections at the same time, if the system allows as many open files. */
 const MAX_CONNECTIONS = 8000

@@ -1,8 +1,6 @@
-import { ReadStream } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import { COMMON_HEADERS, failure } from '../envelope.ts'
+import type { FastifyReply } from 'fastify'
 
 const MIB = 1024 * 1024
 
@@ -18,7 +16,8 @@ export interface UnsentLimits {
   readonly interval: number
 }
 
-const LIMITS: UnsentLimits = {
+/** For one thread. Each of several has a share of the budget. */
+export const UNSENT_LIMITS: UnsentLimits = {
   budget: 64 * MIB,
   rate: { bytes: 30 * 1024, time: 30_000 },
   patience: 1000,
@@ -26,36 +25,7 @@ const LIMITS: UnsentLimits = {
 }
 
 /** An answer up to this size is not counted, in bytes. It is no danger, however many connections there are. */
-const UNCOUNTED = 16 * 1024
-
-/** What a file that is being sent counts as, in bytes. It takes less; this bounds how many are open. */
-const FILE_SIZE = 512 * 1024
-
-/**
- * Answers 503 while clients that do not read keep too much memory.
- * @param threads that serve requests. Each has a share of the budget.
- * @returns where lists are counted. They grow while they are sent.
- */
-export function limitUnsentAnswers(app: FastifyInstance, threads: number): UnsentAnswers {
-  const unsent = new UnsentAnswers({ ...LIMITS, budget: LIMITS.budget / threads })
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    const size = memoryOf(payload)
-    if (size <= UNCOUNTED || unsent.hold(reply, size)) return done()
-    if (payload instanceof ReadStream) payload.destroy()
-    // These header fields belonged to the answer that is not sent.
-    reply.headers(COMMON_HEADERS).removeHeader('etag')
-    // A write was done before.
-    reply.header('x-stored', 'unknown')
-    done(failure.unavailable)
-  })
-  return unsent
-}
-
-/** Bytes that an answer takes until it is sent; none for a list. */
-function memoryOf(payload: unknown): number {
-  if (typeof payload === 'string') return payload.length
-  return payload instanceof ReadStream ? FILE_SIZE : 0
-}
+export const UNCOUNTED = 16 * 1024
 
 interface Reader {
   readonly reply: FastifyReply

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
-import type { FastifyError, FastifyReply, onRequestHookHandler } from 'fastify'
+import type { FastifyError, FastifyReply } from 'fastify'
 import { Book, BookChanges, NewBook, parseBookId } from '../../catalogue/book.ts'
-import type { Store } from '../../catalogue/store.ts'
 import { conditionalWrite, entityTag, ifMatch, ifNoneMatch } from '../conditional-requests.ts'
 import {
   type Envelope,
@@ -12,6 +11,7 @@ import {
   type StatusLine,
   success,
 } from '../envelope.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 /** A browser may keep the book for its user. It has to ask each time whether the book is still the same. */
@@ -20,7 +20,7 @@ const REVALIDATED = { 'cache-control': 'private, no-cache' }
 type OneBook = { Params: { id: string } }
 
 /** POST /book */
-export function createBook(store: Store, authenticated: onRequestHookHandler): Endpoint<{ Body: NewBook }> {
+export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
   return {
     schema: describeEndpoint({
       id: 'createBook',
@@ -32,9 +32,8 @@ export function createBook(store: Store, authenticated: onRequestHookHandler): E
       failures: [failure.invalidInput],
     }),
     config: { unreadable: failure.invalidInput },
-    onRequest: authenticated,
     handler: async (request, reply) => {
-      const book = await store.create(request.body)
+      const book = await books.store.create(request.body)
       // Relative to the request, as in `Link`: a proxy may have the service under a path.
       reply.header('location', `book/${book.id}`)
       return bookAnswer(reply, success.bookCreated, book)
@@ -43,7 +42,7 @@ export function createBook(store: Store, authenticated: onRequestHookHandler): E
 }
 
 /** GET /book/:id */
-export function readBook(store: Store, authenticated: onRequestHookHandler): Endpoint<OneBook> {
+export function readBook({ books }: Services): Endpoint<OneBook> {
   return {
     schema: describeEndpoint({
       id: 'readBook',
@@ -56,9 +55,8 @@ export function readBook(store: Store, authenticated: onRequestHookHandler): End
       readsOnly: true,
       failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
-    onRequest: authenticated,
     handler: async (request, reply) => {
-      const book = orNotFound(await store.find(bookId(request.params)))
+      const book = orNotFound(await books.store.find(bookId(request.params)))
       const tag = entityTag(book)
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
       reply.headers(REVALIDATED)
@@ -75,10 +73,7 @@ export function readBook(store: Store, authenticated: onRequestHookHandler): End
  * PUT /book/:id checks in the order authentication, existence, body (§4 rule 3), and then the preconditions of the
  * request.
  */
-export function updateBook(
-  store: Store,
-  authenticated: onRequestHookHandler,
-): Endpoint<OneBook & { Body: BookChanges }> {
+export function updateBook({ books }: Services): Endpoint<OneBook & { Body: BookChanges }> {
   return {
     schema: describeEndpoint({
       id: 'updateBook',
@@ -91,24 +86,23 @@ export function updateBook(
       failures: [failure.bookNotFound, failure.invalidInput, failure.preconditionFailed],
     }),
     config: { unreadable: failure.invalidInput },
-    onRequest: authenticated,
     handler: async (request, reply) => {
       const id = bookId(request.params)
-      const book = await conditionalWrite(store, id, request.headers, (expected) =>
-        store.update(id, request.body, expected),
+      const book = await conditionalWrite(books.store, id, request.headers, (expected) =>
+        books.store.update(id, request.body, expected),
       )
       return bookAnswer(reply, success.bookUpdated, orNotFound(book))
     },
     // The update itself tells whether the book exists. If the body is refused before, the store has to be asked.
     errorHandler: async (error, request) => {
-      if (isAboutBody(error)) orNotFound(await store.find(bookId(request.params)))
+      if (isAboutBody(error)) orNotFound(await books.store.find(bookId(request.params)))
       throw error
     },
   }
 }
 
 /** DELETE /book/:id */
-export function deleteBook(store: Store, authenticated: onRequestHookHandler): Endpoint<OneBook> {
+export function deleteBook({ books }: Services): Endpoint<OneBook> {
   return {
     schema: describeEndpoint({
       id: 'deleteBook',
@@ -118,11 +112,10 @@ export function deleteBook(store: Store, authenticated: onRequestHookHandler): E
       data: NoData,
       failures: [failure.bookNotFound, failure.preconditionFailed],
     }),
-    onRequest: authenticated,
     handler: async (request) => {
       const id = bookId(request.params)
-      const isDeleted = await conditionalWrite(store, id, request.headers, (expected) =>
-        store.delete(id, expected),
+      const isDeleted = await conditionalWrite(books.store, id, request.headers, (expected) =>
+        books.store.delete(id, expected),
       )
       if (!isDeleted) throw failure.bookNotFound
       return envelope(success.bookDeleted, null)

@@ -1,17 +1,22 @@
 import type { FastifyInstance } from 'fastify'
-import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
+import { StoreUnavailable } from '../../catalogue/store.ts'
 import { envelope, type Failure, failure, NoData, type StatusLine, success } from '../envelope.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint } from './endpoint-schema.ts'
 
 /**
  * Tells a supervisor whether the process is alive, and whether it can serve. Both endpoints are public and say nothing
  * else. They are served even under overload, because a restart would not help against it.
  */
-export function registerHealth(app: FastifyInstance, { store }: { readonly store: Store }): void {
+export function registerHealth(app: FastifyInstance, { books }: Pick<Services, 'books'>): void {
   /** The question that all share who ask at the same time, because anybody may ask without a token. */
   let asking: Promise<unknown> | undefined
+  const askStore = async () => {
+    await books.opened()
+    await books.store.ready()
+  }
   const storeIsReady = () => {
-    asking ??= store.ready().finally(() => {
+    asking ??= askStore().finally(() => {
       asking = undefined
     })
     return asking

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
-import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
@@ -13,12 +13,12 @@ import {
   MAX_FAULTS,
   type RowFault,
 } from '../../files/import-report.ts'
-import type { ImportTurns } from '../../files/import-turn.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
+import { askForBody, awaitBody, dropRest } from '../protocol/close.ts'
 import { atLeast } from '../protocol/least-rate.ts'
-import { askForBody, awaitBody, dropRest } from '../protocol/malformed-requests.ts'
 import { orInvalid, readQueryParameters } from '../query-string.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 const ImportParameters = partialSchema<{
@@ -116,14 +116,8 @@ const NONE: Imported = { added: 0, skipped: 0 }
 /**
  * POST /books/import reads one file at a time, because each one occupies a connection, or a part of the disk, for as
  * long as its client takes.
- * @param limit the size of the largest file, in bytes.
  */
-export function importBooks(
-  store: Store,
-  turns: ImportTurns,
-  limit: number,
-  authenticated: onRequestHookHandler,
-): Endpoint {
+export function importBooks({ books, importTurns, importLimit }: Services): Endpoint {
   return {
     schema: describeEndpoint({
       id: 'importBooks',
@@ -141,30 +135,25 @@ export function importBooks(
       ],
     }),
     config: { unreadable: failure.unsupportedMediaType, streamed: true },
-    onRequest: [
-      authenticated,
-      (request, _reply, done) =>
-        done(typeOf(request) === undefined ? failure.unsupportedMediaType : undefined),
-    ],
     handler: async (request, reply) => {
       const { raw } = request
       try {
         const options = readOptions(request)
-        if (Number(raw.headers['content-length']) > limit) throw failure.bodyTooLarge
-        if (!(await turns.begin())) throw failure.unavailable
+        if (Number(raw.headers['content-length']) > importLimit) throw failure.bodyTooLarge
+        if (!(await importTurns.begin())) throw failure.unavailable
         const gone = new AbortController()
         const leave = () => gone.abort(failure.badRequest)
         reply.raw.once('close', leave)
         try {
           awaitBody(raw)
           askForBody(raw)
-          const data = await importFile(store, bytesOf(raw, limit), {
+          const data = await importFile(books.store, bytesOf(raw, importLimit), {
             ...options,
             signal: gone.signal,
           })
           return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
         } finally {
-          await turns.end()
+          await importTurns.end()
           reply.raw.off('close', leave)
         }
       } catch (error) {
@@ -191,8 +180,7 @@ async function importFile(
   const report = new ImportReport()
   // The module is loaded only when it is used, for a quick start.
   const { readBooks } = await import('../../files/read-books.ts')
-  const books = readBooks(bytes, reading, report)
-  const importing = store.import(books, options)
+  const importing = store.import(readBooks(bytes, reading, report), options)
   // A dry run answers with the faults.
   const counts = await importing.catch((error: unknown) => {
     if (error instanceof FaultyRows && options.dryRun && !reading.skipFaulty) return NONE

@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { clientOf } from '../../auth/login-throttle.ts'
 import { Book } from '../../catalogue/book.ts'
 import type { Schema } from '../../catalogue/json-schema.ts'
 import { allPages } from '../../catalogue/page.ts'
 import { ALL_BOOKS } from '../../catalogue/query.ts'
-import type { QueryOptions, Store } from '../../catalogue/store.ts'
+import type { QueryOptions } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { framings } from '../../files/write-books.ts'
-import { isAbandoned } from '../abandoned-queries.ts'
 import {
   COMPRESSION_SIZE,
   CompressedStreams,
@@ -19,11 +18,12 @@ import {
 } from '../compression.ts'
 import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
+import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
-import type { Cursors } from '../page-cursor.ts'
 import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import { announceIncomplete } from '../search-index-header.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
 import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
 import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
@@ -42,11 +42,9 @@ interface Form {
 
 /** GET /books */
 export function listBooks(
-  store: Store,
-  cursors: Cursors,
+  { books, cursors }: Services,
   unsent: UnsentAnswers,
   failures: FailureLog,
-  authenticated: onRequestHookHandler,
 ): Endpoint {
   const streams = new CompressedStreams()
 
@@ -63,7 +61,6 @@ export function listBooks(
       readsOnly: true,
       failures: [failure.invalidQueryParameter],
     }),
-    onRequest: authenticated,
     handler: async (request, reply) => {
       const { type, format } = chooseForm(request)
       addVary(reply, 'Accept, Accept-Encoding')
@@ -78,7 +75,7 @@ export function listBooks(
             onIncomplete: () => announceIncomplete(reply),
           }
         : {}
-      if (asked?.count) reply.header('x-total-count', await store.count(asked.query.filter, options))
+      if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // The answer to HEAD says nothing of the coding of a whole list: it depends on its length.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
       const preferred = chooseCoding(request)
@@ -105,7 +102,7 @@ export function listBooks(
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     if (asked?.limit !== undefined) {
-      const page = await readRequestedPage(store, asked.query, asked.after, asked.limit, options)
+      const page = await readRequestedPage(books.store, asked.query, asked.after, asked.limit, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
@@ -115,7 +112,7 @@ export function listBooks(
     // An estimate, because no page has been read yet. The size is known with the first page.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
-    const pages = allPages(store, asked?.query ?? ALL_BOOKS, asked?.after, options)
+    const pages = allPages(books.store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
       // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
       for await (const _page of pages) break

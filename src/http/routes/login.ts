@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Auth, Login, LoginFields, TokenData } from '../../auth/auth.ts'
-import type { LoginLimit } from '../../auth/login-throttle.ts'
+import { Login, LoginFields, TokenData } from '../../auth/auth.ts'
 import { type Config, LOGIN_BODY_LIMIT } from '../../config.ts'
 import { isFromForeignPage } from '../cors.ts'
 import { envelope, failure, success } from '../envelope.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 /** The settings that a login depends on. */
@@ -14,8 +14,7 @@ const MOST_ORIGINS = 20
 
 /** POST /token */
 export function logIn(
-  auth: Auth,
-  loginLimit: LoginLimit,
+  { auth, loginLimit }: Services,
   settings: LoginSettings,
 ): Endpoint<{ Body: LoginFields }> {
   const warnOfProxy = proxyWarning(settings)

@@ -1,9 +1,9 @@
-import type { onRequestHookHandler } from 'fastify'
 import { clientOf } from '../../auth/login-throttle.ts'
 import { objectSchema, type Schema } from '../../catalogue/json-schema.ts'
-import type { Statistics, Store } from '../../catalogue/store.ts'
+import type { Statistics } from '../../catalogue/store.ts'
 import { envelope, failure, success } from '../envelope.ts'
 import { announceIncomplete } from '../search-index-header.ts'
+import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 import { FilterParameters, readFilterRequest } from './list-parameters.ts'
 
@@ -36,7 +36,7 @@ export const BookStatistics = objectSchema<Statistics>(
 )
 
 /** GET /books/statistics counts the books that match a filter. The store does the counting. */
-export function countBooks(store: Store, authenticated: onRequestHookHandler): Endpoint {
+export function countBooks({ books }: Services): Endpoint {
   return {
     schema: describeEndpoint({
       id: 'countBooks',
@@ -48,7 +48,6 @@ export function countBooks(store: Store, authenticated: onRequestHookHandler): E
       readsOnly: true,
       failures: [failure.invalidQueryParameter],
     }),
-    onRequest: authenticated,
     handler: async (request, reply) => {
       const filter = readFilterRequest(request)
       const options = {
@@ -56,7 +55,7 @@ export function countBooks(store: Store, authenticated: onRequestHookHandler): E
         client: clientOf(request.ip),
         onIncomplete: () => announceIncomplete(reply),
       }
-      const { decades, authors } = await store.statistics(filter, options)
+      const { decades, authors } = await books.store.statistics(filter, options)
       return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
     },
   }

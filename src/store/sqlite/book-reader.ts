@@ -6,7 +6,8 @@ import type { Page, PageBounds, Store } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './failure.ts'
-import { type AnswerCount, SharedReadTransaction } from './shared-read.ts'
+import { SharedReadTransaction } from './shared-read.ts'
+import type { AnswerCount } from './threads.ts'
 
 /** A range of ids, without the first. */
 type Range = readonly [after: number, last: number]

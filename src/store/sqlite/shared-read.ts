@@ -1,25 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-
-/** Counts the answers of all threads, in shared memory. A read must be at least as new as every answer before it. */
-export class AnswerCount {
-  /** To make the same count in another thread. */
-  readonly memory: SharedArrayBuffer
-  readonly #count: Int32Array
-
-  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
-    this.memory = memory
-    this.#count = new Int32Array(memory)
-  }
-
-  get(): number {
-    return Atomics.load(this.#count, 0)
-  }
-
-  /** Call it before a write is answered, so that every later read sees the write. */
-  add(): void {
-    Atomics.add(this.#count, 0, 1)
-  }
-}
+import type { AnswerCount } from './threads.ts'
 
 /**
  * A read transaction for all reads of one turn of the event loop. Taking and releasing locks for each read would be two

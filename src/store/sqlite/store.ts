@@ -24,8 +24,7 @@ import { importIntoSqlite } from './import.ts'
 import { describeAccess, describeProblem } from './problem.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import type { AnswerCount } from './shared-read.ts'
-import { SqliteThreads, ThreadClient } from './threads.ts'
+import { type AnswerCount, SqliteThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
 /** How long a query may take, waiting included, in milliseconds: several times what it takes to count a million books. */

@@ -36,6 +36,27 @@ export interface Parent {
   committed(writes: number): void
 }
 
+/** Counts the answers of all threads, in shared memory. A read must be at least as new as every answer before it. */
+export class AnswerCount {
+  /** To make the same count in another thread. */
+  readonly memory: SharedArrayBuffer
+  readonly #count: Int32Array
+
+  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory
+    this.#count = new Int32Array(memory)
+  }
+
+  get(): number {
+    return Atomics.load(this.#count, 0)
+  }
+
+  /** Call it before a write is answered, so that every later read sees the write. */
+  add(): void {
+    Atomics.add(this.#count, 0, 1)
+  }
+}
+
 /**
  * Starts the threads of a database file: the writer at once, the others when they are needed. One that has died is
  * replaced when it is needed again.

@@ -6,8 +6,8 @@ import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { connectionLimit, limitConnections } from '../../../src/http/protocol/connection-limit.ts'
-import { serveThrough } from '../../../src/http/protocol/malformed-requests.ts'
-import { oneAtATime } from '../../../src/http/protocol/pipelining.ts'
+
+import { oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
 
 const LIMIT = 3
 

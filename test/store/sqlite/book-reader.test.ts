@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { ALL_BOOKS, BY_ID } from '../../../src/catalogue/query.ts'
 import { openBookReader } from '../../../src/store/sqlite/book-reader.ts'
-import { AnswerCount } from '../../../src/store/sqlite/shared-read.ts'
+import { AnswerCount } from '../../../src/store/sqlite/threads.ts'
 import { booksOf } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 

@@ -3,7 +3,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
-import { AnswerCount, SharedReadTransaction } from '../../../src/store/sqlite/shared-read.ts'
+import { SharedReadTransaction } from '../../../src/store/sqlite/shared-read.ts'
+import { AnswerCount } from '../../../src/store/sqlite/threads.ts'
 import { newFile } from './file.ts'
 
 describe('a snapshot of a database', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { dropRest } from '../../../src/http/protocol/malformed-requests.ts'
+import { dropRest } from '../../../src/http/protocol/close.ts'
 import { assertFailure, RawConnection, refusal } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 

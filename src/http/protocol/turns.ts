@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** When so many requests of a connection wait, no more is read from it. One read may bring thousands. */
@@ -10,8 +10,15 @@ const MAX_WAITING = 50_000
 interface Turns {
   /** Whether a request of the connection is being answered, or is about to be. */
   busy: boolean
-  /** Functions that begin to serve the waiting requests. */
-  readonly waiting: (() => void)[]
+  /** The response to the request whose turn it is or was last. */
+  response: ServerResponse | undefined
+  readonly waiting: Turn[]
+}
+
+interface Turn {
+  readonly response: ServerResponse
+  /** Begins to serve the request. */
+  begin(): void
 }
 
 const turnsOf = new WeakMap<Socket, Turns>()
@@ -32,14 +39,24 @@ export function oneAtATime(threads: number): (serve: RequestListener) => Request
     // After the last answer of a connection, nothing that has come is taken for a request.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket)
-    const turn = () => {
+    const begin = () => {
       response.once('close', () => next(turns, socket))
       serve(request, response)
     }
-    if (turns.busy) wait(turns, socket, turn, limit)
+    if (turns.busy) wait(turns, socket, { response, begin }, limit)
     else {
       turns.busy = true
-      turn()
+      turns.response = response
+      begin()
+    }
+  }
+}
+
+/** Wraps the listeners that serve the requests of a server. */
+export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
+  for (const event of ['request', 'checkExpectation', 'checkContinue']) {
+    for (const serve of server.listeners(event) as RequestListener[]) {
+      server.off(event, serve).on(event, wrap(serve))
     }
   }
 }
@@ -49,13 +66,18 @@ export function isBusy(socket: Socket): boolean {
   return turnsOf.get(socket)?.busy === true
 }
 
+/** @returns the response to the request of the connection whose turn it is, or was last. */
+export function lastResponse(socket: Socket): ServerResponse | undefined {
+  return turnsOf.get(socket)?.response
+}
+
 /** Whether the client has sent more requests on the connection of this one. */
 export function hasWaiting({ socket }: IncomingMessage): boolean {
   return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
 }
 
 function watch(socket: Socket): Turns {
-  const turns: Turns = { busy: false, waiting: [] }
+  const turns: Turns = { busy: false, response: undefined, waiting: [] }
   turnsOf.set(socket, turns)
   // Node reads on with every request that is served.
   socket.on('resume', () => hold(turns, socket))
@@ -63,7 +85,7 @@ function watch(socket: Socket): Turns {
   return turns
 }
 
-function wait(turns: Turns, socket: Socket, turn: () => void, limit: number): void {
+function wait(turns: Turns, socket: Socket, turn: Turn, limit: number): void {
   if (allWaiting >= limit) {
     // A client that pipelines has to be ready for this (RFC 9112 §9.3.2).
     socket.destroy()
@@ -87,10 +109,11 @@ function next(turns: Turns, socket: Socket): void {
     return
   }
   allWaiting--
+  turns.response = turn.response
   if (turns.waiting.length < MANY_WAITING && socket.isPaused()) socket.resume()
   // The turn begins later, so that a client with thousands of requests does not keep other clients waiting.
   setImmediate(() => {
-    if (socket.writable) turn()
+    if (socket.writable) turn.begin()
     else forget(turns)
   })
 }

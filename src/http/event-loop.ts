@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
-import { failure } from './envelope.ts'
 
-/** When the mean delay of the event loop is larger twice in a row, requests are refused; milliseconds. */
+/** When the mean delay of the event loop is larger twice in a row, it is late; milliseconds. */
 const MAX_DELAY = 500
 
 /** How often the mean delay is taken, in milliseconds. */
@@ -11,17 +10,13 @@ const INTERVAL = 500
 /** How finely the delay is measured, in milliseconds. */
 const RESOLUTION = 10
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Whether the route is served even while the event loop is late. */
-    alwaysServed?: boolean
-  }
-}
-
-/** Refuses requests while the process cannot keep up. Otherwise it would answer all of them too late. */
-export function refuseOverload(app: FastifyInstance): void {
+/**
+ * Watches whether the process keeps up. If not, requests are better refused: it would answer all of them too late.
+ * @returns where it is noted.
+ */
+export function watchEventLoop(app: FastifyInstance): { readonly isLate: boolean } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
-  let isLate = false
+  const state = { isLate: false }
   let timer: NodeJS.Timeout | undefined
   app.server.once('listening', () => {
     delays.enable()
@@ -29,7 +24,7 @@ export function refuseOverload(app: FastifyInstance): void {
     timer = setInterval(() => {
       // One late sample is no overload: the start, a large garbage collection or another program can take that long.
       const isLateNow = meanDelay() > MAX_DELAY
-      isLate = wasLate && isLateNow
+      state.isLate = wasLate && isLateNow
       wasLate = isLateNow
       delays.reset()
     }, INTERVAL).unref()
@@ -40,8 +35,5 @@ export function refuseOverload(app: FastifyInstance): void {
     clearInterval(timer)
     delays.disable()
   })
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (isLate && !request.routeOptions.config.alwaysServed) done(failure.unavailable)
-    else done()
-  })
+  return state
 }

@@ -1,15 +1,9 @@
-import type { EventEmitter } from 'node:events'
-import {
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { collectGarbage } from '../../collect-garbage.ts'
 import { envelope, type Failure, failure } from '../envelope.ts'
+import { hasWaiting, lastResponse } from './turns.ts'
 
 /** How long a refused client may go on sending before it is cut, so that it can read the answer; milliseconds. */
 const LINGER = 2000
@@ -27,14 +21,8 @@ const FAILURES = new Map<string | undefined, Failure>([
   [TIMEOUT, failure.requestTimeout],
 ])
 
-/** A host and a port as in a URI, but without commas: a comma joins the values of several headers. */
-const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
-
 /** Connections that end after an answer, so that no further request on them is answered. */
 const refused = new WeakSet<Socket>()
-
-/** The newest request of each connection. */
-const newest = new WeakMap<Socket, IncomingMessage>()
 
 /** Requests whose bodies may take longer than the server's limit. */
 const unhurried = new WeakSet<IncomingMessage>()
@@ -49,7 +37,7 @@ export function askForBody(request: IncomingMessage): void {
 }
 
 /** Whether the client has not been asked yet. It need not send the body, and nothing can follow on the connection. */
-export function waitsToSend(request: IncomingMessage): boolean {
+function waitsToSend(request: IncomingMessage): boolean {
   return expectant.has(request)
 }
 
@@ -64,7 +52,7 @@ export function awaitBody(request: IncomingMessage): void {
  * because what follows cannot be told apart from the rest of the bad request.
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (refused.has(socket) || (error.code === TIMEOUT && isUnhurried(newest.get(socket)))) return
+  if (refused.has(socket) || (error.code === TIMEOUT && isUnhurried(lastResponse(socket)?.req))) return
   refused.add(socket)
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
 }
@@ -72,6 +60,18 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
 /** Node reports only once that a request is late. */
 function isUnhurried(request: IncomingMessage | undefined): boolean {
   return request !== undefined && !request.complete && unhurried.has(request)
+}
+
+/**
+ * Tells the client with the answer if the connection ends after it, so that no further request is lost. If the client
+ * has asked for that end, and is still sending its body, it can read the answer after it (RFC 9112 §9.6).
+ */
+export function announceClose({ raw, server }: FastifyRequest, reply: FastifyReply): void {
+  const isStopping = !server.server.listening && !hasWaiting(raw)
+  // Node drops what follows a request to upgrade in the same packet.
+  const isLast = isStopping || raw.headers.upgrade !== undefined || waitsToSend(raw)
+  if (isLast) reply.header('connection', 'close')
+  if (isLast || !(raw.complete || reply.raw.shouldKeepAlive)) closeAfterAnswer(raw.socket)
 }
 
 /**
@@ -99,7 +99,8 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
     return
   }
   // If the body goes wrong after the answer was sent, such as a 401, the request gets no second answer.
-  const isAnswered = newest.get(socket)?.complete === false && current(socket) === undefined
+  const last = lastResponse(socket)
+  const isAnswered = last?.closed && !last.req.complete
   if (isAnswered) socket.end()
   else socket.end(response(answer))
   cutLater(socket, socket)
@@ -158,61 +159,10 @@ export function refuseUnroutable(
   })
 }
 
-/** Wraps the listeners that serve the requests of a server. */
-export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
-  for (const event of ['request', 'checkExpectation', 'checkContinue']) {
-    for (const serve of server.listeners(event) as RequestListener[]) {
-      server.off(event, serve).on(event, wrap(serve))
-    }
-  }
-}
-
-/**
- * Refuses what Node's parser lets pass although it is no request of HTTP/1.0 or 1.1, or is over the limit. Also notes
- * the newest request of each connection, so that a later refusal knows whether it would be a second answer to it.
- * @param headerLimit the largest header block, in bytes.
- */
-export function refuseNonconforming(app: FastifyInstance, headerLimit: number): void {
-  app.addHook('onRequest', ({ raw }, _reply, done) => {
-    newest.set(raw.socket, raw)
-    done(nonconformance(raw, headerLimit))
-  })
-}
-
-/** @returns how to refuse the request, or undefined if nothing is wrong with it. */
-function nonconformance(
-  { httpVersion, headers, rawHeaders, url = '' }: IncomingMessage,
-  headerLimit: number,
-): Failure | undefined {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return failure.badRequest
-  // The absolute form is for proxies, and this is none. `*` is for OPTIONS (RFC 9112 §3.2).
-  if (!url.startsWith('/') && url !== '*') return failure.badRequest
-  // Node would take any other coding for chunked. HTTP/1.0 has none (RFC 9112 §6.1).
-  const coding = headers['transfer-encoding']
-  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
-    return failure.badRequest
-  // A request has one valid Host. Only HTTP/1.0 may leave it out (RFC 9112 §3.2).
-  if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) return failure.badRequest
-  // Node does not count the colon, the space and the end of each line.
-  let size = 2 * rawHeaders.length
-  for (const part of rawHeaders) size += part.length
-  return size > headerLimit ? failure.headersTooLarge : undefined
-}
-
 /** The answer to an earlier request, if one is under way or due: not the answer to the bad request itself. */
 function earlierAnswer(socket: Socket): ServerResponse | undefined {
-  const answer = current(socket)
-  return answer?.headersSent || answer?.req.complete ? answer : undefined
-}
-
-/** @returns the answer to the request whose turn it is, or the request itself without a connection, as in tests. */
-export function answerTo(request: IncomingMessage): EventEmitter {
-  return current(request.socket) ?? request
-}
-
-/** The first answer that is not finished. Node's own handler uses `_httpMessage` too. */
-function current(socket: Socket & { _httpMessage?: ServerResponse | null }): ServerResponse | undefined {
-  return socket._httpMessage ?? undefined
+  const last = lastResponse(socket)
+  return last && !last.closed && (last.headersSent || last.req.complete) ? last : undefined
 }
 
 function response({ status, message }: Failure): string {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { StoreUnavailable } from '../../src/catalogue/store.ts'
+import { DeferredStore } from '../../src/service/deferred-store.ts'
+import { newFile, openFile } from '../store/sqlite/file.ts'
+
+/** In milliseconds. */
+const TIMEOUT = 7000
+
+const isUnavailable = (error: unknown) => error instanceof StoreUnavailable && error.nothingWritten
+
+it('whoever waits goes on once the store is open, and nobody waits any more', async (t) => {
+  using file = newFile()
+  const deferred = new DeferredStore(TIMEOUT)
+  assert.throws(() => deferred.store, /not open/)
+  const waiting = Promise.all([deferred.opened(), deferred.opened()])
+  const store = await openFile(file.path)
+  t.after(() => store.close())
+  deferred.open(store)
+  await waiting
+  assert.equal(deferred.opened(), undefined)
+  assert.equal(deferred.store, store)
+  deferred.refuse('the service is stopping')
+  assert.equal(deferred.opened(), undefined)
+})
+
+it('nobody waits longer than the deadline', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const deferred = new DeferredStore(TIMEOUT)
+  let isOver = false
+  const refused = assert.rejects(deferred.opened() ?? Promise.resolve(), isUnavailable).then(() => {
+    isOver = true
+  })
+  t.mock.timers.tick(TIMEOUT - 1)
+  await setImmediate()
+  assert.equal(isOver, false)
+  t.mock.timers.tick(1)
+  await refused
+})
+
+it('all are refused at once when the store cannot be opened', async () => {
+  const deferred = new DeferredStore(TIMEOUT)
+  const waiting = assert.rejects(deferred.opened() ?? Promise.resolve(), isUnavailable)
+  deferred.refuse('it failed')
+  await waiting
+  await assert.rejects(deferred.opened() ?? Promise.resolve(), isUnavailable)
+})
