@@ -16,7 +16,7 @@ const EXPOSED =
  * @param origins `*` stands for all.
  * @returns whether the request only asks for that.
  */
-export function isPreflight(
+export function addCorsHeaders(
   { headers, method }: FastifyRequest,
   reply: FastifyReply,
   origins: readonly string[],

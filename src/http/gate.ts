@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS } from 'node:http'
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
-import { isPreflight } from './cors.ts'
+import { addCorsHeaders } from './cors.ts'
 import { COMMON_HEADERS, type Failure, failure } from './envelope.ts'
 import { watchEventLoop } from './event-loop.ts'
 import { announceClose } from './protocol/close.ts'
@@ -46,7 +46,7 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
     reply.header('x-request-id', request.id).headers(COMMON_HEADERS)
     const fault = nonconformance(raw, headerLimit)
     if (fault !== undefined) return done(fault)
-    if (corsOrigins.length > 0 && isPreflight(request, reply, corsOrigins)) {
+    if (corsOrigins.length > 0 && addCorsHeaders(request, reply, corsOrigins)) {
       reply.code(204).send()
       return
     }
