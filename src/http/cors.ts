@@ -14,7 +14,7 @@ const EXPOSED =
 /**
  * Lets pages of these origins call the service (fetch.spec.whatwg.org, §3.2).
  * @param origins `*` stands for all.
- * @returns whether the request only asks for that.
+ * @returns whether the request is a preflight, which needs no other answer.
  */
 export function addCorsHeaders(
   { headers, method }: FastifyRequest,

@@ -11,8 +11,8 @@ const INTERVAL = 500
 const RESOLUTION = 10
 
 /**
- * Watches whether the process keeps up. If not, requests are better refused: it would answer all of them too late.
- * @returns where it is noted.
+ * Watches whether the process keeps up. While it does not, requests are better refused: all would be answered too late.
+ * @returns the state, which changes.
  */
 export function watchEventLoop(app: FastifyInstance): { readonly isLate: boolean } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION })

@@ -31,13 +31,13 @@ interface Outage {
 /** Logs requests that failed on our side. While the store is unavailable, a line stands for many of them. */
 export class FailureLog {
   readonly #log: FastifyBaseLogger
-  readonly #isReady: () => Promise<void>
+  readonly #checkReady: () => Promise<void>
   #outage: Outage | undefined
 
-  /** @param isReady rejects while the store is unavailable. */
-  constructor(log: FastifyBaseLogger, isReady: () => Promise<void>) {
+  /** @param checkReady rejects while the store is unavailable. */
+  constructor(log: FastifyBaseLogger, checkReady: () => Promise<void>) {
     this.#log = log
-    this.#isReady = isReady
+    this.#checkReady = checkReady
   }
 
   /** @param message of the line if the error is unexpected. */
@@ -98,7 +98,7 @@ export class FailureLog {
   }
 
   async #isOver(): Promise<boolean> {
-    return await this.#isReady().then(
+    return await this.#checkReady().then(
       () => true,
       () => false,
     )

@@ -38,23 +38,21 @@ const REFUSED = 'the database server failed: connect ECONNREFUSED 127.0.0.1:1'
 
 let app: FastifyInstance
 let lines: Line[]
-/** Whether the store is ready when it is asked. */
-let isReady: boolean
+/** What the store says when it is asked whether it is ready. */
+let ready: Promise<void>
 /** What the next request throws. */
 let error: Error
 
 beforeEach(() => {
   mock.timers.enable({ apis: ['setInterval', 'Date'] })
   lines = []
-  isReady = true
+  ready = Promise.resolve()
   const stream = { write: (line: string) => lines.push(JSON.parse(line)) }
   app = fastify({
     logger: { stream, serializers: { err: serializeError } },
     logController: new LogController({ disableRequestLogging: true }),
   })
-  const failures = new FailureLog(app.log, async () => {
-    if (!isReady) throw refused(0)
-  })
+  const failures = new FailureLog(app.log, () => ready)
   answerErrors(app, failures)
   app.addHook('onClose', async () => failures.close())
   app.get('/book/:id', () => {
@@ -68,6 +66,12 @@ afterEach(async () => {
 
 async function fail(...errors: Error[]): Promise<void> {
   for (error of errors) await app.inject('/book/17?password=hunter2')
+}
+
+function unready(): Promise<void> {
+  const failing = Promise.reject(refused(0))
+  failing.catch(() => {})
+  return failing
 }
 
 /** The lines since the last call. */
@@ -134,7 +138,7 @@ describe('while the store is unavailable', () => {
   })
 
   it('without requests there are no lines, and it goes on', async () => {
-    isReady = false
+    ready = unready()
     await fail(refused(1))
     await pass(10 * INTERVAL)
     assert.deepEqual(messages(), [[ERROR, FAILED]])
@@ -146,7 +150,7 @@ describe('while the store is unavailable', () => {
 
 describe('the end of an outage', () => {
   it('is logged once nothing fails any more and the store is ready: how long it lasted, how many failed', async () => {
-    isReady = false
+    ready = unready()
     await fail(refused(1))
     await pass(4200)
     await fail(refused(2))
@@ -155,7 +159,7 @@ describe('the end of an outage', () => {
       [ERROR, FAILED],
       [ERROR, MORE],
     ])
-    isReady = true
+    ready = Promise.resolve()
     await pass(INTERVAL)
     const [end, ...others] = logged()
     assert.equal(others.length, 0)
@@ -175,6 +179,17 @@ describe('the end of an outage', () => {
     assert.deepEqual(messages(), [[ERROR, FAILED]])
     await pass(INTERVAL)
     assert.deepEqual(messages(), [[INFO, OVER]])
+  })
+
+  it('has not come if something fails while the store is asked', async () => {
+    await fail(refused(1))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ready = promise
+    await pass(2 * INTERVAL)
+    await fail(refused(2))
+    resolve()
+    await setImmediate()
+    assert.deepEqual(messages(), [[ERROR, FAILED]])
   })
 
   it('comes soon after a single failure, and the next one has its line again', async () => {

@@ -5,14 +5,20 @@ import type { Store } from '../../src/catalogue/store.ts'
 import { ImportTurn } from '../../src/http/import-turn.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
 import { createServer } from '../../src/http/server.ts'
+import type { OpeningStore } from '../../src/http/services.ts'
 import { createLogger } from '../../src/observability/logging.ts'
 import { ACCOUNT, SECRET } from './service.ts'
 
 /** Makes a server in the process of a test, which logs nothing. */
-export function createTestServer(store: Store, auth = new Auth(ACCOUNT, SECRET)): FastifyInstance {
+export function createTestServer(store: Store, auth?: Auth): FastifyInstance {
+  return createServerOf({ store, opened: () => undefined }, auth)
+}
+
+/** As createTestServer, with a store that need not be open. */
+export function createServerOf(books: OpeningStore, auth = new Auth(ACCOUNT, SECRET)): FastifyInstance {
   return createServer(
     {
-      books: { store, opened: () => undefined },
+      books,
       auth,
       loginLimit: new LoginThrottle(0),
       cursors: new Cursors(SECRET),
