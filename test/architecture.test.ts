@@ -6,7 +6,7 @@ import { it } from 'node:test'
 const SRC = join(import.meta.dirname, '../src')
 
 /** What any file may import. */
-const EVERYWHERE = ['errors.ts', 'resources.ts', 'collect-garbage.ts']
+const EVERYWHERE = ['errors.ts', 'resources.ts']
 
 /** What each folder may import from, besides itself and EVERYWHERE. A file directly in src stands for itself. */
 const MAY_IMPORT: Record<string, string> = {

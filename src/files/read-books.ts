@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import { collectGarbage } from '../collect-garbage.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
@@ -18,12 +17,6 @@ const TURN_TIME = 5
 /** The clock is read once for this many rows. */
 const CLOCK_INTERVAL = 16
 
-/** Bytes of a file after which garbage is collected if its rows are long. */
-const COLLECT_INTERVAL = 4 * 1024 * 1024
-
-/** Bytes of a long row. */
-const LONG_ROW = 64 * 1024
-
 export interface ReadOptions {
   readonly format: ReadFormat
   /** Which columns of a CSV file hold the fields. Those that are not listed are found by its first line. */
@@ -38,8 +31,8 @@ export interface ReadOptions {
 const MAX_STRUCTURE = 16 * 1024
 
 /**
- * The books of a file, in groups of bounded size. A group is emptied when the next one is requested. After the first
- * bad row no more groups come, unless bad rows are skipped. The report goes on, up to MAX_FAULTY bad rows.
+ * The books of a file, in groups of bounded size. After the first bad row no more groups come, unless bad rows are
+ * skipped. The report goes on, up to MAX_FAULTY bad rows.
  * @throws FaultyRows at the end if a row is bad and not skipped, or at once if too many rows are bad.
  * @throws ImportRefused at once if the file cannot be read to its end, or not row by row.
  */
@@ -50,27 +43,13 @@ export async function* readBooks(
 ): AsyncGenerator<NewBook[], void> {
   const { format, columns, encoding, skipFaulty } = options
   if (columns !== undefined && format !== 'csv') throw new ImportRefused('columns can be named only for CSV')
-  let size = 0
-  let rows = 0
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of bytes) {
-      size += chunk.length
-      yield chunk
-    }
-  }
-  const texts = decode(counted(), encoding)
+  const texts = decode(bytes, encoding)
   const groups =
     format === 'csv'
       ? fromCsv(texts, options, report)
       : fromJson((format === 'json' ? items : lines)(texts), report)
   for await (const group of groups) {
     if ((report.faulty === 0 || skipFaulty) && group.length > 0) yield group
-    // Otherwise long texts would stay until the next group, and become old.
-    group.length = 0
-    if (size < COLLECT_INTERVAL) continue
-    if (size > LONG_ROW * (report.rows - rows)) collectGarbage()
-    size = 0
-    rows = report.rows
   }
   if (report.faulty > 0 && !skipFaulty) throw new FaultyRows(report.summary)
 }
@@ -209,6 +188,5 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
       if (report.faulty === MAX_FAULTY) throw new FaultyRows(report.summary)
     }
   }
-  rows.length = 0
   return books
 }

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { reasonOf } from './invalid-input.ts'
-import { closeAfterAnswer, dropBody, dropRest } from './protocol/close.ts'
+import { closeAfterAnswer, dropRest } from './protocol/close.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -56,7 +56,7 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
     } else keepConnection(request, reply)
-    dropBody(request.raw)
+    request.raw.resume()
     return reply.code(answer.status).send(envelope(answer, null))
   })
 }

@@ -2,7 +2,6 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Auth } from '../auth/auth.ts'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import type { Store } from '../catalogue/store.ts'
-import { collectGarbageWhenIdle } from '../collect-garbage.ts'
 import type { Config } from '../config.ts'
 import { drainable } from '../http/graceful-shutdown.ts'
 import type { ImportTurns } from '../http/import-turn.ts'
@@ -28,7 +27,6 @@ export class HttpService implements Service {
   readonly #openStore: () => Promise<Store>
   readonly #drain: () => Promise<void>
   #store: Store | undefined
-  #garbageChecks: NodeJS.Timeout | undefined
 
   private constructor(
     app: FastifyInstance,
@@ -86,7 +84,6 @@ export class HttpService implements Service {
       this.#books.refuse('the store cannot be opened', cause)
       throw cause
     }
-    this.#garbageChecks = collectGarbageWhenIdle()
     this.#books.open(this.#metrics?.measure(this.#store) ?? this.#store)
   }
 
@@ -95,7 +92,6 @@ export class HttpService implements Service {
     this.#books.refuse('the service is stopping')
     await this.#drain()
     await this.#app.close()
-    clearInterval(this.#garbageChecks)
     await this.#store?.close()
   }
 

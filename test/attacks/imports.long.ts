@@ -2,28 +2,21 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { after, describe, it, type TestContext } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { processTime } from '../support/cpu-time.ts'
 import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
 import { bePolite } from '../support/polite-client.ts'
-import { Refusals } from '../support/refusals.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { startedAsNpm } from '../support/started-as-npm.ts'
-import { type ServiceInUse, useService } from '../support/use-service.ts'
+import { useService } from '../support/use-service.ts'
+import { withstand } from '../support/withstand.ts'
 
 const MIB = 1024 * 1024
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
 const JSON_ARRAY = 'application/json'
-
-/**
- * How far the memory may rise, and has to fall again within so many milliseconds; bytes. It usually rises by 4 to 32 MiB,
- * and by 80 where garbage is collected late.
- */
-const RISE = 96 * MIB
-const [REST, REST_TIME] = [50 * MIB, 60_000]
 
 /** The most processor time that the service takes before an answer to the polite client, in milliseconds. */
 const WAIT = 1000
@@ -61,53 +54,8 @@ function* repeated(first: string, unit: string, mib: number, last = ''): Generat
 
 const HEADER = 'title,author,year\n'
 
-/** What is loaded and compiled for the first requests and imports stays. */
-async function warmUp(service: ServiceInUse): Promise<void> {
-  await service.createBook()
-  await bePolite(service.url, service.token, AbortSignal.timeout(1000))
-  for (const type of [CSV, NDJSON]) {
-    const file = type === CSV ? repeated(HEADER, 'T,A,1\n', 4) : repeated('', '{"title":"T"}\n', 4)
-    await send(service.url, service.token, type, file, '?dry_run=true')
-  }
-}
-
-/** Runs an attack beside a polite client, and sees that neither this one nor the memory suffers. */
-async function withstand<Result>(
-  t: TestContext,
-  service: ServiceInUse,
-  attack: () => Promise<Result>,
-): Promise<Result> {
-  const before = service.memory('VmRSS')
-  const rise = () => service.memory('VmRSS') - before
-  let most = 0
-  const watch = setInterval(() => {
-    most = Math.max(most, rise())
-  }, 20)
-  const end = new AbortController()
-  const refusals = new Refusals(service)
-  const client = bePolite(service.url, service.token, end.signal, service.pid)
-  try {
-    const result = await attack()
-    end.abort()
-    const report = await client
-    t.diagnostic(`the memory rose by ${Math.round(most / MIB)} MiB; beside it: ${report}`)
-    assert.ok(most < RISE, `the memory rose by ${Math.round(most / MIB)} MiB`)
-    assert.deepEqual(report.failures, [], String(report))
-    refusals.count = report.refusals
-    refusals.check()
-    assert.ok(Math.max(report.p99('read'), report.p99('health')) < WAIT, String(report))
-    const deadline = Date.now() + REST_TIME
-    while (rise() > REST && Date.now() < deadline) await setTimeout(100)
-    assert.ok(rise() < REST, `a minute later there are ${Math.round(rise() / MIB)} MiB more than before`)
-    return result
-  } finally {
-    clearInterval(watch)
-    end.abort()
-  }
-}
-
 describe('an import of a hostile file', () => {
-  const service = useService(warmUp, startedAsNpm())
+  const service = useService((started) => started.createBook(), startedAsNpm())
 
   for (const [what, type, file, mib, message] of [
     ['no line break', CSV, [HEADER, 'x'], 40, /line 2: the row is too long/],
@@ -160,7 +108,7 @@ describe('an import of a hostile file', () => {
         assert.match(answer.message, message)
         return processTime(service.pid) - before
       }
-      const [once, twice] = await withstand(t, service, async () => [
+      const [once, twice] = await withstand(t, service, WAIT, async () => [
         await importFile(mib),
         await importFile(2 * mib),
       ])
@@ -178,10 +126,13 @@ describe('an import of many books that are as long as they may be', () => {
       // Servers are slower, and need less for the memory to tell.
       const mib = engine === 'sqlite' ? 255 : 128
       const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
-      const service = useService(warmUp, async () => ({
-        ...startedAsNpm(),
-        ...(databases && { DB_URL: await (await databases()).createDatabase() }),
-      }))
+      const service = useService(
+        (started) => started.createBook(),
+        async () => ({
+          ...startedAsNpm(),
+          ...(databases && { DB_URL: await (await databases()).createDatabase() }),
+        }),
+      )
 
       const ways = [
         [NDJSON, ''] as const,
@@ -194,7 +145,7 @@ describe('an import of many books that are as long as they may be', () => {
             type === NDJSON
               ? repeated('', `${book}\n`, mib)
               : repeated('[', `${book},\n`, mib - 1, `${book}]`)
-          const answer = await withstand(t, service, () =>
+          const answer = await withstand(t, service, WAIT, () =>
             send(service.url, service.token, type, file, `?dry_run=true${query}`),
           )
           assert.equal(answer.status, 200, answer.message)

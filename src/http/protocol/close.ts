@@ -1,18 +1,11 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { collectGarbage } from '../../collect-garbage.ts'
 import { envelope, type Failure, failure } from '../envelope.ts'
 import { hasWaiting, lastResponse } from './turns.ts'
 
 /** How long a refused client may go on sending before it is cut, so that it can read the answer; milliseconds. */
 const LINGER = 2000
-
-/** Bytes of bodies that are dropped between two garbage collections. */
-const MUCH_DROPPED = 8 * 1024 * 1024
-
-/** Since the last one. */
-let dropped = 0
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
@@ -113,19 +106,7 @@ function refuseInTurn(answer: Failure, socket: Socket): void {
 export function dropRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   cutLater(request.socket, request)
-  dropBody(request)
-}
-
-/** Drops what comes of a body that nobody reads. */
-export function dropBody(request: IncomingMessage): void {
-  if (request.complete || request.listenerCount('data') > 0) return
-  request.on('data', ({ length }: Uint8Array) => {
-    dropped += length
-    if (dropped < MUCH_DROPPED) return
-    // V8 alone lets some 60 MiB of chunks become garbage first.
-    collectGarbage({ type: 'minor' })
-    dropped = 0
-  })
+  request.resume()
 }
 
 /**

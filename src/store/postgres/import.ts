@@ -59,8 +59,6 @@ export function postgresImport(client: pg.Client, schema: Schema): ImportTransac
     const values = [...lists, known, ...extras.of(books, () => words)]
     await storing
     storing = client.query(sql, values).then(({ rowCount }) => {
-      // Otherwise pg would keep the texts, and they would become old.
-      values.length = 0
       stored += rowCount ?? 0
     })
     // Awaited with the next group, or at the end.
