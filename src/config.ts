@@ -202,6 +202,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config
 }
 
+/** @returns what each of the threads that answer requests may use of what all of them may use together. */
+export function shareOf(limit: number, { threads }: Pick<Config, 'threads'>): number {
+  return Math.max(1, Math.floor(limit / threads))
+}
+
 function parseLogLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text)
   if (level === undefined) throw new Error(`is ${JSON.stringify(text)}`)

@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { addCorsHeaders } from './cors.ts'
 import { COMMON_HEADERS, type Failure, failure } from './envelope.ts'
 import { watchEventLoop } from './event-loop.ts'
+import type { ByteBudget } from './protocol/byte-budget.ts'
 import { announceClose } from './protocol/close.ts'
-import { UNCOUNTED, type UnsentAnswers } from './protocol/unsent-answers.ts'
 import type { Services } from './services.ts'
 
 declare module 'fastify' {
@@ -25,19 +25,23 @@ const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
 /** A host and a port as in a URI, but without commas: a comma joins the values of several headers. */
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
+/** A response up to this size takes nothing of the budget, in bytes. It is no danger, however many there are. */
+const UNCOUNTED = 16 * 1024
+
 export interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
   /** Whose pages may call the service; `*` for all. */
   readonly corsOrigins: readonly string[]
   /** The largest header block, in bytes. */
   readonly headerLimit: number
-  readonly unsent: UnsentAnswers
+  /** For all responses that clients have not taken. */
+  readonly responses: ByteBudget
 }
 
 /** Every request passes here before its body is read, and every response before it is sent. */
 export function addGate(app: FastifyInstance, options: GateOptions): void {
   const { auth, books } = options.services
-  const { corsOrigins, headerLimit, unsent } = options
+  const { corsOrigins, headerLimit, responses } = options
   const eventLoop = watchEventLoop(app)
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -74,7 +78,11 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
 
   app.addHook('onSend', (request, reply, payload, done) => {
     announceClose(request, reply)
-    if (typeof payload !== 'string' || payload.length <= UNCOUNTED || unsent.hold(reply, payload.length))
+    if (
+      typeof payload !== 'string' ||
+      payload.length <= UNCOUNTED ||
+      responses.take(reply.raw, payload.length)
+    )
       return done()
     // These header fields belonged to the response that is not sent.
     reply.headers(COMMON_HEADERS).removeHeader('etag')

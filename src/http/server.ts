@@ -1,20 +1,23 @@
+import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
-import type { Config, TrustProxy } from '../config.ts'
+import { type Config, shareOf, type TrustProxy } from '../config.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { answerErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
 import { addGate, collectPaths, literalPath, requestId } from './gate.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
+import { ByteBudget } from './protocol/byte-budget.ts'
 import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
 import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
 import { oneAtATime, serveThrough } from './protocol/turns.ts'
-import { UNSENT_LIMITS, UnsentAnswers } from './protocol/unsent-answers.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi } from './routes/index.ts'
 import type { Services } from './services.ts'
 import { registerWebPages } from './web-page/pages.ts'
+
+const MIB = 1024 * 1024
 
 /** Limits for clients. Sizes are in bytes, times in milliseconds. */
 const LIMITS = {
@@ -31,6 +34,16 @@ const LIMITS = {
    * time in proxies is 60 seconds. This is longer, so that a proxy closes an idle connection first.
    */
   idleTime: 72_000,
+}
+
+/** Limits for all threads together, of which each has an equal share. Sizes are in bytes. */
+const SHARED_LIMITS = {
+  /** Requests that wait for others on their connections. Each takes over 3 kB, however small it is: 150 MB in all. */
+  waitingRequests: 50_000,
+  bodies: 64 * MIB,
+  /** Responses that clients have not taken. Lists in progress may grow to more. */
+  responses: 64 * MIB,
+  listsInProgress: 128 * MIB,
 }
 
 /** The settings that the server itself obeys. */
@@ -74,12 +87,15 @@ export function createServer(
 
   // Connections: Node's parser hands over what it refuses (`clientErrorHandler`), and each gets its requests in turn.
   refuseUnroutable(app.server, app.routing)
-  limitConnections(app.server, app.log, connectionLimit(settings.threads))
-  serveThrough(app.server, oneAtATime(settings.threads))
+  const share = (limit: number) => shareOf(limit, settings)
+  const { waitingRequests, bodies, listsInProgress } = SHARED_LIMITS
+  const idle = new Set<Socket>()
+  limitConnections(app.server, share(connectionLimit()), idle, app.log)
+  serveThrough(app.server, oneAtATime(share(waitingRequests), idle))
 
-  const unsent = new UnsentAnswers({ ...UNSENT_LIMITS, budget: UNSENT_LIMITS.budget / settings.threads })
-  addGate(app, { services, corsOrigins: settings.corsOrigins, headerLimit: LIMITS.headers, unsent })
-  parseBodies(app, settings.threads)
+  const responses = new ByteBudget(app.log, share(SHARED_LIMITS.responses), share(listsInProgress))
+  addGate(app, { services, corsOrigins: settings.corsOrigins, headerLimit: LIMITS.headers, responses })
+  parseBodies(app, new ByteBudget(app.log, share(bodies)))
   const failures = new FailureLog(app.log, async () => services.books.store.ready())
   app.addHook('onClose', async () => failures.close())
   answerErrors(app, failures)
@@ -90,7 +106,7 @@ export function createServer(
   registerOpenApi(app)
   registerHealth(app, services)
   registerWebPages(app)
-  registerApi(app, services, settings, unsent, failures)
+  registerApi(app, services, settings, responses, failures)
   refuseOtherMethods()
   return app
 }

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, shareOf } from '../config.ts'
 import type { Metrics } from '../observability/metrics.ts'
 
 /** Answers requests, on one thread or on several. */
@@ -26,7 +26,7 @@ export async function makeMetrics({ metricsPort, dbUrl }: Config): Promise<Metri
 
 /** How each thread opens the store. */
 export const storeOptions = (config: Config) => ({
-  connections: Math.floor(config.dbConnections / config.threads),
+  connections: shareOf(config.dbConnections, config),
   connectionMaxAge: config.dbConnectionMaxAge,
   timeout: config.storeTimeout,
   report: (message: string) => process.stderr.write(`DB_URL: ${message}\n`),

@@ -9,13 +9,17 @@ import type { OpeningStore } from '../../src/http/services.ts'
 import { createLogger } from '../../src/observability/logging.ts'
 import { ACCOUNT, SECRET } from './service.ts'
 
-/** Makes a server in the process of a test, which logs nothing. */
-export function createTestServer(store: Store, auth?: Auth): FastifyInstance {
-  return createServerOf({ store, opened: () => undefined }, auth)
+/** Makes a server in the process of a test, which logs nothing. @param threads of which it is one. */
+export function createTestServer(store: Store, auth?: Auth, threads?: number): FastifyInstance {
+  return createServerOf({ store, opened: () => undefined }, auth, threads)
 }
 
 /** As createTestServer, with a store that need not be open. */
-export function createServerOf(books: OpeningStore, auth = new Auth(ACCOUNT, SECRET)): FastifyInstance {
+export function createServerOf(
+  books: OpeningStore,
+  auth = new Auth(ACCOUNT, SECRET),
+  threads = 1,
+): FastifyInstance {
   return createServer(
     {
       books,
@@ -25,7 +29,7 @@ export function createServerOf(books: OpeningStore, auth = new Auth(ACCOUNT, SEC
       importTurns: new ImportTurn(),
       importLimit: 1e6,
     },
-    { logLevel: 'silent', trustProxy: false, corsOrigins: [], threads: 1 },
+    { logLevel: 'silent', trustProxy: false, corsOrigins: [], threads },
     createLogger('silent', { write: () => {} }),
   )
 }

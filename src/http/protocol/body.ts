@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { EventEmitter } from 'node:events'
 import type { Readable } from 'node:stream'
 import { errorCodes, type FastifyInstance } from 'fastify'
 import { Failure, failure } from '../envelope.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import { askForBody } from './close.ts'
 import { lastResponse } from './turns.ts'
 
@@ -15,10 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** How much memory all bodies may take together, in bytes. Each counts until its request is answered. */
-const BUDGET = 64 * 1024 * 1024
-
-/** A body up to this size is not counted, in bytes. It is no danger, however many connections there are. */
+/** A body up to this size takes nothing of the budget, in bytes. It is no danger, however many connections there are. */
 const UNCOUNTED = 4096
 
 /**
@@ -33,22 +30,20 @@ const BRACKET = 0x5b
 const BRACE = 0x7b
 const COMMA = 0x2c
 
-/** Bytes that all counted bodies take. */
-let taken = 0
-
 /**
  * Reads every body as JSON, whatever its Content-Type, and up to the limit of its route.
- * @param threads that read bodies. Each has a share of the budget.
+ * @param budget for all bodies. Each takes its part until its request is answered.
  */
-export function parseBodies(app: FastifyInstance, threads: number): void {
-  const budget = BUDGET / threads
+export function parseBodies(app: FastifyInstance, budget: ByteBudget): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', ({ headers, raw, routeOptions }, stream, done) => {
     if (routeOptions.config.streamed) return done(null, stream)
     const limit = routeOptions.bodyLimit
     if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
     askForBody(raw)
-    readBody(stream, { limit, budget }, lastResponse(raw.socket) ?? raw, (error, body) => {
+    const holder = lastResponse(raw.socket) ?? raw
+    const hasRoom = (bytes: number) => bytes <= UNCOUNTED || budget.take(holder, bytes)
+    readBody(stream, limit, hasRoom, (error, body) => {
       if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
       const value = parseJson(body)
@@ -62,40 +57,23 @@ export function parseBodies(app: FastifyInstance, threads: number): void {
  * Reads a body, and copies its chunks together as they come. A client may send a byte in each chunk, and a chunk that is
  * kept takes hundreds of bytes besides its own.
  * @param limit the size of the largest body, in bytes. Nothing is kept of a larger one.
- * @param budget for all bodies together, in bytes.
- * @param answer the answer to the request, or without a connection the request. When it is closed, the body takes no
- * memory any more.
+ * @param hasRoom is asked before the body takes so many bytes.
  * @param done gets the body, or undefined if it is over the limit, or the error that ended it. The error is
- * failure.unavailable if all bodies together take too much.
+ * failure.unavailable if there is no room for it.
  */
 function readBody(
   stream: Readable,
-  { limit, budget }: { readonly limit: number; readonly budget: number },
-  answer: EventEmitter,
+  limit: number,
+  hasRoom: (bytes: number) => boolean,
   done: (error: Error | null, body?: Buffer) => void,
 ): void {
   let buffer: Buffer = Buffer.alloc(0)
   let size = 0
-  let counted = 0
 
   function settle(error: Error | null, body?: Buffer): void {
     stream.off('data', add).off('end', end).off('error', settle)
     buffer = Buffer.alloc(0)
     done(error, body)
-  }
-
-  /** Counts what the body takes. @returns false if there is no room for it. */
-  function count(bytes: number): boolean {
-    if (bytes <= UNCOUNTED) return true
-    if (taken + bytes - counted > budget) return false
-    if (counted === 0) {
-      answer.once('close', () => {
-        taken -= counted
-      })
-    }
-    taken += bytes - counted
-    counted = bytes
-    return true
   }
 
   function add(chunk: Buffer): void {
@@ -109,7 +87,7 @@ function readBody(
     const isFirst = start === 0
     const capacity = isFirst ? size : Math.max(size, Math.min(2 * buffer.length, limit))
     if (size > buffer.length) {
-      if (!count(capacity)) {
+      if (!hasRoom(capacity)) {
         settle(failure.unavailable)
         return
       }

@@ -4,9 +4,6 @@ import type { Socket } from 'node:net'
 /** When so many requests of a connection wait, no more is read from it. One read may bring thousands. */
 const MANY_WAITING = 10
 
-/** How many requests may wait on all connections. Each takes over 3 kB, however small it is: 150 MB in all. */
-const MAX_WAITING = 50_000
-
 interface Turns {
   /** Whether a request of the connection is being answered, or is about to be. */
   busy: boolean
@@ -30,22 +27,23 @@ let allWaiting = 0
  * Serves the requests of a connection one after the other. Node would begin to serve all requests at once that a client
  * sends without waiting for answers, and keep every answer in memory until its turn. It would also serve requests that
  * follow one after whose answer the connection is closed.
- * @param threads that serve requests. Each has a share of the requests that may wait.
+ * @param limit how many requests may wait on all connections.
+ * @param idle the connections without a request, the one that has been idle longest first. This keeps them so.
  */
-export function oneAtATime(threads: number): (serve: RequestListener) => RequestListener {
-  const limit = MAX_WAITING / threads
+export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestListener) => RequestListener {
   return (serve) => (request, response) => {
     const { socket } = request
     // After the last answer of a connection, nothing that has come is taken for a request.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket)
     const begin = () => {
-      response.once('close', () => next(turns, socket))
+      response.once('close', () => next(turns, socket, idle))
       serve(request, response)
     }
     if (turns.busy) wait(turns, socket, { response, begin }, limit)
     else {
       turns.busy = true
+      idle.delete(socket)
       turns.response = response
       begin()
     }
@@ -59,11 +57,6 @@ export function serveThrough(server: Server, wrap: (serve: RequestListener) => R
       server.off(event, serve).on(event, wrap(serve))
     }
   }
-}
-
-/** Whether a request of the connection is being answered. */
-export function isBusy(socket: Socket): boolean {
-  return turnsOf.get(socket)?.busy === true
 }
 
 /** @returns the response to the request of the connection whose turn it is, or was last. */
@@ -102,10 +95,11 @@ function hold({ waiting }: Turns, socket: Socket): void {
 }
 
 /** Gives the next request its turn. */
-function next(turns: Turns, socket: Socket): void {
+function next(turns: Turns, socket: Socket, idle: Set<Socket>): void {
   const turn = turns.waiting.shift()
   if (turn === undefined) {
     turns.busy = false
+    if (!socket.destroyed) idle.add(socket)
     return
   }
   allWaiting--

@@ -2,7 +2,7 @@ import type { FastifyInstance, RouteGenericInterface } from 'fastify'
 import { Login, TokenData } from '../../auth/auth.ts'
 import { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import type { FailureLog } from '../failure-log.ts'
-import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
+import type { ByteBudget } from '../protocol/byte-budget.ts'
 import type { Services } from '../services.ts'
 import { createBook, deleteBook, readBook, updateBook } from './books.ts'
 import type { Endpoint } from './endpoint-schema.ts'
@@ -19,14 +19,14 @@ export function registerApi(
   app: FastifyInstance,
   services: Services,
   settings: LoginSettings,
-  unsent: UnsentAnswers,
+  responses: ByteBudget,
   failures: FailureLog,
 ): void {
   for (const schema of NAMED_SCHEMAS) app.addSchema(schema)
 
   app.post('/token', logIn(services, settings))
   app.post('/book', ofBooks(createBook(services)))
-  app.get('/books', ofBooks(listBooks(services, unsent, failures)))
+  app.get('/books', ofBooks(listBooks(services, responses, failures)))
   app.get('/books/statistics', ofBooks(countBooks(services)))
   app.post('/books/import', ofBooks(importBooks(services)))
   app.get('/book/:id', ofBooks(readBook(services)))

@@ -20,7 +20,7 @@ import { addVary, negotiate } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
-import type { UnsentAnswers } from '../protocol/unsent-answers.ts'
+import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import { announceIncomplete } from '../search-index-header.ts'
 import type { Services } from '../services.ts'
@@ -43,7 +43,7 @@ interface Form {
 /** GET /books */
 export function listBooks(
   { books, cursors }: Services,
-  unsent: UnsentAnswers,
+  responses: ByteBudget,
   failures: FailureLog,
 ): Endpoint {
   const streams = new CompressedStreams()
@@ -111,14 +111,16 @@ export function listBooks(
     }
     // An estimate, because no page has been read yet. The size is known with the first page.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
-    if (!unsent.hold(reply, LIST_SIZE + more)) throw failure.unavailable
+    if (!responses.take(reply.raw, LIST_SIZE + more)) throw failure.unavailable
     const pages = allPages(books.store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
       // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
       for await (const _page of pages) break
       return Readable.from([])
     }
-    const list = await listing(pages, framing, (bytes) => unsent.hold(reply, bytes + more))
+    const list = await listing(pages, framing, (bytes) => {
+      if (!responses.take(reply.raw, bytes + more)) responses.cut(reply.raw)
+    })
     if (list instanceof Readable) {
       list.once('error', (error) => {
         if (!isAbandoned(error, request))
@@ -133,9 +135,9 @@ export function listBooks(
     list: string | Readable,
     coding: Exclude<ListCoding, 'identity'>,
   ): Promise<Buffer | Readable> {
-    if (typeof list === 'string' && !unsent.hold(reply, list.length)) throw failure.unavailable
+    if (typeof list === 'string' && !responses.take(reply.raw, list.length)) throw failure.unavailable
     const answer = await compress(list, coding, () => reply.raw.destroy())
-    if (answer instanceof Buffer) unsent.hold(reply, answer.length)
+    if (answer instanceof Buffer) responses.take(reply.raw, answer.length)
     reply.header('content-encoding', coding)
     return answer
   }
