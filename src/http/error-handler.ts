@@ -56,7 +56,6 @@ export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
       reply.header('connection', 'close')
       closeAfterAnswer(request.raw.socket)
     } else keepConnection(request, reply)
-    request.raw.resume()
     return reply.code(answer.status).send(envelope(answer, null))
   })
 }

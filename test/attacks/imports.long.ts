@@ -108,7 +108,7 @@ describe('an import of a hostile file', () => {
         assert.match(answer.message, message)
         return processTime(service.pid) - before
       }
-      const [once, twice] = await withstand(t, service, WAIT, async () => [
+      const [once, twice] = await withstand(t, service, ['read', 'health'], WAIT, async () => [
         await importFile(mib),
         await importFile(2 * mib),
       ])
@@ -145,7 +145,7 @@ describe('an import of many books that are as long as they may be', () => {
             type === NDJSON
               ? repeated('', `${book}\n`, mib)
               : repeated('[', `${book},\n`, mib - 1, `${book}]`)
-          const answer = await withstand(t, service, WAIT, () =>
+          const answer = await withstand(t, service, ['read', 'health'], WAIT, () =>
             send(service.url, service.token, type, file, `?dry_run=true${query}`),
           )
           assert.equal(answer.status, 200, answer.message)

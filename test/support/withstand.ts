@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { bePolite, KINDS } from './polite-client.ts'
+import { bePolite, type Kind } from './polite-client.ts'
 import { Refusals } from './refusals.ts'
 import type { ServiceInUse } from './use-service.ts'
 
-/** The most memory that the service takes, whatever clients do (docs/operations.md, Memory), in bytes. */
+/** The most memory that an attack may make the service take (docs/operations.md, Memory), in bytes. */
 const MOST_MEMORY = 400e6
 
 /**
  * Runs an attack beside a polite client, and sees that neither this one nor the memory suffers.
- * @param wait the most processor time that the service takes before an answer to the polite client, in milliseconds.
+ * @param kinds of requests of the polite client that have to be answered in time.
+ * @param wait the most processor time that the service takes before such an answer, in milliseconds.
  */
 export async function withstand<Result>(
   t: TestContext,
   service: ServiceInUse,
+  kinds: readonly Kind[],
   wait: number,
   attack: () => Promise<Result>,
 ): Promise<Result> {
@@ -28,6 +30,6 @@ export async function withstand<Result>(
   assert.deepEqual(report.failures, [], String(report))
   refusals.count = report.refusals
   refusals.check()
-  for (const kind of KINDS) assert.ok(report.p99(kind) < wait, String(report))
+  for (const kind of kinds) assert.ok(report.p99(kind) < wait, String(report))
   return result
 }
