@@ -13,7 +13,7 @@ const CODE = 'build/code'
 const EXECUTABLE = 'build/book-catalogue'
 
 const threads = globSync('**/*-thread.ts', { cwd: 'src' }).map((path) => path.slice(0, -'.ts'.length))
-const libraries = [CATALOGUE, DOCS].flatMap(({ source }) => source.libraries)
+const sources = [CATALOGUE, DOCS].map(({ source }) => source)
 
 rmSync('build', { recursive: true, force: true })
 mkdirSync('build')
@@ -37,8 +37,10 @@ const { metafile } = await build({
 /** What src/resources.ts reads, by the names that it uses. */
 const assets = Object.fromEntries([
   ...threads.map((name) => [`${name}.js`, `${CODE}/${name}.js`]),
-  ...[...globSync('web/**/*.{html,css,js,svg}'), ...libraries.map((path) => `node_modules/${path}`)].map(
-    (path) => [path, path],
+  ...globSync('web/**/*.{html,css,js,svg}').map((path) => [path, path]),
+  ...sources.flatMap(({ modules = [] }) => modules.map((path) => [path, `src/${path}`])),
+  ...sources.flatMap(({ libraries }) =>
+    libraries.map((path) => [`node_modules/${path}`, `node_modules/${path}`]),
   ),
 ])
 const config = {

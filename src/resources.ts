@@ -14,6 +14,8 @@ interface Resources {
   webNames(folder: string): string[]
   /** Reads a file of `web`. @param path in it. */
   webFile(path: string): Promise<Buffer>
+  /** Reads a module of the service that is JavaScript. @param path in `src`. */
+  moduleFile(path: string): Promise<Buffer>
   /** Reads a file of a package. @param path begins with the name of the package. */
   packageFile(path: string): Promise<Buffer>
 }
@@ -38,6 +40,7 @@ function inside({ getRawAsset, getAssetKeys }: typeof import('node:sea')): Resou
       return paths.map((path) => path.slice(prefix.length)).filter((name) => !name.includes('/'))
     },
     webFile: async (path) => read(join('web', path)),
+    moduleFile: async (path) => read(path),
     packageFile: async (path) => read(join('node_modules', path)),
   }
 }
@@ -49,6 +52,7 @@ function beside(): Resources {
     thread: (name) => new URL(`./${name}${extname(import.meta.url)}`, import.meta.url),
     webNames: (folder) => readdirSync(join(web, folder)),
     webFile: (path) => readFile(join(web, path)),
+    moduleFile: (path) => readFile(join(import.meta.dirname, path)),
     packageFile(path) {
       // npm may install a package of the service in any `node_modules` above it.
       const paths = require.resolve.paths(path)?.map((directory) => join(directory, path)) ?? []

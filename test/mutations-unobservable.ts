@@ -20,7 +20,7 @@ const UNOBSERVABLE: readonly Entry[] = [
     reason: 'A token of exactly this length is verified again, with the same result.',
   },
   {
-    file: 'src/catalogue/search-words.ts',
+    file: 'src/catalogue/search-words.js',
     line: "if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))",
     operators: 'greater',
     reason: 'A part that is alone is added once more, to a set.',

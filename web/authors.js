@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit-html'
-import { searchedWords, splitByMatches } from './found.js'
+import { searchedWords } from '#search-words'
+import { splitByMatches } from './found.js'
 import { Away, call, Refused, wasAborted } from './service.js'
 import { oneLine, searchFor, short } from './text.js'
 import { words } from './words.js'

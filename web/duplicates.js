@@ -1,4 +1,4 @@
-import { fold } from './found.js'
+import { fold } from '#search-words'
 import { tell } from './notices.js'
 import { MOST } from './selection.js'
 import { Away } from './service.js'

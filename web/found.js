@@ -1,85 +1,12 @@
-/**
- * What a search finds in a text, by the rules of the service: src/catalogue/search-words.ts has them with their reasons.
- * The expressions here are those that more browsers know.
- */
+/** What a search finds in a text. */
 
-const IGNORED =
-  /(?![\u3099\u309A])(?=\p{Mn})[\p{sc=Zinh}\p{sc=Cyrl}\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}]|[\p{Cf}\u0640\u02B9-\u02BF]/gu
+import { ARTICLE, fold, PARTS, WORD } from '#search-words'
 
-/** @type {Readonly<Record<string, string>>} */
-const PLAIN = Object.fromEntries(
-  (
-    'æae ðd øo þth đd ħh łl œoe ŧt ςσ +\uE000 #\uE001 ♯\uE001 \u05DA\u05DB \u05DD\u05DE \u05DF\u05E0 \u05E3\u05E4 ' +
-    '\u05E5\u05E6 \u0671\u0627 \u0629\u0647 \u0649\u064A \u06CC\u064A \u06A9\u0643 ᅪᅩᅡ ᅫᅩᅢ ᅬᅩᅵ ᅯᅮᅥ ᅰᅮᅦ ᅱᅮᅵ ᅴᅳᅵ'
-  )
-    .split(' ')
-    .map(([from = '', ...to]) => [from, to.join('')]),
-)
-const FINALS =
-  'ᄀ ᄁ ᄀᄉ ᄂ ᄂᄌ ᄂᄒ ᄃ ᄅ ᄅᄀ ᄅᄆ ᄅᄇ ᄅᄉ ᄅᄐ ᄅᄑ ᄅᄒ ᄆ ᄇ ᄇᄉ ᄉ ᄊ ᄋ ᄌ ᄎ ᄏ ᄐ ᄑ ᄒ'.split(
-    ' ',
-  )
-const KATAKANA = /[\u30A1-\u30F6\u30FD]/
-const DIGIT = /\p{Nd}/u
+export { searchedWords } from '#search-words'
 
 /** A letter with its marks, also after a character that does not count. */
 const LETTER =
   /[^\p{M}\uFF9E\uFF9F](?:[\p{Cf}\u0640\u02B9-\u02BF]*[\p{M}\uFF9E\uFF9F])*|[\p{M}\uFF9E\uFF9F]+/gu
-
-const WORD = /(?=[\p{L}\p{N}])(?:[\p{L}\p{N}\p{M}]*[a-z0-9][\uE000\uE001]+|[\p{L}\p{N}\p{M}]+)/gu
-const WORD_LENGTH = 32
-
-const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/u
-const UNSPACED =
-  '\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Bopo}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}'
-const SPACED = ['Latn', 'Grek', 'Cyrl', 'Arab', 'Hebr'].map((name) => `\\p{sc=${name}}`)
-const PARTS = new RegExp(
-  [
-    `(?=\\p{L})[${UNSPACED}]\\p{M}*`,
-    '\\p{sc=Hang}(?:[\\u1160-\\u11A7\\p{M}]|\\p{sc=Hang}(?![\\u1160-\\u11A7]))*',
-    ...SPACED.map((script) => `[\\p{N}\\p{M}]*${script}[${script}\\p{N}\\p{M}]*`),
-    `(?:(?!(?=\\p{L})[${UNSPACED}\\p{sc=Hang}${SPACED.join('')}])[\\p{L}\\p{N}\\p{M}])+`,
-  ].join('|'),
-  'gu',
-)
-
-/** A text as a search compares it: without case and accents. @param {string} text */
-export const fold = (text) => (/^[\w ]*$/.test(text) ? text.toLowerCase() : foldAny(text))
-
-/** @param {string} text */
-const foldAny = (text) =>
-  text
-    .normalize('NFKD')
-    .toLowerCase()
-    .toUpperCase()
-    .toLowerCase()
-    .normalize('NFKD')
-    .replace(IGNORED, '')
-    .replace(/[^a-z ]/gu, plain)
-    .normalize('NFC')
-    .replace(/[\uAC00-\uD7A3]+/g, (syllables) => syllables.normalize('NFD'))
-    .replace(
-      /[\u116A-\u1174\u11A8-\u11C2]/g,
-      (letter) => FINALS[letter.charCodeAt(0) - 0x11a8] ?? plain(letter),
-    )
-
-/** @param {string} character */
-function plain(character) {
-  let code = character.codePointAt(0) ?? 0
-  if (KATAKANA.test(character)) return String.fromCodePoint(code - 0x60)
-  if (!DIGIT.test(character)) return PLAIN[character] ?? character
-  let value = 0
-  while (DIGIT.test(String.fromCodePoint(--code))) value++
-  return String(value % 10)
-}
-
-/** The words of a search. @param {string} q */
-export function searchedWords(q) {
-  const words = fold(q)
-    .replace(/[\uE000\uE001]+(?=[a-z])/g, ' ')
-    .match(WORD)
-  return (words ?? []).map((word) => Array.from(word).slice(0, WORD_LENGTH).join(''))
-}
 
 /**
  * Where words of a text begin as a search has it.

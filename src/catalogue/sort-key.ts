@@ -1,6 +1,6 @@
 import { type IndexedField, isIndexedField } from './book.ts'
 import type { SortName } from './query.ts'
-import { foldLetters, PLUS, SHARP } from './search-words.ts'
+import { foldLetters, PLUS, SHARP } from './search-words.js'
 
 /**
  * The version of the rules in this file, which is in the names of what servers store, and in cursors. So an instance

@@ -1,5 +1,5 @@
 import type { FieldName } from '../catalogue/book.ts'
-import { searchedWords } from '../catalogue/search-words.ts'
+import { searchedWords } from '../catalogue/search-words.js'
 
 /**
  * What people and programs call the columns of the fields, separated by commas. Case, accents, punctuation and blanks do

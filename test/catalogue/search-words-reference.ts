@@ -1,5 +1,5 @@
 /**
- * The rules of src/catalogue/search-words.ts in their plainest form, character by character, which takes quadratic time:
+ * The rules of src/catalogue/search-words.js in their plainest form, character by character, which takes quadratic time:
  * what an index has was made by them, so a faster form has to make the same words.
  */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { searchedWords, wordsOf, wordsOfBook } from '../../src/catalogue/search-words.ts'
+import { searchedWords, wordsOf, wordsOfBook } from '../../src/catalogue/search-words.js'
 import { hasWholeWords, hasWords } from '../store/query-model.ts'
 import { referenceSearch, referenceWords } from './search-words-reference.ts'
 

@@ -1,6 +1,6 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
-import { searchedWords, wordsOfBook } from '../../src/catalogue/search-words.ts'
+import { searchedWords, wordsOfBook } from '../../src/catalogue/search-words.js'
 import { wordsOfKey } from '../../src/catalogue/sort-key.ts'
 import type { Statistics } from '../../src/catalogue/store.ts'
 import { compareByWords, referenceKey, usualNumbers } from '../catalogue/sort-key-reference.ts'

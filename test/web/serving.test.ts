@@ -88,6 +88,7 @@ describe('the web page', () => {
       'selecting.js',
       'transfer.js',
       'upload.js',
+      'search-words.js',
       'uPlot.esm.js',
       'uPlot.min.css',
     ])

@@ -9,7 +9,7 @@ import {
   type SortField,
   type SortName,
 } from '../../catalogue/query.ts'
-import { searchedWords } from '../../catalogue/search-words.ts'
+import { searchedWords } from '../../catalogue/search-words.js'
 import { wordsOfKey } from '../../catalogue/sort-key.ts'
 import type { Cursors } from '../page-cursor.ts'
 import { invalid, orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'

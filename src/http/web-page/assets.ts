@@ -33,6 +33,8 @@ export interface Source {
   readonly folder: string
   /** Other files, by their paths in `web`. */
   readonly shared?: readonly string[]
+  /** Modules of the service, by their paths in `src`. */
+  readonly modules?: readonly string[]
   /** Files of packages, each by the name of its package and its path there. */
   readonly libraries: readonly string[]
 }
@@ -59,20 +61,23 @@ export async function readWebFiles(source: Source): Promise<WebFiles> {
 }
 
 /** Reads the files in an order that does not depend on the file system. */
-async function readContents({ folder, shared = [], libraries }: Source): Promise<Map<string, Buffer>> {
+async function readContents(source: Source): Promise<Map<string, Buffer>> {
+  const { folder, shared = [], modules = [], libraries } = source
   const names = resources.webNames(folder).filter((name) => extname(name) in TYPES)
   const read = [
-    ...names.toSorted().map(async (name) => [name, await readOwn(join(folder, name))] as const),
-    ...shared.map(async (name) => [name, await readOwn(name)] as const),
+    ...names.toSorted().map((name) => readOwn(name, resources.webFile(join(folder, name)))),
+    ...shared.map((name) => readOwn(name, resources.webFile(name))),
+    ...modules.map((name) => readOwn(name, resources.moduleFile(name))),
     ...libraries.map(async (name) => [name, await resources.packageFile(name)] as const),
   ]
   return new Map(await Promise.all(read))
 }
 
-/** Reads a file of our own. Documentation is a quarter of what a script weighs, and no browser needs it. */
-async function readOwn(name: string): Promise<Buffer> {
-  const content = await resources.webFile(name)
-  return extname(name) === '.js' ? Buffer.from(content.toString().replace(DOC_COMMENT, '')) : content
+/** Leaves out documentation, which is a quarter of what a script weighs, and which no browser needs. */
+async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly [string, Buffer]> {
+  const content = await reading
+  if (extname(name) !== '.js') return [name, content]
+  return [name, Buffer.from(content.toString().replace(DOC_COMMENT, ''))]
 }
 
 /** @param name says by its end what the file is. */

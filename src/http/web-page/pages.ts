@@ -22,6 +22,9 @@ const ADD_SLASH =
 /** Allows an inline script. */
 const digest = (script: string) => `'sha256-${hash('sha256', script, 'base64')}'`
 
+/** The words of a search, which the service and the catalogue share. */
+const SEARCH_WORDS = 'catalogue/search-words.js'
+
 /** Modules that the catalogue loads only when it needs them. */
 const LATER = new Set([
   'authors.js',
@@ -44,6 +47,7 @@ const LATER = new Set([
   'transfer.js',
   'upload.js',
   'uplot/dist/uPlot.esm.js',
+  SEARCH_WORDS,
 ])
 
 export const CATALOGUE: WebPage = {
@@ -51,6 +55,7 @@ export const CATALOGUE: WebPage = {
   prefix: '/web',
   source: {
     folder: '.',
+    modules: [SEARCH_WORDS],
     libraries: [
       'lit-html/lit-html.js',
       'lit-html/directive.js',
@@ -64,6 +69,7 @@ export const CATALOGUE: WebPage = {
   complete(template, root, files) {
     const importMap = JSON.stringify({
       imports: {
+        '#search-words': `${root}${SEARCH_WORDS}`,
         'lit-html': `${root}lit-html/lit-html.js`,
         'lit-html/': `${root}lit-html/`,
         uplot: `${root}uplot/dist/uPlot.esm.js`,

@@ -1,5 +1,5 @@
 import { type BookChanges, textLength } from '../../catalogue/book.ts'
-import { wordsOfBook } from '../../catalogue/search-words.ts'
+import { wordsOfBook } from '../../catalogue/search-words.js'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { keysOf } from './sort-keys.ts'

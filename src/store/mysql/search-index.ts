@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
 import type { RunOn } from '../client-server/pool.ts'
 import {
   type BookWords,

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { IndexedField } from '../../catalogue/book.ts'
-import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
 import type { RunOn } from '../client-server/pool.ts'
 import {
   hasShortTexts,

@@ -1,6 +1,6 @@
 import { FIELD_NAMES, type IndexedField } from '../../catalogue/book.ts'
 import type { BookFilter, Position, SortField, SortName } from '../../catalogue/query.ts'
-import { isFoundInside } from '../../catalogue/search-words.ts'
+import { isFoundInside } from '../../catalogue/search-words.js'
 import { SEPARATOR } from '../../catalogue/sort-key.ts'
 
 export type Value = string | number

@@ -1,6 +1,6 @@
 import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
-import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
 import type { Dialect, LookUp } from '../query/dialect.ts'
 import { UNINDEXED } from './schema.ts'

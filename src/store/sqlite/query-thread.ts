@@ -10,7 +10,7 @@ import {
   type Position,
   type SortName,
 } from '../../catalogue/query.ts'
-import { wordsOfBook } from '../../catalogue/search-words.ts'
+import { wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'

@@ -8,7 +8,7 @@ import {
   type SortField,
   textsIn,
 } from '../../catalogue/query.ts'
-import { SEARCHED_LENGTH } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH } from '../../catalogue/search-words.js'
 import type { Page, PageBounds, Statistics } from '../../catalogue/store.ts'
 import {
   type Condition,

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Book } from '../../catalogue/book.ts'
-import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.ts'
+import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
 import { createKeyIndex, KEY_INDEXES, missingKeyIndex, UNINDEXED } from './schema.ts'
 

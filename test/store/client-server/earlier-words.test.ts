@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { searchedWords } from '../../../src/catalogue/search-words.ts'
+import { searchedWords } from '../../../src/catalogue/search-words.js'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { DROP_EARLIER_WORDS, EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { BookFilter } from '../../../src/catalogue/query.ts'
-import { searchedWords } from '../../../src/catalogue/search-words.ts'
+import { searchedWords } from '../../../src/catalogue/search-words.js'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import {
   asAdministrator,

@@ -1,6 +1,7 @@
 /**
  * Splits texts into words. A search ignores case, accents and punctuation, in every script. Every engine searches these
- * words, never the text itself, so all find the same books.
+ * words, never the text itself, so all find the same books. The page marks what was found by the same rules: this is
+ * JavaScript because browsers load it too.
  */
 
 /**
@@ -38,8 +39,11 @@ const MANY_MARKS = /([\p{M}\uFF9E\uFF9F]{64})[\p{M}\uFF9E\uFF9F]+/gv
 /** These count after a letter or digit of ASCII, as in C++ and C#. The index has them as characters of private use. */
 export const [PLUS, SHARP] = ['\uE000', '\uE001']
 
-/** Characters that count as others: letters that Unicode does not decompose, and those that writers exchange. */
-const PLAIN: Readonly<Record<string, string>> = {
+/**
+ * Characters that count as others: letters that Unicode does not decompose, and those that writers exchange.
+ * @type {Readonly<Record<string, string>>}
+ */
+const PLAIN = {
   æ: 'ae',
   ð: 'd',
   ø: 'o',
@@ -81,7 +85,8 @@ const FINALS =
   'ᄀ ᄁ ᄀᄉ ᄂ ᄂᄌ ᄂᄒ ᄃ ᄅ ᄅᄀ ᄅᄆ ᄅᄇ ᄅᄉ ᄅᄐ ᄅᄑ ᄅᄒ ᄆ ᄇ ᄇᄉ ᄉ ᄊ ᄋ ᄌ ᄎ ᄏ ᄐ ᄑ ᄒ'.split(
     ' ',
   )
-const VOWELS: Readonly<Record<string, string>> = {
+/** @type {Readonly<Record<string, string>>} */
+const VOWELS = {
   ᅪ: 'ᅩᅡ',
   ᅫ: 'ᅩᅢ',
   ᅬ: 'ᅩᅵ',
@@ -101,19 +106,19 @@ const LATIN = /^[\0-\u024F]*$/
 const ACCENTED = /[\x80-\u024F]/g
 
 const SIGNS = new RegExp(`[${PLUS}${SHARP}]+`, 'gv')
-const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
+export const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
 
 /** In the words of a search, signs before a letter divide words, as in "Copy+Paste". */
 const DIVIDING = new RegExp(`(?<![${PLUS}${SHARP}])${SIGNS.source}(?=[a-z])`, 'gv')
 
 /** The definite article, also after "and", before what may be a word: in Arabic, and in Hebrew. */
-const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/v
+export const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/v
 
 /** Scripts without spaces between words. A word may begin at any letter of them. */
 const UNSPACED = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}`
 
-/** Whether a search finds the word also where it is inside another one. */
-export const isFoundInside = (word: string) => INSIDE.test(word)
+/** Whether a search finds the word also where it is inside another one. @param {string} word */
+export const isFoundInside = (word) => INSIDE.test(word)
 const INSIDE = new RegExp(String.raw`^[${UNSPACED}\p{sc=Hang}]`, 'v')
 
 /** A word may begin at any syllable of Korean. The letter before a vowel begins the next one. */
@@ -124,7 +129,7 @@ const SYLLABLE = String.raw`\p{sc=Hang}(?:${VOWEL}|\p{M}|\p{sc=Hang}(?!${VOWEL})
 const SPACED = ['Latn', 'Grek', 'Cyrl', 'Arab', 'Hebr'].map((name) => String.raw`\p{sc=${name}}`)
 
 /** The parts of a word at each of which a word may begin. Digits belong to the letters after or before them. */
-const PARTS = new RegExp(
+export const PARTS = new RegExp(
   [
     String.raw`[\p{L}&&[${UNSPACED}]]\p{M}*`,
     SYLLABLE,
@@ -137,9 +142,11 @@ const PARTS = new RegExp(
 /**
  * @returns the words of a text, each once. A search matches the beginning of any of them. The time is linear in the
  * length of the text.
+ * @param {string} text
  */
-export function wordsOf(text: string): string[] {
-  const words = new Set<string>()
+export function wordsOf(text) {
+  /** @type {Set<string>} */
+  const words = new Set()
   for (const parts of wordsBetweenSpaces(fold(text.slice(0, SEARCHED_LENGTH)))) {
     // "Catch-22" is found as catch, 22 and catch22.
     if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))
@@ -149,8 +156,11 @@ export function wordsOf(text: string): string[] {
   return [...words].slice(0, MAX_WORDS)
 }
 
-/** Adds a word, those that begin within it, and, if it ends in signs, those without them. */
-function addWord(word: string, words: Set<string>): void {
+/**
+ * Adds a word, those that begin within it, and, if it ends in signs, those without them.
+ * @param {string} word @param {Set<string>} words
+ */
+function addWord(word, words) {
   words.add(cut(word))
   if (ASCII.test(word)) return
   const article = ARTICLE.exec(word)
@@ -170,46 +180,48 @@ function addWord(word: string, words: Set<string>): void {
   if (plain !== word) addWord(plain, words)
 }
 
-/** @returns the words of a search, each once. A book matches if each of them begins one of its words. */
-export function searchedWords(text: string): string[] {
+/**
+ * @returns the words of a search, each once. A book matches if each of them begins one of its words.
+ * @param {string} text
+ */
+export function searchedWords(text) {
   const words = wordsBetweenSpaces(fold(text).replace(DIVIDING, ' ')).flat()
   return [...new Set(words.map((word) => cut(word)))]
 }
 
-/** The texts of a book that are searched. */
-interface Texts {
-  readonly title: string
-  readonly author: string
-}
-
-/** @returns the words by which a book is found, each once. */
-export function wordsOfBook({ title, author }: Texts): string[] {
+/** @returns the words by which a book is found, each once. @param {Readonly<{ title: string, author: string }>} book */
+export function wordsOfBook({ title, author }) {
   return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }
 
-/** The words of each part of a folded text between spaces. Equal parts count once. */
-function wordsBetweenSpaces(text: string): string[][] {
+/** The words of each part of a folded text between spaces. Equal parts count once. @param {string} text */
+function wordsBetweenSpaces(text) {
   const parts = new Set(text.split(/\s+/v))
-  return Array.from(parts, (part) => part.match(WORD) ?? [])
+  return Array.from(parts, (part) => /** @type {readonly string[]} */ (part.match(WORD) ?? []))
 }
 
-/** Removes differences of case and accents, those that Unicode calls compatible, and those of PLAIN. */
-function fold(text: string): string {
+/**
+ * Removes differences of case and accents, those that Unicode calls compatible, and those of PLAIN.
+ * @param {string} text
+ */
+export function fold(text) {
   const letters = foldLetters(text)
   return ASCII.test(letters) ? letters : compose(letters)
 }
 
-/** As `fold`, with marks apart from their letters, and the letters of Korean as they are. */
-export function foldLetters(text: string): string {
+/** As `fold`, with marks apart from their letters, and the letters of Korean as they are. @param {string} text */
+export function foldLetters(text) {
   if (!LATIN.test(text)) return foldAny(text)
   // Each of these characters folds by itself, whatever is beside it, which takes a fraction of the time.
   const ascii = ASCII.test(text) ? text : text.replace(ACCENTED, foldCharacter)
   return ascii.toLowerCase().replace(NOT_PLAIN, plainOf)
 }
 
-const foldedCharacters = new Map<string, string>()
+/** @type {Map<string, string>} */
+const foldedCharacters = new Map()
 
-function foldCharacter(character: string): string {
+/** @param {string} character */
+function foldCharacter(character) {
   const known = foldedCharacters.get(character)
   if (known !== undefined) return known
   const folded = foldAny(character)
@@ -217,7 +229,8 @@ function foldCharacter(character: string): string {
   return folded
 }
 
-function foldAny(text: string): string {
+/** @param {string} text */
+function foldAny(text) {
   return (
     text
       .replace(MANY_MARKS, '$1')
@@ -233,7 +246,8 @@ function foldAny(text: string): string {
   )
 }
 
-function plainOf(character: string): string {
+/** @param {string} character */
+function plainOf(character) {
   const plain = PLAIN[character]
   if (plain !== undefined) return plain
   let code = character.codePointAt(0) ?? 0
@@ -247,8 +261,9 @@ function plainOf(character: string): string {
 /**
  * Joins letters and their marks, but divides Korean syllables into letters that do not tell whether they end a syllable
  * or begin the next. So what is typed of a word begins the word at every moment: `하`, `학` and `하기`; `고` and `과`.
+ * @param {string} text
  */
-function compose(text: string): string {
+function compose(text) {
   return text
     .normalize('NFC')
     .replace(SYLLABLES, (syllables) => syllables.normalize('NFD'))
@@ -258,8 +273,8 @@ function compose(text: string): string {
     )
 }
 
-/** @returns the first WORD_LENGTH code points of a text from an index on. */
-function cut(text: string, begin = 0): string {
+/** @returns the first WORD_LENGTH code points of a text from an index on. @param {string} text */
+function cut(text, begin = 0) {
   // A code point has at least one code unit. The pattern takes longer.
   if (text.length - begin <= WORD_LENGTH) return text.slice(begin)
   COUNTED.lastIndex = begin
