@@ -9,6 +9,7 @@ import {
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { columnsTelling, EXAMPLES } from './column-names.ts'
+import { REPLACEMENT } from './decode-text.ts'
 import { ID_COLUMN, unguarded } from './formulas.ts'
 import { ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
@@ -271,7 +272,7 @@ function readForeign(name: FieldName, cell: string): FieldValue | undefined {
   return isNullable(name) && text === '' ? undefined : text
 }
 
-/** @returns the text itself if it has bytes that are no character. */
+/** @returns the text itself if it may have had bytes that are no character. */
 function foreignYear(text: string): number | string | undefined {
-  return text.isWellFormed() ? yearIn(text) : text
+  return text.includes(REPLACEMENT) ? text : yearIn(text)
 }

@@ -26,6 +26,10 @@ export class ImportReport {
   withoutYear = 0
   /** The program that wrote the file. */
   source = ''
+  /** The encoding of the file, as the WHATWG Encoding Standard names it. */
+  encoding = 'utf-8'
+  /** Whether bytes that are no character in it were found so far. The text has U+FFFD instead. */
+  hasInvalidBytes = false
 
   add(fault: RowFault): void {
     this.faulty++

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
+import { FIELD_NAMES, type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { type CsvLayout, detectLayout } from './csv-layouts.ts'
 import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
-import { decode, strayReason } from './decode-text.ts'
+import { decode, invalidBytesIn } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
 import { FaultyRows, ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
 import { items } from './json-reader.ts'
@@ -43,7 +43,7 @@ export async function* readBooks(
 ): AsyncGenerator<NewBook[], void> {
   const { format, columns, encoding, skipFaulty } = options
   if (columns !== undefined && format !== 'csv') throw new ImportRefused('columns can be named only for CSV')
-  const texts = decode(bytes, encoding)
+  const texts = decode(bytes, encoding, report)
   const groups =
     format === 'csv'
       ? fromCsv(texts, options, report)
@@ -90,8 +90,8 @@ function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBoo
     }
   }
   const values = source.read(cells)
-  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values)
-  const book = bookFrom({ ...values, year: 0 })
+  if (values.year !== undefined || !source.mayLackYear) return bookFrom(values, report)
+  const book = bookFrom({ ...values, year: 0 }, report)
   if (!isFault(book)) report.withoutYear++
   return book
 }
@@ -105,10 +105,14 @@ function mayDiffer({ cells, stray }: CsvRow, { used, least, width }: CsvLayout):
   return cells.length >= least && cells.slice(width).every(isBlank)
 }
 
-function bookFrom(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
-  const result = validateBook(values)
-  if (!isFault(result) || result.field === null) return result
-  return { field: result.field, reason: strayReason(values[result.field]) ?? result.reason }
+function bookFrom(values: Readonly<Record<string, unknown>>, report: ImportReport): NewBook | FieldFault {
+  if (report.hasInvalidBytes) {
+    for (const field of FIELD_NAMES) {
+      const reason = invalidBytesIn(values[field], report)
+      if (reason !== undefined) return { field, reason }
+    }
+  }
+  return validateBook(values)
 }
 
 async function* fromJson(
@@ -116,14 +120,15 @@ async function* fromJson(
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   report.source = 'this service'
-  for await (const group of groups) yield await collect(group, bookOfLine, report)
+  const read = (line: Line) => bookOfLine(line, report)
+  for await (const group of groups) yield await collect(group, read, report)
 }
 
-function bookOfLine({ text, item }: Line): NewBook | FieldFault | undefined {
+function bookOfLine({ text, item }: Line, report: ImportReport): NewBook | FieldFault | undefined {
   if (isBlank(text)) return undefined
   // Only objects are parsed, because errors and deep nesting take long.
   if (!text.trimStart().startsWith('{'))
-    return { field: null, reason: strayReason(text) ?? noObject(text, item) }
+    return { field: null, reason: invalidBytesIn(text, report) ?? noObject(text, item) }
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
     return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
   }
@@ -131,9 +136,9 @@ function bookOfLine({ text, item }: Line): NewBook | FieldFault | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: strayReason(text) ?? `${quoted(text)} is not JSON` }
+    return { field: null, reason: invalidBytesIn(text, report) ?? `${quoted(text)} is not JSON` }
   }
-  return bookFrom(value as Record<string, unknown>)
+  return bookFrom(value as Record<string, unknown>, report)
 }
 
 function noObject(text: string, item: number | undefined): string {

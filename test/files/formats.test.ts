@@ -497,7 +497,7 @@ describe('bytes that are no character', () => {
       '\xc0\xaf',
       '\x80\x80\x80\x80\x80',
     ]) {
-      const title = 'Ü\ufffd“📚'
+      const title = 'Ü“📚'
       const rows = [`${stray}\t${utf8(title)}\tA\t\t1`, `\t${utf8(title)}\tA\t${stray}\t2`]
       const file = latin1(`Review${stray}\tTitle\tPrimary Author\tTags\tDate\n${rows.join('\n')}`)
       const lines = latin1(`{"x":"${stray}","title":"T","author":"A","year":1,"${stray}":1}\n`)
@@ -574,10 +574,14 @@ describe('bytes that are no character', () => {
     })
   }
 
-  it('are not stored as a character that an escape of JSON makes with them', async () => {
-    for (const title of ['\\ud83d\xff', '\xff\\udc00', '\\ud83d\xff\\udc00']) {
-      const { error } = await readFile(latin1(`{"title":"${title}","author":"A","year":1}`), 'ndjson')
-      assert.match(error ?? '', /line 1: title: /)
+  it('are not what a file in UTF-8 has instead of them already, until there are others', async () => {
+    const row = `${utf8('Garc\ufffda')},A,1\n`
+    const header = 'title,author,year,x\n'
+    for (const length of [1, 2, 3, 1000]) {
+      const { books, error } = await readFile(latin1(header + row), 'csv', length)
+      assert.deepEqual([error, books[0]?.title], [undefined, 'Garc\ufffda'])
+      const bad = await readFile(latin1(`${header}T,A,1,\xff\n${row}`), 'csv', length)
+      assert.match(bad.error ?? '', /line 3: title: "Garc�a" is not in UTF-8/)
     }
   })
 
@@ -593,13 +597,13 @@ describe('bytes that are no character', () => {
           const { books, error } = await readFile(encode(text), 'csv', length)
           assert.deepEqual([error, books], [undefined, [{ title: '📚', author: 'Ü', year: 1 }]])
           const bad = await readFile(encode('title,author,year\n\ud83d,A,1'), 'csv', length)
-          assert.match(bad.error ?? '', /line 2: title: .*is not well-formed Unicode$/)
+          assert.match(bad.error ?? '', /line 2: title: "�" is not in UTF-16; /)
           const odd = await readFile(
             Buffer.concat([encode('title,year,author\nT,1,A'), latin1('B')]),
             'csv',
             length,
           )
-          assert.match(odd.error ?? '', /line 2: author: "A�" is not in UTF-8; /)
+          assert.match(odd.error ?? '', /line 2: author: "A�" is not in UTF-16; /)
         }
       }
     }

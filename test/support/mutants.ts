@@ -75,7 +75,7 @@ export function testRows(): TestRow[] {
 
 /** All mistakes that can be put into the project. */
 export function allMutants(): Mutant[] {
-  return globSync(['src/**/*.ts', 'web/**/*.js'], { cwd: ROOT })
+  return globSync(['src/**/*.{ts,js}', 'web/**/*.js'], { cwd: ROOT })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .flatMap(mutantsOf)
