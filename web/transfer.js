@@ -8,7 +8,7 @@ import { find, restoreFocus } from './list.js'
 import { progressBar, showNotices, tell } from './notices.js'
 import { saveFile } from './save-file.js'
 import { MOST } from './selection.js'
-import { Away, Refused, track, wasAborted } from './service.js'
+import { Away, Refused, track } from './service.js'
 import { currentToken } from './session.js'
 import { check, kindOf, upload } from './upload.js'
 import { words } from './words.js'
@@ -22,10 +22,12 @@ import { words } from './words.js'
 let file
 /** Whether it was dropped on the page: then the field for a file does not show it. */
 let isDropped = false
-/** How it begins, if it is CSV. @type {Columns | undefined} */
+/** What the service has found in it, if it is CSV. @type {Columns | undefined} */
 let columns
 /** @type {Report | undefined} */
 let report
+/** Whether a field has no column in it. */
+let hasNoColumns = false
 /** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
 let skipExisting = true
 /** Whether a check of the file has found rows with errors, and whether they are left out. */
@@ -39,8 +41,6 @@ let note = ''
 let phase
 /** Which part of the file was sent, from 0 to 1. */
 let sent = 0
-/** An import has to wait for it: the service takes one file at a time. @type {Promise<unknown> | undefined} */
-let finding
 /** Ends what is under way. */
 let abort = new AbortController()
 /** Takes away what tells that an import goes on without its dialog. */
@@ -84,13 +84,14 @@ function choose(chosen) {
   file = chosen
   isDropped = false
   columns = undefined
+  hasNoColumns = false
   hasFaulty = false
   skipFaulty = false
   report = undefined
   message = note = ''
   phase = undefined
   draw()
-  if (file !== undefined) return void begin(file)
+  if (file !== undefined) return void checkFile(file)
   // Or the same file could not be chosen once more.
   const input = /** @type {HTMLInputElement | null | undefined} */ (dialog()?.querySelector('[type=file]'))
   if (input) input.value = ''
@@ -98,79 +99,39 @@ function choose(chosen) {
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#transfer dialog'))
 
-/** @param {File} chosen */
-async function begin(chosen) {
-  started('checking')
-  if (kindOf(chosen).type === 'text/csv') return readStart(chosen, new Columns(chosen))
-  await checkFile(chosen)
-}
-
-/** @param {File} chosen @param {Columns} start */
-async function readStart(chosen, start) {
-  try {
-    await start.read()
-  } catch (error) {
-    // As the browser does when the file was deleted meanwhile.
-    if (!(error instanceof DOMException)) throw error
-    if (file !== chosen) return
-    message = error.message
-    return ended()
-  }
-  if (file !== chosen) return
-  columns = start
-  await checkFile(chosen)
-}
-
 /** Asks what would become of the file; nothing is stored. @param {File} chosen */
 async function checkFile(chosen) {
   abort.abort()
   abort = new AbortController()
   const { signal } = abort
   report = undefined
-  const known = columns
   started('checking')
   try {
     const result = await check(chosen, typeOf(chosen), options(), signal, progressed)
     if (signal.aborted) return
-    report = result
-    hasFaulty ||= result.faulty > 0
-    if (known && result.faults.some(({ reason }) => reason.includes('is not in UTF-8'))) known.isOpen = true
+    found(chosen, result)
   } catch (error) {
     if (signal.aborted) return
-    if (error instanceof Away) message = words.import.notSaved(error.message)
-    else {
-      message = explain(error)
-      // Not for a spreadsheet, for example.
-      const isAboutColumns = /\bcolumns\b/.test(message)
-      if (known && isAboutColumns && (await findColumns(known)) && known.missing.length > 0) {
-        known.isOpen = true
-        message = words.import.columnsMissing(known.missing.map((field) => words.list[field].toLowerCase()))
-      }
-    }
-    if (signal.aborted) return
+    message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
   }
   ended()
 }
 
-/** Asks the service which columns it knows. @param {Columns} known @returns {Promise<boolean>} whether it has told. */
-function findColumns(known) {
-  const asked = askForColumns(known)
-  finding = asked
-  return asked
-}
-
-/** @param {Columns} known */
-async function askForColumns(known) {
-  const { signal } = abort
-  try {
-    await known.find(signal)
-  } catch (error) {
-    if (error instanceof Away || wasAborted(error)) return false
-    throw error
+/** @param {File} chosen @param {Report} result of its check. */
+function found(chosen, result) {
+  if (kindOf(chosen).type === 'text/csv') {
+    columns ??= new Columns()
+    columns.update(result)
   }
-  if (signal.aborted) return false
-  draw()
-  return true
+  const unclear = result.faults.find(({ code }) => code === 'columns')
+  hasNoColumns = unclear !== undefined
+  if (unclear === undefined) {
+    report = result
+    hasFaulty ||= result.faulty > 0
+    return
+  }
+  const missing = columns?.missing.map((field) => words.list[field].toLowerCase()) ?? []
+  message = missing.length > 0 ? words.import.columnsMissing(missing) : sentence(unclear.reason)
 }
 
 /** @param {File} chosen */
@@ -208,7 +169,6 @@ function ended() {
   restoreFocus()
   // The buttons, which stay in sight, would cover it.
   if (message !== '') find('.transfer .error')?.scrollIntoView({ block: 'nearest' })
-  if (columns?.isOpen) void findColumns(columns)
 }
 
 /** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user unless it was stored. */
@@ -219,7 +179,6 @@ async function store(chosen) {
   let before = Number.NaN
   started('storing')
   try {
-    await finding
     before = await newestId()
     const { added } = await upload(
       chosen,
@@ -317,7 +276,7 @@ const faults = (result) => html`
   <div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
     <table>
       <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
-      <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${nameOf(field)}</td><td>${plain(reason)}</td></tr>`)}</tbody>
+      <tbody>${result.faults.map(({ line, field, reason }) => html`<tr><td>${line}</td><td>${nameOf(field)}</td><td>${sentence(reason)}</td></tr>`)}</tbody>
     </table>
   </div>
   <p class="more">
@@ -330,11 +289,8 @@ const faults = (result) => html`
 const nameOf = (field) =>
   words.import.fields[/** @type {'title' | 'author' | 'year' | null} */ (field) ?? 'whole'] ?? field
 
-/** A reason as a sentence, without the limits that programs have to know. @param {string} reason */
-function plain(reason) {
-  const text = reason.replace(/ \(a whole number within .*?\)/, ` (${words.import.aYear})`)
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-}
+/** @param {string} reason */
+const sentence = (reason) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
 
 /** @param {Report} result */
 function saveFaults({ faults }) {
@@ -393,7 +349,7 @@ function draw() {
             })
           : nothing
       }
-      ${columns?.view(isStoring(), message !== '', { opened: () => columns && phase === undefined && void findColumns(columns), changed: again, decoded: () => file && columns && void readStart(file, columns) }) ?? nothing}
+      ${columns?.view(isStoring(), hasNoColumns, again) ?? nothing}
       ${progress()}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>

@@ -3,8 +3,19 @@ import { currentToken } from './session.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ line: number, field: string | null, reason: string }} Fault
- * @typedef {{ source: string, rows: number, added: number, skipped: number, without_year: number, empty: number, faulty: number, faults: Fault[] }} Report
+ * @typedef {{ line: number, field: string | null, code: string, reason: string }} Fault
+ * @typedef {object} Report of POST /books/import.
+ * @property {string} source
+ * @property {string} encoding
+ * @property {Record<'title' | 'author' | 'year', string | null>} columns
+ * @property {number} rows
+ * @property {number} added
+ * @property {number} skipped
+ * @property {number} without_year
+ * @property {number} empty
+ * @property {number} faulty
+ * @property {Fault[]} faults
+ * @property {string[][]} preview
  * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined }} Options
  *   the parameters of POST /books/import.
  */

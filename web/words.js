@@ -268,7 +268,6 @@ export const words = {
     line: 'Line',
     field: 'Field',
     fields: { title: 'Title', author: 'Author', year: 'Year', whole: 'Whole row' },
-    aYear: 'a whole number such as 1979 or -500',
     problem: 'Problem',
     firstFaults: (/** @type {number} */ listed, /** @type {number} */ all) =>
       `The first ${listed} of ${all.toLocaleString('en')} errors.`,

@@ -125,9 +125,15 @@ const FRAME_UNITS = 100
 /** The most bytes of JSON that a UTF-16 code unit takes, as in \u0001. */
 const MAX_UNIT_SIZE = 6
 
-/** Why a row of a file is not a book. The field is null if the whole row is at fault. */
+/** What can be wrong with a field: it is missing, of another type, has NUL or half a surrogate pair, or is too long. */
+export const FIELD_FAULTS = ['missing', 'wrong_type', 'invalid_character', 'too_long'] as const
+
+/** Why values are not a book. */
 export interface FieldFault {
-  readonly field: FieldName | null
+  readonly field: FieldName
+  /** For programs. */
+  readonly code: (typeof FIELD_FAULTS)[number]
+  /** For people. */
   readonly reason: string
 }
 
@@ -138,8 +144,8 @@ export interface FieldFault {
  */
 export function validateBook(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
   for (const field of FIELD_NAMES) {
-    const reason = faultOf(field, values[field])
-    if (reason !== undefined) return { field, reason }
+    const fault = faultOf(field, values[field])
+    if (fault !== undefined) return { field, ...fault }
   }
   const book = withFields({}, values as unknown as NewBook) as NewBook
   if (!isTooLong(book)) return book
@@ -147,26 +153,31 @@ export function validateBook(values: Readonly<Record<string, unknown>>): NewBook
   const field = TEXT_FIELDS.reduce((longest, name) => (lengthOf(name) > lengthOf(longest) ? name : longest))
   return {
     field,
+    code: 'too_long',
     reason: `${quoted(book[field])} is too long: as JSON, a book has at most ${MAX_BOOK_SIZE} bytes`,
   }
 }
 
 /** Says why a value breaks the rule of the schema. */
-function faultOf(name: FieldName, value: unknown): string | undefined {
+function faultOf(name: FieldName, value: unknown): Omit<FieldFault, 'field'> | undefined {
   if (value === undefined || value === null) {
     if (isNullable(name)) return undefined
-    if (value === undefined) return 'is missing'
+    if (value === undefined) return { code: 'missing', reason: 'is missing' }
   }
   if (!isTextField(name)) {
     if (Number.isSafeInteger(value)) return undefined
-    return `${quoted(value)} is not a ${name} (a whole number within ±${Number.MAX_SAFE_INTEGER})`
+    const isTooLarge = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
+    const range = isTooLarge ? `within ±${Number.MAX_SAFE_INTEGER}` : 'such as 1979 or -500'
+    return { code: 'wrong_type', reason: `${quoted(value)} is not a ${name} (a whole number ${range})` }
   }
-  if (typeof value !== 'string') return `${quoted(value)} is not text`
-  if (value.includes('\0')) return `${quoted(value)} contains a NUL character`
-  return value.isWellFormed() ? undefined : `${quoted(value)} is not well-formed Unicode`
+  if (typeof value !== 'string') return { code: 'wrong_type', reason: `${quoted(value)} is not text` }
+  if (value.includes('\0'))
+    return { code: 'invalid_character', reason: `${quoted(value)} contains a NUL character` }
+  if (value.isWellFormed()) return undefined
+  return { code: 'invalid_character', reason: `${quoted(value)} is not well-formed Unicode` }
 }
 
-export function isFault(result: NewBook | FieldFault): result is FieldFault {
+export function isFault<Fault extends { readonly reason: string }>(result: NewBook | Fault): result is Fault {
   return 'reason' in result
 }
 

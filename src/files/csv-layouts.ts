@@ -1,25 +1,21 @@
-import {
-  FIELD_NAMES,
-  type FieldName,
-  type FieldValue,
-  isNullable,
-  isTextField,
-  REQUIRED_FIELDS,
-} from '../catalogue/book.ts'
+import { FIELD_NAMES, type FieldName, type FieldValue, isNullable, isTextField } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { columnsTelling, EXAMPLES } from './column-names.ts'
 import { REPLACEMENT } from './decode-text.ts'
 import { ID_COLUMN, unguarded } from './formulas.ts'
-import { ImportRefused } from './import-report.ts'
+import { type ColumnFault, type FoundColumns, ImportRefused } from './import-report.ts'
 import { parseYear, yearIn } from './year.ts'
 
 /** The fields of a book in a row, before validation. An unknown year is undefined; a text is no year. */
 export type Cells = { readonly [Name in FieldName]?: FieldValue | undefined }
 
-/** Reads the book from the cells of a row. */
+/** How the book is read from the cells of a row. */
 export interface CsvLayout {
   readonly name: string
+  readonly columns: FoundColumns
+  /** Why the file cannot be read. */
+  readonly fault: ColumnFault | undefined
   /** Whether an unknown year becomes 0. Otherwise it is a fault. */
   readonly mayLackYear: boolean
   /** Columns of the header; which of them are read; and as many as have title and author. */
@@ -32,30 +28,32 @@ export interface CsvLayout {
 /** The cell of a column, empty if there is no such column. */
 type Get = (column: string) => string
 
+/** Reads a field. It gets the cell first that has most of it. */
+type Read = (get: Get) => FieldValue | undefined
+
 interface KnownSource {
   readonly name: string
-  /** The columns that identify it, those of title and author first. Of a list, one is enough. */
-  readonly columns: readonly [title: string, author: string, ...others: (string | readonly string[])[]]
+  /** The columns that identify it. Of a list, one is enough. */
+  readonly columns: readonly (string | readonly string[])[]
   readonly mayLackYear: boolean
-  read(get: Get): Cells
+  /** Without a field that its files do not have. */
+  readonly fields: { readonly [Name in FieldName]?: Read }
 }
 
 const OWN: KnownSource = {
   name: 'this service',
   columns: ['title', 'author', 'year'],
   mayLackYear: false,
-  read(get) {
-    const cells: Record<string, FieldValue> = {}
-    for (const name of FIELD_NAMES) cells[name] = readOwn(name, get(name))
-    return cells
-  },
+  fields: Object.fromEntries(FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, get(name))])),
 }
 
 /** The file for spreadsheets that this service writes. */
 const SPREADSHEET: KnownSource = {
   ...OWN,
   columns: [...OWN.columns, ID_COLUMN],
-  read: (get) => OWN.read((column) => unguarded(get(column))),
+  fields: Object.fromEntries(
+    FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, unguarded(get(name)))]),
+  ),
 }
 
 /** This service and the programs whose exports are accepted, with their column names. */
@@ -65,132 +63,137 @@ const SOURCES: readonly KnownSource[] = [
     name: 'Goodreads',
     columns: ['Title', 'Author', ['Original Publication Year', 'Year Published']],
     mayLackYear: true,
-    read: (get) => ({
-      title: plain(get('Title')),
-      author: joined([get('Author'), ...names(get('Additional Authors'), ',')]),
+    fields: {
+      title: (get) => plain(get('Title')),
+      author: (get) => joined([get('Author'), ...names(get('Additional Authors'), ',')]),
       // The first edition, not the one on the reader's shelf.
-      year: foreignYear(plain(get('Original Publication Year'))) ?? foreignYear(plain(get('Year Published'))),
-    }),
+      year: (get) =>
+        foreignYear(plain(get('Original Publication Year'))) ?? foreignYear(plain(get('Year Published'))),
+    },
   },
   {
     name: 'LibraryThing',
     columns: ['Title', 'Primary Author', 'Date'],
     mayLackYear: true,
-    read: (get) => ({
-      title: plain(get('Title')),
-      author: joined([get('Primary Author'), ...names(get('Secondary Author'), '|')].map(firstNameFirst)),
-      year: foreignYear(plain(get('Date'))),
-    }),
+    fields: {
+      title: (get) => plain(get('Title')),
+      author: (get) =>
+        joined([get('Primary Author'), ...names(get('Secondary Author'), '|')].map(firstNameFirst)),
+      year: (get) => foreignYear(plain(get('Date'))),
+    },
   },
   {
     name: 'Calibre',
     columns: ['title', 'authors', 'pubdate'],
     mayLackYear: true,
-    read: (get) => ({
-      title: plain(get('title')),
-      author: joined(names(get('authors'), '&')),
-      year: calibreYear(plain(get('pubdate'))),
-    }),
+    fields: {
+      title: (get) => plain(get('title')),
+      author: (get) => joined(names(get('authors'), '&')),
+      year: (get) => calibreYear(plain(get('pubdate'))),
+    },
   },
   // These two export no year.
   {
     name: 'StoryGraph',
     columns: ['Title', 'Authors', 'ISBN/UID'],
     mayLackYear: true,
-    read: (get) => ({ title: plain(get('Title')), author: plain(get('Authors')), year: undefined }),
+    fields: { title: (get) => plain(get('Title')), author: (get) => plain(get('Authors')) },
   },
   {
     name: 'BookWyrm',
     columns: ['title', 'author_text', 'remote_id'],
     mayLackYear: true,
-    read: (get) => ({ title: plain(get('title')), author: plain(get('author_text')), year: undefined }),
+    fields: { title: (get) => plain(get('title')), author: (get) => plain(get('author_text')) },
   },
 ]
 
-/** A program that is not known. All fields are read from named columns. */
-const OTHER: KnownSource = {
-  name: 'another program',
-  columns: OWN.columns,
-  mayLackYear: true,
-  read: () => ({}),
-}
+/** What a file of an unknown program is called. All fields are read from named columns. */
+const OTHER = 'another program'
 
 /**
  * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
- * @param columns of fields that are not where that program has them. If the program is not known, all fields are read
- * from these columns, or from those whose names tell.
- * @throws ImportRefused that names the columns found and the fields that have none, or columns that tell the same field, or
- * one whose name occurs several times.
+ * @param mapping columns of fields that are not where that program has them. If the program is not known, all fields are
+ * read from these columns, or from those whose names tell.
+ * @returns with a fault if a field has no column, if several tell it, or if several have the name of one that is read.
+ * @throws ImportRefused for a column of the mapping that does not exist.
  */
-export function detectLayout(header: readonly string[], columns: ColumnMapping): CsvLayout {
+export function detectLayout(header: readonly string[], mapping: ColumnMapping): CsvLayout {
   const positions = new Map<string, number>()
   const repeated = new Set<string>()
   for (const [index, name] of header.entries()) {
-    const key = keyOf(unwrapped(name))
+    const key = keyOf(name)
     if (key === '') continue
     if (positions.has(key)) repeated.add(key)
     else positions.set(key, index)
   }
   const has = (column: string) => positions.has(keyOf(column))
-  for (const column of Object.values(columns)) {
+  for (const column of Object.values(mapping)) {
     if (column !== '' && !has(column))
       throw new ImportRefused(`there is no column ${quoted(column)}; ${columnsOf(header)}`)
   }
   const known = [SPREADSHEET, ...SOURCES].find((source) =>
     source.columns.every((column) => (typeof column === 'string' ? has(column) : column.some(has))),
   )
-  const source = known ?? OTHER
-  const named = new Map(
-    FIELD_NAMES.flatMap((field) => {
-      const column = columns[field]
-      if (column !== undefined) return [[field, [keyOf(column)]]]
-      return known ? [] : [[field, told(field, [...positions.keys()])]]
-    }),
-  )
-  const missing = REQUIRED_FIELDS.filter((field) => named.get(field)?.length === 0)
-  if (missing.length > 0) throw unknownColumns(header, missing)
-  const cellOf = (get: Get, column: string) => (known === SPREADSHEET ? unguarded(get(column)) : get(column))
-  const fields = [...named]
-  const readNamed = (get: Get): Partial<Cells> =>
-    Object.fromEntries(
-      fields.map(([field, names]) => [
-        field,
-        first(names, (column) => readForeign(field, cellOf(get, column))),
-      ]),
-    )
-  const read = named.size === 0 ? source.read : (get: Get) => ({ ...source.read(get), ...readNamed(get) })
-  const placeOf = (column: string) => positions.get(keyOf(column)) ?? -1
+  const missing: FieldName[] = []
+  let fault: ColumnFault | undefined
+  const readerOf = (field: FieldName): Read => {
+    const column = mapping[field]
+    if (known !== undefined && column === undefined) return known.fields[field] ?? (() => undefined)
+    const [best = [], ...others] =
+      column === undefined ? columnsTelling(field, [...positions.keys()]) : [[keyOf(column)]]
+    if (best.length > 1) fault ??= ambiguous(field, best)
+    else if (best.length === 0 && !isNullable(field)) missing.push(field)
+    const names = [best, ...others].filter(({ length }) => length === 1).flat()
+    const cellOf = known === SPREADSHEET ? unguarded : String
+    return (get) => first(names, (name) => readForeign(field, cellOf(get(name))))
+  }
+  const readers = FIELD_NAMES.map((field) => [field, readerOf(field)] as const)
+  if (missing.length > 0) fault ??= unknownColumns(header, missing)
   const used = new Set<number>()
   // Reads no row yet: this shows which columns are read.
-  read((column) => {
-    used.add(placeOf(column))
-    if (!repeated.has(keyOf(column))) return ''
-    const several = `several columns are named ${quoted(column)} (case does not matter)`
-    throw new ImportRefused(`${several}; rename all but the right one`)
+  const columns = readers.map(([field, read]) => {
+    const places: number[] = []
+    read((column) => {
+      if (repeated.has(keyOf(column))) fault ??= repeatedColumn(column)
+      places.push(positions.get(keyOf(column)) ?? -1)
+      return ''
+    })
+    for (const place of places) used.add(place)
+    return [field, places.find((place) => place >= 0) ?? -1] as const
   })
-  const [title, author] = source.columns
-  const [[titleColumn = title] = [], [authorColumn = author] = []] = [named.get('title'), named.get('author')]
+  const placeOf = Object.fromEntries(columns) as Record<FieldName, number>
   return {
-    name: source.name,
-    mayLackYear: source.mayLackYear || named.has('year'),
+    name: known?.name ?? OTHER,
+    columns: Object.fromEntries(
+      columns.map(([field, place]) => [field, place < 0 ? null : columnName(header[place] ?? '')]),
+    ) as FoundColumns,
+    fault,
+    mayLackYear: known?.mayLackYear !== false || mapping.year !== undefined,
     width: header.length,
     used,
-    least: 1 + Math.max(placeOf(titleColumn), placeOf(authorColumn)),
-    read: (cells) => read((column) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''),
+    least: 1 + Math.max(placeOf.title, placeOf.author),
+    read(cells) {
+      const get = (column: string) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''
+      const values: Record<string, FieldValue | undefined> = {}
+      for (const [field, read] of readers) values[field] = read(get)
+      return values
+    },
   }
 }
 
-const keyOf = (column: string) => column.trim().toLowerCase()
+/** The name that is in a cell of the header. */
+export const columnName = (cell: string) => unwrapped(cell).trim()
 
-/** @returns the columns that tell a field by their names, the best first. */
-function told(field: FieldName, columns: readonly string[]): string[] {
-  const telling = columnsTelling(field, columns)
-  const [[name, other] = []] = telling
-  if (other === undefined) return telling.filter(({ length }) => length === 1).flat()
+const keyOf = (column: string) => columnName(column).toLowerCase()
+
+function ambiguous(field: FieldName, [name, other]: readonly string[]): ColumnFault {
   const both = `${quoted(name)} and ${quoted(other)} may both be the ${field}`
-  throw new ImportRefused(`the columns ${both}; name the right one`, {
-    columns: [`${field}=${quoted(name)}`],
-  })
+  return { message: `the columns ${both}; name the right one`, columns: [`${field}=${quoted(name)}`] }
+}
+
+function repeatedColumn(column: string): ColumnFault {
+  const several = `several columns are named ${quoted(column)} (case does not matter)`
+  return { message: `${several}; rename all but the right one`, columns: [] }
 }
 
 /** The first of the values that is not undefined. */
@@ -212,15 +215,16 @@ function columnsOf(header: readonly string[]): string {
 }
 
 /** @param missing fields that no column is known for. */
-function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ImportRefused {
+function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ColumnFault {
   const fields = missing.map((name) => `the ${name}`).join(' or ')
   const examples = missing.map((name) => `${name}=${EXAMPLES[name]}`).join(',')
   const mayLackYears = missing.includes('year')
-  return new ImportRefused(
-    `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
+  return {
+    message:
+      `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
       (mayLackYears ? ', or say that there are no years,' : ''),
-    { columns: mayLackYears ? [examples, examples.replace(EXAMPLES.year, '')] : [examples] },
-  )
+    columns: mayLackYears ? [examples, examples.replace(EXAMPLES.year, '')] : [examples],
+  }
 }
 
 /** Removes the `="…"` that keeps spreadsheets from reading a text as a number. */

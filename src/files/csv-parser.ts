@@ -13,6 +13,9 @@ export interface CsvRow {
   readonly mayContainRows: boolean
 }
 
+/** Called with the first row that is not blank, and its line. @returns which columns are used. */
+export type Begin = (header: readonly string[], line: number) => ReadonlySet<number>
+
 /** UTF-16 code units that a row may have. That is twice as many as a book, because some columns may be ignored. */
 export const MAX_ROW = 2 * 1024 * 1024
 
@@ -37,7 +40,7 @@ export class CsvParser {
   /** Programs that write tabs do not quote fields, and do not double quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
-  readonly #begin: (header: readonly string[]) => ReadonlySet<number>
+  readonly #begin: Begin
   /** Undefined before the header. */
   #used: ReadonlySet<number> | undefined
   /** The end of the last part, if its meaning depends on what follows. */
@@ -58,9 +61,8 @@ export class CsvParser {
 
   /**
    * @param delimiter the character between two fields.
-   * @param begin called with the first row that is not blank. @returns which columns are used.
    */
-  constructor(delimiter: string, begin: (header: readonly string[]) => ReadonlySet<number>) {
+  constructor(delimiter: string, begin: Begin) {
     this.#begin = begin
     this.#isTabular = delimiter === '\t'
     this.#delimiter = delimiter
@@ -209,7 +211,7 @@ export class CsvParser {
     this.#stray = undefined
     this.#isMalformed = false
     if (this.#used !== undefined) return row
-    if (!isEmpty(row)) this.#used = this.#begin(cells)
+    if (!isEmpty(row)) this.#used = this.#begin(cells, row.line)
     return undefined
   }
 

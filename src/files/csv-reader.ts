@@ -1,4 +1,4 @@
-import { CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
+import { type Begin, CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
@@ -18,13 +18,9 @@ const MAX_HEADER = 64 * 1024
 
 /**
  * The rows of a file of comma-, semicolon- or tab-separated values after the header, in groups as they arrive.
- * @param begin called with the header. @returns which columns are used.
  * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
-export async function* csvRows(
-  texts: AsyncIterable<string>,
-  begin: (header: readonly string[]) => ReadonlySet<number>,
-): AsyncGenerator<CsvRow[], void> {
+export async function* csvRows(texts: AsyncIterable<string>, begin: Begin): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let before = ''
   let start = ''

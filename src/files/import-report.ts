@@ -1,9 +1,29 @@
-import type { FieldFault } from '../catalogue/book.ts'
+import { FIELD_FAULTS, FIELD_NAMES, type FieldName } from '../catalogue/book.ts'
+
+/** What can be wrong with a row of a file. */
+export const FAULTS = [
+  ...FIELD_FAULTS,
+  /** It has bytes that are no character of its encoding. */
+  'invalid_bytes',
+  'misplaced_quote',
+  'wrong_field_count',
+  /** It is not a JSON object. */
+  'not_json',
+  'too_complex',
+  /** It is the first line, in which a field has no column, or more than one. */
+  'columns',
+] as const
 
 /** A fault of a row of a file. */
-export interface RowFault extends FieldFault {
+export interface RowFault {
   /** Where the row begins, from 1. */
   readonly line: number
+  /** Null if the whole row is at fault. */
+  readonly field: FieldName | null
+  /** For programs. */
+  readonly code: (typeof FAULTS)[number]
+  /** For people. */
+  readonly reason: string
 }
 
 /** Faults that are kept. Others are only counted. */
@@ -11,6 +31,9 @@ export const MAX_FAULTS = 100
 
 /** Reading stops after this many faulty rows. */
 export const MAX_FAULTY = 10_000
+
+/** By their fields, the names of the columns that were found; null if there is none. */
+export type FoundColumns = { readonly [Name in FieldName]: string | null }
 
 /** Findings about a file, complete once all of it has been read. */
 export class ImportReport {
@@ -26,10 +49,14 @@ export class ImportReport {
   withoutYear = 0
   /** The program that wrote the file. */
   source = ''
+  /** Where the fields are: in JSON, under their own names. */
+  columns = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as FoundColumns
   /** The encoding of the file, as the WHATWG Encoding Standard names it. */
   encoding = 'utf-8'
   /** Whether bytes that are no character in it were found so far. The text has U+FFFD instead. */
   hasInvalidBytes = false
+  /** The first line of a CSV file, and the beginnings of the cells in the first rows. */
+  readonly preview: (readonly string[])[] = []
 
   add(fault: RowFault): void {
     this.faulty++
@@ -51,7 +78,10 @@ export class ImportRefused extends Error {
   /** Values of the option `columns` with one of which the user can do what the message says at its end. */
   readonly columns: readonly string[]
 
-  constructor(message: string, { columns = [], ...options }: ErrorOptions & { columns?: string[] } = {}) {
+  constructor(
+    message: string,
+    { columns = [], ...options }: ErrorOptions & { columns?: readonly string[] } = {},
+  ) {
     super(message, options)
     this.columns = columns
   }
@@ -64,3 +94,17 @@ export class ImportRefused extends Error {
 
 /** Rows of the file cannot be stored. The report has their faults. */
 export class FaultyRows extends ImportRefused {}
+
+/** A field has no column, or more than one. The report has those that were found, and the preview. */
+export class ColumnsRefused extends ImportRefused {
+  /** That of the column names, from 1. */
+  readonly line: number
+
+  constructor(line: number, { message, columns }: ColumnFault) {
+    super(message, { columns })
+    this.line = line
+  }
+}
+
+/** Why the columns of a file are not clear. */
+export type ColumnFault = Pick<ImportRefused, 'message' | 'columns'>

@@ -1,13 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FIELD_NAMES, type FieldFault, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
+import { FIELD_NAMES, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
-import { type CsvLayout, detectLayout } from './csv-layouts.ts'
+import { type CsvLayout, columnName, detectLayout } from './csv-layouts.ts'
 import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import { decode, invalidBytesIn } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
-import { FaultyRows, ImportRefused, type ImportReport, MAX_FAULTY } from './import-report.ts'
+import {
+  ColumnsRefused,
+  FaultyRows,
+  ImportRefused,
+  type ImportReport,
+  MAX_FAULTY,
+  type RowFault,
+} from './import-report.ts'
 import { items } from './json-reader.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
@@ -16,6 +23,12 @@ const TURN_TIME = 5
 
 /** The clock is read once for this many rows. */
 const CLOCK_INTERVAL = 16
+
+/** Rows after the first line that are shown. */
+const PREVIEW_ROWS = 5
+
+/** UTF-16 code units of a cell that are shown. */
+const PREVIEW_LENGTH = 100
 
 export interface ReadOptions {
   readonly format: ReadFormat
@@ -27,6 +40,9 @@ export interface ReadOptions {
   readonly skipFaulty?: boolean
 }
 
+/** Where it is, its reader adds. */
+type Fault = Omit<RowFault, 'line'>
+
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
 const MAX_STRUCTURE = 16 * 1024
 
@@ -34,6 +50,7 @@ const MAX_STRUCTURE = 16 * 1024
  * The books of a file, in groups of bounded size. After the first bad row no more groups come, unless bad rows are
  * skipped. The report goes on, up to MAX_FAULTY bad rows.
  * @throws FaultyRows at the end if a row is bad and not skipped, or at once if too many rows are bad.
+ * @throws ColumnsRefused after the first rows if a field has no column.
  * @throws ImportRefused at once if the file cannot be read to its end, or not row by row.
  */
 export async function* readBooks(
@@ -60,9 +77,13 @@ async function* fromCsv(
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
-  const begin = (header: readonly string[]) => {
+  let headerLine = 0
+  const begin = (header: readonly string[], line: number) => {
+    headerLine = line
     source = detectLayout(header, columns)
     report.source = source.name
+    report.columns = source.columns
+    report.preview.push(header.map(columnName))
     return source.used
   }
   const read = (row: CsvRow) => {
@@ -72,20 +93,33 @@ async function* fromCsv(
       )
     return bookOfRow(row, source as CsvLayout, report)
   }
-  for await (const rows of csvRows(texts, begin)) yield await collect(rows, read, report)
+  for await (const rows of csvRows(texts, begin)) {
+    preview(rows, report)
+    if (source?.fault === undefined) yield await collect(rows, read, report)
+    else if (report.preview.length > PREVIEW_ROWS) break
+  }
   if (source === undefined)
     throw new ImportRefused('the file is empty; it needs a first line with the column names')
+  if (source.fault !== undefined) throw new ColumnsRefused(headerLine, source.fault)
+}
+
+function preview(rows: readonly CsvRow[], { preview }: ImportReport): void {
+  for (const row of rows) {
+    if (preview.length > PREVIEW_ROWS) return
+    if (!isEmpty(row)) preview.push(row.cells.map((cell) => cell.slice(0, PREVIEW_LENGTH).toWellFormed()))
+  }
 }
 
 const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
 
-function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBook | FieldFault | undefined {
+function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBook | Fault | undefined {
   if (isEmpty(row)) return undefined
-  if (row.isMalformed) return { field: null, reason: MISPLACED }
+  if (row.isMalformed) return { field: null, code: 'misplaced_quote', reason: MISPLACED }
   const { cells } = row
   if (cells.length !== source.width && !mayDiffer(row, source)) {
     return {
       field: null,
+      code: 'wrong_field_count',
       reason: `the number of fields is ${cells.length}, not ${source.width} as in the first line`,
     }
   }
@@ -105,11 +139,11 @@ function mayDiffer({ cells, stray }: CsvRow, { used, least, width }: CsvLayout):
   return cells.length >= least && cells.slice(width).every(isBlank)
 }
 
-function bookFrom(values: Readonly<Record<string, unknown>>, report: ImportReport): NewBook | FieldFault {
+function bookFrom(values: Readonly<Record<string, unknown>>, report: ImportReport): NewBook | Fault {
   if (report.hasInvalidBytes) {
     for (const field of FIELD_NAMES) {
       const reason = invalidBytesIn(values[field], report)
-      if (reason !== undefined) return { field, reason }
+      if (reason !== undefined) return { field, code: 'invalid_bytes', reason }
     }
   }
   return validateBook(values)
@@ -124,21 +158,29 @@ async function* fromJson(
   for await (const group of groups) yield await collect(group, read, report)
 }
 
-function bookOfLine({ text, item }: Line, report: ImportReport): NewBook | FieldFault | undefined {
+function bookOfLine({ text, item }: Line, report: ImportReport): NewBook | Fault | undefined {
   if (isBlank(text)) return undefined
   // Only objects are parsed, because errors and deep nesting take long.
-  if (!text.trimStart().startsWith('{'))
-    return { field: null, reason: invalidBytesIn(text, report) ?? noObject(text, item) }
+  if (!text.trimStart().startsWith('{')) return notJson(text, report, noObject(text, item))
   if (text.length > MAX_STRUCTURE && structureOf(text) > MAX_STRUCTURE) {
-    return { field: null, reason: `has more than ${MAX_STRUCTURE} characters outside its strings` }
+    return {
+      field: null,
+      code: 'too_complex',
+      reason: `has more than ${MAX_STRUCTURE} characters outside its strings`,
+    }
   }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { field: null, reason: invalidBytesIn(text, report) ?? `${quoted(text)} is not JSON` }
+    return notJson(text, report, `${quoted(text)} is not JSON`)
   }
   return bookFrom(value as Record<string, unknown>, report)
+}
+
+function notJson(text: string, report: ImportReport, otherwise: string): Fault {
+  const reason = invalidBytesIn(text, report)
+  return { field: null, code: reason ? 'invalid_bytes' : 'not_json', reason: reason ?? otherwise }
 }
 
 function noObject(text: string, item: number | undefined): string {
@@ -169,7 +211,7 @@ function structureOf(text: string): number {
  */
 async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],
-  read: (row: Each) => NewBook | FieldFault | undefined,
+  read: (row: Each) => NewBook | Fault | undefined,
   report: ImportReport,
 ): Promise<NewBook[]> {
   const books: NewBook[] = []
@@ -189,7 +231,7 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
     else {
       // All books of a JSON array may be in one line.
       const item = row.item === undefined ? '' : ` (item ${row.item})`
-      report.add({ line: row.line, field: result.field, reason: result.reason + item })
+      report.add({ ...result, line: row.line, reason: result.reason + item })
       if (report.faulty === MAX_FAULTY) throw new FaultyRows(report.summary)
     }
   }

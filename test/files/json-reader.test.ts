@@ -40,12 +40,13 @@ describe('books as a JSON array', () => {
     for (const length of [1, 2, 3, 1000]) {
       const { report, error } = await readFile(text, 'json', length)
       assert.deepEqual(report.faults, [
-        { line: 2, field: 'title', reason: '1 is not text (item 2)' },
-        { line: 5, field: 'author', reason: 'is missing (item 3)' },
-        { line: 5, field: null, reason: '"{x}" is not JSON (item 4)' },
+        { line: 2, field: 'title', code: 'wrong_type', reason: '1 is not text (item 2)' },
+        { line: 5, field: 'author', code: 'missing', reason: 'is missing (item 3)' },
+        { line: 5, field: null, code: 'not_json', reason: '"{x}" is not JSON (item 4)' },
         {
           line: 6,
           field: null,
+          code: 'not_json',
           reason: `${JSON.stringify(`[${book}]`)} is not a JSON object (item 5)`,
         },
       ])

@@ -5,18 +5,23 @@ import { useSession } from './session.ts'
 
 interface Result {
   readonly source: string
+  readonly encoding: string
+  readonly columns: { readonly [Field in 'title' | 'author' | 'year']: string | null }
   readonly rows: number
   readonly added: number
   readonly skipped: number
   readonly without_year: number
   readonly empty: number
   readonly faulty: number
-  readonly faults: readonly { line: number; field: string | null; reason: string }[]
+  readonly faults: readonly { line: number; field: string | null; code: string; reason: string }[]
+  readonly preview: readonly (readonly string[])[]
 }
 
 const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
-const YEAR = '"x" is not a year (a whole number within ±9007199254740991)'
+const OWN_COLUMNS = { title: 'title', author: 'author', year: 'year' }
+const WIDTH = 'the number of fields is 1, not 3 as in the first line'
+const YEAR = '"x" is not a year (a whole number such as 1979 or -500)'
 
 for (const target of targets()) testImports(target)
 
@@ -45,6 +50,8 @@ function testImports(target: Target): void {
       )
       assertAnswer(reply, 200, 'Books imported successfully', {
         source: 'this service',
+        encoding: 'utf-8',
+        columns: OWN_COLUMNS,
         rows: 2,
         added: 2,
         skipped: 0,
@@ -52,6 +59,7 @@ function testImports(target: Target): void {
         empty: 0,
         faulty: 0,
         faults: [],
+        preview: [],
       })
       assert.deepEqual(
         (await stored()).map(({ title, year }) => [title, year]),
@@ -276,6 +284,8 @@ function testImports(target: Target): void {
       const reply = await send(text, CSV, '?dry_run=true')
       assertAnswer(reply, 200, 'File checked, nothing stored', {
         source: 'this service',
+        encoding: 'utf-8',
+        columns: OWN_COLUMNS,
         rows: 3,
         added: 0,
         skipped: 0,
@@ -283,24 +293,58 @@ function testImports(target: Target): void {
         empty: 0,
         faulty: 2,
         faults: [
-          { line: 3, field: 'year', reason: YEAR },
-          { line: 4, field: null, reason: 'the number of fields is 1, not 3 as in the first line' },
+          { line: 3, field: 'year', code: 'wrong_type', reason: YEAR },
+          { line: 4, field: null, code: 'wrong_field_count', reason: WIDTH },
         ],
+        preview: [['title', 'author', 'year'], ['T', author, '1'], ['T', author, 'x'], ['T']],
       })
       const good = await send(`title,author,year\nT,${author},1\n`, CSV, '?dry_run=true')
       assert.deepEqual([good.body.message, good.body.data.added], ['File checked, nothing stored', 1])
       assert.deepEqual(await stored(), [])
     })
 
+    it('decision: a dry run answers 200 with the columns that were found, even if a field has none', async () => {
+      for (const query of ['?dry_run=true', '?dry_run=true&skip_faulty=true']) {
+        const reply = await send('\nName,Author\nT,A\nU\n', CSV, query)
+        assertAnswer(reply, 200, 'File checked, nothing stored', {
+          source: 'another program',
+          encoding: 'utf-8',
+          columns: { title: null, author: 'Author', year: null },
+          rows: 0,
+          added: 0,
+          skipped: 0,
+          without_year: 0,
+          empty: 0,
+          faulty: 1,
+          faults: [
+            {
+              line: 2,
+              field: null,
+              code: 'columns',
+              reason:
+                'the file has the columns "Name", "Author", and none that is known to be the title or the year; name them, ' +
+                'or say that there are no years, with ?columns=title=Titel,year=Jahr or ?columns=title=Titel,year=',
+            },
+          ],
+          preview: [['Name', 'Author'], ['T', 'A'], ['U']],
+        })
+      }
+      const named = await send('Name,Author\nT,A\n', CSV, '?dry_run=true&columns=title%3DNAME,year%3D')
+      const { columns, added } = named.body.data
+      assert.deepEqual([columns, added], [{ title: 'Name', author: 'Author', year: null }, 1])
+    })
+
     it('decision: skip_faulty stores the good rows, and reports the others', async () => {
       await removeAll()
       const text = `Title,Author,Year Published\nT,${author},1\nT\nU,${author},\n"V\0",${author},\nT,${author},1\n`
       const faults = [
-        { line: 3, field: null, reason: 'the number of fields is 1, not 3 as in the first line' },
-        { line: 5, field: 'title', reason: '"V\\u0000" contains a NUL character' },
+        { line: 3, field: null, code: 'wrong_field_count', reason: WIDTH },
+        { line: 5, field: 'title', code: 'invalid_character', reason: '"V\\u0000" contains a NUL character' },
       ]
       const counts = {
         source: 'Goodreads',
+        encoding: 'utf-8',
+        columns: { title: 'Title', author: 'Author', year: 'Year Published' },
         rows: 5,
         added: 3,
         skipped: 0,
@@ -308,9 +352,15 @@ function testImports(target: Target): void {
         empty: 0,
         faulty: 2,
         faults,
+        preview: [],
       }
       const dry = await send(text, CSV, '?skip_faulty=true&dry_run=true')
-      assertAnswer(dry, 200, 'File checked, nothing stored', counts)
+      const preview = text
+        .replaceAll('"', '')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(','))
+      assertAnswer(dry, 200, 'File checked, nothing stored', { ...counts, preview })
       assert.deepEqual(await stored(), [])
       assertAnswer(await send(text, CSV, '?skip_faulty=true'), 200, 'Books imported successfully', counts)
       const again = await send(text, CSV, '?skip_faulty=true&skip_existing=true')
@@ -385,6 +435,8 @@ function testImports(target: Target): void {
       const named = await send(text, CSV, columns('title=Titel,author="Name, Vorname",year=Jahr'))
       assertAnswer(named, 200, 'Books imported successfully', {
         source: 'another program',
+        encoding: 'utf-8',
+        columns: { title: 'Titel', author: 'Name, Vorname', year: 'Jahr' },
         rows: 2,
         added: 2,
         skipped: 0,
@@ -392,6 +444,7 @@ function testImports(target: Target): void {
         empty: 0,
         faulty: 0,
         faults: [],
+        preview: [],
       })
       const some = await send(`title,year,"=a ""b""&+"\nV,2,${author}\n`, CSV, columns('author==a "b"&+'))
       assert.equal(some.body.data.added, 1)

@@ -87,24 +87,6 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       )
     })
 
-  it('are those that the service knows also in a file with more columns than it reports faults', async () => {
-    const names = Array.from({ length: 230 }, (_, i) => `Column ${i}`)
-    for (const [place, name] of [
-      [3, 'Author'],
-      [120, 'Title'],
-      [215, 'Year Published'],
-    ] as const)
-      names[place] = name
-    await choose(`${names.join(',')}\n${names.map((_, i) => 1900 + i).join(',')}\n`)
-    await toAdd('1')
-    await open()
-    await found('Title', 'Title')
-    await found('Author', 'Author')
-    await found('Year', 'Year Published')
-    await assertAccessible(page)
-    assert.deepEqual(await importIt(), ['2020', '1903', 2115])
-  })
-
   it('are asked for if the service does not know them, and shown with the first rows', async () => {
     await choose(
       'Nr.;"Name; kurz";"Von\nwem";Jahr\n1;"Die ""Blechtrommel""";Grass, Günter;1959\n\n2;B;C;1960\n',
@@ -197,30 +179,6 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await importIt(), ['E', 'D', 1])
   })
 
-  it('are asked of the service before an import, which it would refuse meanwhile', async () => {
-    const released = Promise.withResolvers<void>()
-    await page.route(/dry_run=true&columns/, async (route) => {
-      await released.promise
-      await route.continue()
-    })
-    let imports = 0
-    page.on('request', (request) => {
-      if (request.url().includes('dry_run=false')) imports++
-    })
-    await choose('title,author,year\nAsked,D,1\n')
-    await toAdd('1')
-    const asked = page.waitForRequest(/dry_run=true&columns/)
-    await open()
-    await asked
-    await page.getByRole('button', { name: 'Import', exact: true }).click()
-    await page.getByRole('button', { name: 'Cancel import' }).waitFor()
-    // What the page does at once has been done by then.
-    await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
-    assert.equal(imports, 0)
-    released.resolve()
-    await page.getByText('Imported 1 book.').waitFor()
-  })
-
   it('are shown as they are in another encoding, which can be named', async () => {
     await choose(Buffer.from('title,author,year\nGr\xf6\xdfe,M\xfcller,1999\n', 'latin1'))
     await page.locator('.preview').waitFor()
@@ -232,11 +190,31 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await importIt(), ['Größe', 'Müller', 1999])
   })
 
+  it('that were chosen are kept in another encoding, if it does not change their names', async () => {
+    await choose(Buffer.from('Titel,Verfasser,N\xe9e\nT,A,1999\n', 'latin1'))
+    await page.getByText('Choose the column for year.').waitFor()
+    await column('Year').selectOption('N\ufffde')
+    await toAdd('1')
+    await column('Title').selectOption('Verfasser')
+    await toAdd('1')
+    await column('Encoding').selectOption('Windows-1252')
+    await page.getByText('Choose the column for year.').waitFor()
+    assert.deepEqual(await head(), ['Titel', 'Verfasser', 'Née'])
+    assert.equal(await chosen('Title'), 'Verfasser')
+  })
+
+  it('are refused with the reason if two that are read have the same name', async () => {
+    await choose('title,Title,author,year\nA,B,C,1\n')
+    await page.getByText('Several columns are named "title"').waitFor()
+    assert.ok(await page.locator('.preview').isVisible())
+  })
+
   it('are read from UTF-16, as of files of Excel', async () => {
     await choose(Buffer.from('\ufefftitle\tauthor\tyear\r\nStärke\tMüller\t1999\r\n', 'utf16le'))
     await toAdd('1')
     await open()
     await found('Title', 'title')
+    assert.equal(await chosen('Encoding'), 'UTF-16LE')
     assert.deepEqual(await cells(), ['Stärke', 'Müller', '1999'])
   })
 

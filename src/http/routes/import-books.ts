@@ -1,13 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { FastifyRequest } from 'fastify'
+import { FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import {
+  ColumnsRefused,
+  FAULTS,
   FaultyRows,
+  type FoundColumns,
   ImportRefused,
   ImportReport,
   MAX_FAULTS,
@@ -51,11 +55,15 @@ const ImportParameters = partialSchema<{
   },
 })
 
+const NULLABLE_TEXT: Schema = { anyOf: [{ type: 'string' }, { type: 'null' }] }
+
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
 /** The answer to an import. */
 export interface ImportResult {
   readonly source: string
+  readonly encoding: string
+  readonly columns: FoundColumns
   readonly rows: number
   readonly added: number
   readonly skipped: number
@@ -63,6 +71,7 @@ export interface ImportResult {
   readonly empty: number
   readonly faulty: number
   readonly faults: readonly RowFault[]
+  readonly preview: readonly (readonly string[])[]
 }
 
 export const ImportResult = objectSchema<ImportResult>(
@@ -71,6 +80,17 @@ export const ImportResult = objectSchema<ImportResult>(
       type: 'string',
       description: 'The program that wrote the file, recognized by its first line, or “another program”.',
     },
+    encoding: {
+      type: 'string',
+      description: 'The encoding of the file, by its name in the WHATWG Encoding Standard.',
+    },
+    columns: objectSchema<FoundColumns>(
+      Object.fromEntries(FIELD_NAMES.map((name) => [name, NULLABLE_TEXT])) as Record<FieldName, Schema>,
+      {
+        description:
+          'For each field the name of the column that was found, or null. In JSON it is the field’s own.',
+      },
+    ),
     rows: count('Rows of the file, without the header.'),
     added: count('Books that were stored. For a dry run, books that would be stored.'),
     skipped: count('Books that were skipped because they are stored already.'),
@@ -85,10 +105,17 @@ export const ImportResult = objectSchema<ImportResult>(
       type: 'array',
       items: objectSchema<RowFault>({
         line: count('The line of the file, counted from 1.'),
-        field: { anyOf: [{ type: 'string' }, { type: 'null' }] },
-        reason: { type: 'string' },
+        field: NULLABLE_TEXT,
+        code: { type: 'string', enum: FAULTS, description: 'What is wrong, for programs.' },
+        reason: { type: 'string', description: 'What is wrong, for people.' },
       }),
       description: `The faults of the first ${MAX_FAULTS} faulty rows.`,
+    },
+    preview: {
+      type: 'array',
+      items: { type: 'array', items: { type: 'string' } },
+      description:
+        'For a dry run with a CSV file, its column names, and its first rows, in which long texts are cut.',
     },
   },
   {
@@ -96,6 +123,8 @@ export const ImportResult = objectSchema<ImportResult>(
     examples: [
       {
         source: 'Goodreads',
+        encoding: 'utf-8',
+        columns: { title: 'Title', author: 'Author', year: 'Original Publication Year' },
         rows: 2,
         added: 2,
         skipped: 0,
@@ -103,6 +132,7 @@ export const ImportResult = objectSchema<ImportResult>(
         empty: 0,
         faulty: 0,
         faults: [],
+        preview: [],
       },
     ],
   },
@@ -158,7 +188,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         }
       } catch (error) {
         if (!(error instanceof ImportRefused)) throw error
-        throw failure.importRefused.because(error.worded((columns) => `?columns=${columns}`))
+        throw failure.importRefused.because(worded(error))
       } finally {
         dropRest(raw)
       }
@@ -183,20 +213,28 @@ async function importFile(
   const importing = store.import(readBooks(bytes, reading, report), options)
   // A dry run answers with the faults.
   const counts = await importing.catch((error: unknown) => {
-    if (error instanceof FaultyRows && options.dryRun && !reading.skipFaulty) return NONE
-    throw error
+    if (!options.dryRun) throw error
+    if (error instanceof ColumnsRefused)
+      report.add({ line: error.line, field: null, code: 'columns', reason: worded(error) })
+    else if (!(error instanceof FaultyRows) || reading.skipFaulty) throw error
+    return NONE
   })
-  const { source, rows, withoutYear, empty, faulty, faults } = report
+  const { source, encoding, columns, rows, withoutYear, empty, faulty, faults, preview } = report
   return {
     source,
+    encoding,
+    columns,
     rows,
     ...counts,
     without_year: withoutYear,
     empty,
     faulty,
-    faults: faults.map((fault) => ({ ...fault })),
+    faults,
+    preview: options.dryRun ? preview : [],
   }
 }
+
+const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)
 
 /** @throws Failure when there are too many bytes, they come too slowly, or the client goes away. */
 async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
