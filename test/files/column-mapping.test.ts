@@ -76,6 +76,12 @@ describe('a mapping of columns', () => {
       { author: 'name', year: 'name' },
       { title: 'T', author: '1984', year: 1984 },
     ],
+    [
+      'a column of texts as they are, unless they are guarded in a file for spreadsheets',
+      "Titel,author,year\n'=T,A,1\n",
+      { title: 'Titel' },
+      { title: "'=T", author: 'A', year: 1 },
+    ],
     ['no years', 'title,author,,\nT,A,1,2\n', { year: '' }, { title: 'T', author: 'A', year: 0 }],
   ] as const) {
     it(`may name ${what}`, async () => {
