@@ -25,9 +25,11 @@ const SHOWN = 60
 /** A choice: no column has the field. */
 const NONE = ''
 
-/** In which columns of a CSV file the fields are, and what its encoding is: as the service has found, or the user says. */
+/** Where the fields of a CSV file are, and its encoding: as the service found them, or as the user chose. */
 export class Columns {
   isOpen = false
+  /** Whether the service could not tell which columns the fields are. */
+  isUnclear = false
   #encoding = 'utf-8'
   /** The column names, and some rows. @type {string[][]} */
   #rows = []
@@ -41,7 +43,8 @@ export class Columns {
     this.#encoding = encoding
     this.#rows = preview
     this.#found = columns
-    if (faults.some(({ code }) => code === 'columns' || code === 'invalid_bytes')) this.isOpen = true
+    this.isUnclear = faults.some(({ code }) => code === 'columns')
+    if (this.isUnclear || faults.some(({ code }) => code === 'invalid_bytes')) this.isOpen = true
   }
 
   /** The media type of the file. */
@@ -59,21 +62,31 @@ export class Columns {
 
   /** The fields for which neither the service nor the user has a column. */
   get missing() {
-    return FIELDS.filter((field) => (this.#chosen[field] ?? this.#found[field] ?? undefined) === undefined)
+    return FIELDS.filter((field) => this.#columnOf(field) === undefined)
+  }
+
+  /** A file that the service understands may have no years. @param {Field} field */
+  #columnOf(field) {
+    return this.#chosen[field] ?? this.#found[field] ?? (this.isUnclear ? undefined : NONE)
   }
 
   /**
    * @param {boolean} isDisabled
-   * @param {boolean} isWrong whether the service did not understand the file.
    * @param {() => void} changed called when the file has to be checked again.
    */
-  view(isDisabled, isWrong, changed) {
+  view(isDisabled, changed) {
     const [names = [], ...rows] = this.#rows
     const same = (/** @type {string | undefined} */ a, /** @type {string} */ b) =>
       a?.toLowerCase() === b.toLowerCase()
-    const isFirst = (/** @type {string} */ name, /** @type {number} */ index) =>
-      name !== '' && names.findIndex((each) => same(each, name)) === index
-    const choices = names.filter(isFirst)
+    /** The first column of each name. @type {Map<string, number>} */
+    const places = new Map()
+    for (const [index, name] of names.entries()) {
+      const key = name.toLowerCase()
+      if (name !== '' && !places.has(key)) places.set(key, index)
+    }
+    const choices = Array.from(places.values(), (index) => names[index] ?? '')
+    const used = new Set(FIELDS.map((field) => places.get(this.#columnOf(field)?.toLowerCase() ?? '')))
+    const usage = (/** @type {number} */ index) => (used.has(index) ? 'chosen' : '')
     const toggle = (/** @type {Event} */ event) => {
       this.isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
     }
@@ -83,14 +96,12 @@ export class Columns {
     }
     const decode = (/** @type {Event} */ event) => {
       this.#encoding = /** @type {HTMLSelectElement} */ (event.target).value
-      // The others have other names in another encoding.
+      // Other names read differently in another encoding.
       for (const field of FIELDS) if (/[^\0-\x7f]/.test(this.#chosen[field] ?? '')) delete this.#chosen[field]
       changed()
     }
-    /** A file that the service understands may have no years. @param {Field} field */
-    const columnOf = (field) => this.#chosen[field] ?? this.#found[field] ?? (isWrong ? undefined : NONE)
     const select = (/** @type {Field} */ field) => {
-      const chosen = columnOf(field)
+      const chosen = this.#columnOf(field)
       return html`<label>${words.list[field]}
         <select ?disabled=${isDisabled} aria-invalid=${chosen === undefined} @change=${choose(field)}>
           ${chosen === undefined ? html`<option value="" disabled .selected=${true}>${words.import.chooseColumn}</option>` : nothing}
@@ -102,9 +113,6 @@ export class Columns {
     const encodings = ENCODINGS.some((name) => same(name, this.#encoding))
       ? ENCODINGS
       : [this.#encoding.toUpperCase(), ...ENCODINGS]
-    const isUsed = (/** @type {number} */ index) =>
-      FIELDS.some((field) => isFirst(names[index] ?? '', index) && same(columnOf(field), names[index] ?? ''))
-    const usage = (/** @type {number} */ index) => (isUsed(index) ? 'chosen' : '')
     return html`<details class="columns" .open=${live(this.isOpen)} @toggle=${toggle}>
       <summary>${words.import.columns}</summary>
       <div class="choices">

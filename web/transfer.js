@@ -26,8 +26,6 @@ let isDropped = false
 let columns
 /** @type {Report | undefined} */
 let report
-/** Whether a field has no column in it. */
-let hasNoColumns = false
 /** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
 let skipExisting = true
 /** Whether a check of the file has found rows with errors, and whether they are left out. */
@@ -84,7 +82,6 @@ function choose(chosen) {
   file = chosen
   isDropped = false
   columns = undefined
-  hasNoColumns = false
   hasFaulty = false
   skipFaulty = false
   report = undefined
@@ -123,15 +120,14 @@ function found(chosen, result) {
     columns ??= new Columns()
     columns.update(result)
   }
-  const unclear = result.faults.find(({ code }) => code === 'columns')
-  hasNoColumns = unclear !== undefined
-  if (unclear === undefined) {
+  if (columns?.isUnclear) {
+    const missing = columns.missing.map((field) => words.list[field].toLowerCase())
+    const reason = sentence(result.faults[0]?.reason ?? '')
+    message = missing.length > 0 ? words.import.columnsMissing(missing) : reason
+  } else {
     report = result
     hasFaulty ||= result.faulty > 0
-    return
   }
-  const missing = columns?.missing.map((field) => words.list[field].toLowerCase()) ?? []
-  message = missing.length > 0 ? words.import.columnsMissing(missing) : sentence(unclear.reason)
 }
 
 /** @param {File} chosen */
@@ -349,7 +345,7 @@ function draw() {
             })
           : nothing
       }
-      ${columns?.view(isStoring(), hasNoColumns, again) ?? nothing}
+      ${columns?.view(isStoring(), again) ?? nothing}
       ${progress()}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>

@@ -28,7 +28,7 @@ export interface CsvLayout {
 /** The cell of a column, empty if there is no such column. */
 type Get = (column: string) => string
 
-/** Reads a field. It gets the cell first that has most of it. */
+/** Reads a field, first from its main column. */
 type Read = (get: Get) => FieldValue | undefined
 
 interface KnownSource {

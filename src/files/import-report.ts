@@ -10,7 +10,7 @@ export const FAULTS = [
   /** It is not a JSON object. */
   'not_json',
   'too_complex',
-  /** It is the first line, in which a field has no column, or more than one. */
+  /** It is the line of the column names: a field has no column, or more than one. */
   'columns',
 ] as const
 
@@ -32,7 +32,7 @@ export const MAX_FAULTS = 100
 /** Reading stops after this many faulty rows. */
 export const MAX_FAULTY = 10_000
 
-/** By their fields, the names of the columns that were found; null if there is none. */
+/** The name of the column of each field; null if none was found. */
 export type FoundColumns = { readonly [Name in FieldName]: string | null }
 
 /** Findings about a file, complete once all of it has been read. */

@@ -40,7 +40,7 @@ export interface ReadOptions {
   readonly skipFaulty?: boolean
 }
 
-/** Where it is, its reader adds. */
+/** A fault without its place in the file. */
 type Fault = Omit<RowFault, 'line'>
 
 /** UTF-16 code units that a line may have outside its texts. Each can become an object. */
@@ -94,7 +94,7 @@ async function* fromCsv(
     return bookOfRow(row, source as CsvLayout, report)
   }
   for await (const rows of csvRows(texts, begin)) {
-    preview(rows, report)
+    addToPreview(rows, report)
     if (source?.fault === undefined) yield await collect(rows, read, report)
     else if (report.preview.length > PREVIEW_ROWS) break
   }
@@ -103,7 +103,7 @@ async function* fromCsv(
   if (source.fault !== undefined) throw new ColumnsRefused(headerLine, source.fault)
 }
 
-function preview(rows: readonly CsvRow[], { preview }: ImportReport): void {
+function addToPreview(rows: readonly CsvRow[], { preview }: ImportReport): void {
   for (const row of rows) {
     if (preview.length > PREVIEW_ROWS) return
     if (!isEmpty(row)) preview.push(row.cells.map((cell) => cell.slice(0, PREVIEW_LENGTH).toWellFormed()))
