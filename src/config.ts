@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
+import { LOGIN_BODY_LIMIT } from './auth/login-throttle.ts'
 import { ConfigError } from './errors.ts'
+import { readSettingFile } from './setting-file.ts'
 import { meantSetting, type SettingName } from './settings.ts'
-import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile, readSettingFile } from './store/db-url.ts'
+import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
 /** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
@@ -48,9 +50,6 @@ const MIB = 1024 * 1024
 
 /** In milliseconds. */
 const MINUTE = 60_000
-
-/** The maximum size of a login's body, in bytes. It comes without a token, so it has to be small. */
-export const LOGIN_BODY_LIMIT = 4096
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -1,6 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
+/** The maximum size of a login's body, in bytes. It comes without a token, so it has to be small. */
+export const LOGIN_BODY_LIMIT = 4096
+
 /** The time in which failures are counted, in milliseconds. */
 const WINDOW = 15 * 60 * 1000
 

@@ -105,3 +105,8 @@ function loadConfig(path: string, isNeeded: boolean): Config {
 export function settingsPath({ values }: Arguments): string {
   return typeof values.settings === 'string' ? values.settings : '.env'
 }
+
+/** A number of things in a message, such as "1 book" or "2 books". */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createWriteStream, existsSync, rmSync } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { OperatorError } from '../errors.ts'
-import { giveName, partFileOf } from '../store/part-file.ts'
+import { giveName, partFileOf } from '../store/durable-files.ts'
 
 /**
  * Writes a new file. It gets its name only when it is complete and on the disk.

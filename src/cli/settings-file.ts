@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
 import { OperatorError } from '../errors.ts'
+import { readText } from '../setting-file.ts'
 import { isForeign, isSetting, nearestSetting } from '../settings.ts'
-import { readText } from '../store/db-url.ts'
 
 /** A line, or several if a quoted value goes on. Node says what its value is, but not which lines it leaves out. */
 const LINE =

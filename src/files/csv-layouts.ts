@@ -3,8 +3,8 @@ import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
 import { columnsTelling, EXAMPLES } from './column-names.ts'
 import { REPLACEMENT } from './decode-text.ts'
-import { ID_COLUMN, unguarded } from './formulas.ts'
 import { type ColumnFault, type FoundColumns, ImportRefused } from './import-report.ts'
+import { ID_COLUMN, unguarded } from './write-books.ts'
 import { parseYear, yearIn } from './year.ts'
 
 /** The fields of a book in a row, before validation. An unknown year is undefined; a text is no year. */

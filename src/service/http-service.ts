@@ -1,15 +1,15 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Auth } from '../auth/auth.ts'
 import type { LoginLimit } from '../auth/login-throttle.ts'
-import type { Store } from '../catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { drainable } from '../http/graceful-shutdown.ts'
-import type { ImportTurns } from '../http/import-turn.ts'
 import { listen } from '../http/listen.ts'
 import { Cursors } from '../http/page-cursor.ts'
 import { createServer } from '../http/server.ts'
+import type { ImportTurns, OpeningStore } from '../http/services.ts'
 import type { Metrics, MetricValues } from '../observability/metrics.ts'
-import { DeferredStore } from './deferred-store.ts'
+import { withTimeout } from '../store/timeout.ts'
 import { makeMetrics, type Service } from './service.ts'
 
 /** What is limited for all threads together. */
@@ -102,5 +102,40 @@ export class HttpService implements Service {
   /** The metrics, to be summed up with those of other threads. */
   async metricValues(): Promise<MetricValues> {
     return (await this.#metrics?.values()) ?? []
+  }
+}
+
+/** The store of a service that listens before it is open. */
+export class DeferredStore implements OpeningStore {
+  readonly #timeout: number
+  readonly #opening = Promise.withResolvers<Store>()
+  #store: Store | undefined
+
+  /** @param timeout how long a request may wait for the store, in milliseconds. */
+  constructor(timeout: number) {
+    this.#timeout = timeout
+    // Whoever waits reports it.
+    this.#opening.promise.catch(() => {})
+  }
+
+  get store(): Store {
+    if (this.#store === undefined) throw new Error('the store is not open')
+    return this.#store
+  }
+
+  /** As OpeningStore.opened. */
+  opened(): Promise<Store> | undefined {
+    if (this.#store !== undefined) return undefined
+    return withTimeout(this.#opening.promise, this.#timeout, 'the store is being opened')
+  }
+
+  open(store: Store): void {
+    this.#store = store
+    this.#opening.resolve(store)
+  }
+
+  /** Refuses all who wait, and will wait, unless the store is open. */
+  refuse(message: string, cause?: unknown): void {
+    this.#opening.reject(new StoreUnavailable(message, { cause, nothingWritten: true }))
   }
 }

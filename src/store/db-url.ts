@@ -1,11 +1,8 @@
-import { isUtf8 } from 'node:buffer'
-import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { StoreUnavailable } from '../catalogue/store.ts'
-import { codeOf } from './client-server/errors.ts'
+import { readSettingFile, refuseShellPath } from '../setting-file.ts'
 import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
-import { refuseShellPath } from './paths.ts'
 import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
 /** Where the store is, as read from `DB_URL`. It can be cloned. */
@@ -85,37 +82,6 @@ export function latestTarget<Engine extends string, Target extends PostgresTarge
 }
 
 const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
-
-/**
- * Reads a file that holds the value of a setting. A line end after it does not belong to it.
- * @throws Error that says what is wrong, without the path or the content.
- */
-export function readSettingFile(path: string): string {
-  refuseShellPath(path)
-  let text: string
-  try {
-    text = readText(path)
-  } catch (error) {
-    const code = codeOf(error)
-    throw new Error(
-      code === undefined ? `is a file that ${(error as Error).message}` : `cannot be read (${code})`,
-    )
-  }
-  text = text.replace(/\r?\n$/, '')
-  if (text === '') throw new Error('is an empty file')
-  return text
-}
-
-/**
- * @returns the content of a file, without the byte order mark with which some editors begin it.
- * @throws Error of the system, or one that says that it is not text in UTF-8.
- */
-export function readText(path: string): string {
-  const bytes = readFileSync(path)
-  // Many different bytes would become one character, and a secret of them easy to guess. UTF-16 has zeros.
-  if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('is not text in UTF-8')
-  return bytes.toString().replace(/^\uFEFF/, '')
-}
 
 /** @returns the URL for messages, without the password and the parameters. The path of a file is absolute. */
 export function describeDbUrl(dbUrl: DbUrl): string {

@@ -1,8 +1,7 @@
 import type { Store } from '../catalogue/store.ts'
 import type { OpenOptions } from './client-server/connect.ts'
 import { type DbUrl, latestTarget } from './db-url.ts'
-import { openSqlite, prepareSqlite } from './sqlite/store.ts'
-import { AnswerCount } from './sqlite/threads.ts'
+import { openSqliteAlone } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT } from './timeout.ts'
 
 interface SqliteOptions {
@@ -39,13 +38,4 @@ export async function openStore(
     case 'mysql':
       return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
   }
-}
-
-/** Opens a file that one thread of this process uses. */
-function openSqliteAlone(path: string, report: OpenOptions['report'], reads = false): Store {
-  const onReadOnly = (reason: string) =>
-    report(`this user can only read the file, and cannot run the service on it: ${reason}`)
-  const threads = prepareSqlite(path, report, reads ? onReadOnly : undefined)
-  const connect = threads.connect.bind(threads)
-  return openSqlite({ path, connect, answers: new AnswerCount(), threads: 1, end: () => threads.close() })
 }

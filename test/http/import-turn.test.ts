@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { ImportTurn } from '../../src/http/import-turn.ts'
+import { ImportTurn } from '../../src/http/services.ts'
 
 it('the turn to import belongs to one owner, who alone ends it', () => {
   const turn = new ImportTurn()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readInTurn } from '../../src/http/page-turns.ts'
+import { readInTurn } from '../../src/http/routes/list-stream.ts'
 
 it('pages are read at once while the turn has time for them, the others in later turns, in their order', async (t) => {
   let now = 0

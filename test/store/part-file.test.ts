@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
-import { giveName, partFileOf } from '../../src/store/part-file.ts'
+import { giveName, partFileOf } from '../../src/store/durable-files.ts'
 import { callWhile, straceMissing } from '../faults/strace.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
-const SOURCE = resolve(import.meta.dirname, '../../src/store/part-file.ts')
+const SOURCE = resolve(import.meta.dirname, '../../src/store/durable-files.ts')
 const skip = process.env.FAULTS !== 'required' && straceMissing
 
 const giveNameWhile = (faults: readonly string[], part: string, path: string) =>

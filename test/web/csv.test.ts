@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import { CsvParser } from '../../src/files/csv-parser.ts'
-import { guarded } from '../../src/files/formulas.ts'
+import { guarded } from '../../src/files/write-books.ts'
 import { csvOf } from '../../web/csv.js'
 
 it('a CSV file that the web page makes is read as it was, and guards formulas as the service does', async () => {

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
-import { whyNotMade } from '../../store/sqlite/problem.ts'
-import { type Command, withSettings } from '../command.ts'
-import { counted } from '../counted.ts'
+import { whyNotMade } from '../../store/sqlite/errors.ts'
+import { type Command, counted, withSettings } from '../command.ts'
 import { hasDatabase, withStore } from '../with-store.ts'
 
 /** Checks what the service would start with. */

@@ -23,7 +23,9 @@ export async function* atLeast(
     for (;;) {
       const begin = performance.now()
       isWaiting = true
-      const next = await withTimeout(iterator.next(), left, late)
+      const over = Promise.withResolvers<never>()
+      const timer = setTimeout(() => over.reject(late()), left)
+      const next = await Promise.race([iterator.next(), over.promise]).finally(() => clearTimeout(timer))
       isWaiting = false
       if (next.done) return
       left = Math.min(patience, left - (performance.now() - begin) + (next.value.length / rate) * 1000)
@@ -32,16 +34,5 @@ export async function* atLeast(
   } finally {
     // If a chunk is still due, `return` would wait for it too.
     if (!isWaiting) await iterator.return?.()
-  }
-}
-
-/** @throws what `late` returns, if the time is over before the work. */
-async function withTimeout<Result>(work: Promise<Result>, time: number, late: () => Error): Promise<Result> {
-  const over = Promise.withResolvers<never>()
-  const timer = setTimeout(() => over.reject(late()), time)
-  try {
-    return await Promise.race([work, over.promise])
-  } finally {
-    clearTimeout(timer)
   }
 }

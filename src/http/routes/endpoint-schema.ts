@@ -11,8 +11,8 @@ import type { ObjectSchema, Schema } from '../../catalogue/json-schema.ts'
 import { FORMATS, MEDIA_TYPES } from '../../files/formats.ts'
 import { envelopeSchema, type Failure, failure, type StatusLine } from '../envelope.ts'
 import { Component } from '../openapi.ts'
-import { type HeaderName, headers } from './answer-headers.ts'
 import { failureResponses, messagesOf } from './failure-responses.ts'
+import { type HeaderName, headers } from './response-headers.ts'
 
 /** An endpoint as `app.get` and the like take it: its schema, its hooks and its handler. */
 export type Endpoint<Parts extends RouteGenericInterface = RouteGenericInterface> =

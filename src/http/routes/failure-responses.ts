@@ -1,6 +1,6 @@
 import { envelope, type Failure, FailureEnvelope, failure, type StatusLine } from '../envelope.ts'
 import { Component } from '../openapi.ts'
-import { type HeaderName, headers } from './answer-headers.ts'
+import { type HeaderName, headers } from './response-headers.ts'
 
 /** Examples of what follows the messages of failures that have a reason. */
 const REASONS = new Map<Failure, string>([

@@ -22,11 +22,11 @@ import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
 import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
-import { announceIncomplete } from '../search-index-header.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
 import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
 import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
+import { announceIncomplete } from './response-headers.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Login, LoginFields, TokenData } from '../../auth/auth.ts'
-import { type Config, LOGIN_BODY_LIMIT } from '../../config.ts'
+import { LOGIN_BODY_LIMIT } from '../../auth/login-throttle.ts'
+import type { Config } from '../../config.ts'
 import { isFromForeignPage } from '../cors.ts'
 import { envelope, failure, success } from '../envelope.ts'
 import type { Services } from '../services.ts'

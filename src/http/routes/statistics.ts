@@ -2,10 +2,10 @@ import { clientOf } from '../../auth/login-throttle.ts'
 import { objectSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Statistics } from '../../catalogue/store.ts'
 import { envelope, failure, success } from '../envelope.ts'
-import { announceIncomplete } from '../search-index-header.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 import { FilterParameters, readFilterRequest } from './list-parameters.ts'
+import { announceIncomplete } from './response-headers.ts'
 
 const count: Schema = { type: 'integer', minimum: 1 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
-import type { Driver } from './driver.ts'
+import type { Driver } from './connections.ts'
 import { ConnectionPool, type Runner } from './pool.ts'
 
 /** How long to wait at start for a server that is not ready, in milliseconds. */

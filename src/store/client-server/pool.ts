@@ -1,8 +1,7 @@
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { startDeadline } from '../timeout.ts'
 import type { Kind, User } from './connection-share.ts'
-import { type ConnectionLimits, Connections, NotConnected } from './connections.ts'
-import type { Driver } from './driver.ts'
+import { type ConnectionLimits, Connections, type Driver, NotConnected } from './connections.ts'
 import { isUndone } from './errors.ts'
 import { ATTEMPTS, withRetries } from './retry.ts'
 

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
-import { refuseShellPath } from '../paths.ts'
+import { refuseShellPath } from '../../setting-file.ts'
 
 /**
  * How a connection is encrypted, with the names of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
-import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
+import { CONNECT_TIME, type Driver } from '../client-server/connections.ts'
 import { codeOf } from '../client-server/errors.ts'
 import {
   type Address,

@@ -4,16 +4,19 @@ import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
   bookColumnsOf,
   type Column,
+  checkRights,
   ensureObjects,
   ensureTable,
   IS_LARGE,
+  RIGHTS,
+  type Right,
   type SchemaEditor,
   type SchemaGroup,
   type SchemaObject,
+  WRITES,
 } from '../client-server/ensure-schema.ts'
 import { emptyOf } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
-import { checkRights, RIGHTS, type Right, WRITES } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { LACKS_KEYS } from './dialect.ts'
 import { isReadOnly } from './driver.ts'

@@ -12,10 +12,10 @@ import { BOOK, bookColumns, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../c
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { assignments } from '../query/dialect.ts'
 import { isEqual, typeOf } from './dialect.ts'
+import { serverTime, writtenInTime } from './driver.ts'
 import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
-import { serverTime, writtenInTime } from './transactions.ts'
 
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SELECT_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`

@@ -1,9 +1,10 @@
 import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
-import { CONNECT_TIME, type Driver } from '../client-server/driver.ts'
+import { describeError } from '../../errors.ts'
+import { CONNECT_TIME, type Driver } from '../client-server/connections.ts'
 import { type Address, ConnectTime, connectToHost, type SilentHosts } from '../client-server/hosts.ts'
 import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
-import { meaningOf } from './errors.ts'
+import { isNotCommitted, meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { PostgresTarget } from './url.ts'
 
@@ -209,4 +210,28 @@ function requireChannelBinding(client: pg.Client): void {
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')
+}
+
+/**
+ * A condition that fails after a time of the server's clock. A write that hangs in between, such as in a proxy, would
+ * otherwise be done after its client was told that it failed, and undo a later write.
+ * @param number the number of the placeholder of the time.
+ */
+export const writtenInTime = (number: number) =>
+  `sqrt($${number}::float8 - extract(epoch FROM clock_timestamp())::float8) >= 0`
+
+/** @returns the time of the server for one of `Date.now()`, in seconds. */
+export const serverTime = (client: pg.Client, time: number) => (time + clockOffset(client)) / 1000
+
+/**
+ * Commits. If the server logs durations, it may report after the commit that it was told to stop, or to cancel the
+ * statement.
+ * @throws an error after which it is not known what was stored, except where it is certain.
+ */
+export async function commit(client: pg.Client): Promise<void> {
+  try {
+    await client.query('COMMIT')
+  } catch (error) {
+    throw isNotCommitted(error) ? error : new Error(`the commit failed: ${describeError(error)}`)
+  }
 }

@@ -6,10 +6,10 @@ import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { listsOf, VALUES } from './books.ts'
 import { dialectOf, isEqual } from './dialect.ts'
+import { commit } from './driver.ts'
 import { Extras } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { wordsOf } from './search-index.ts'
-import { commit } from './transactions.ts'
 
 const NEXT = VALUES.length + 1
 

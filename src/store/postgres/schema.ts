@@ -3,15 +3,17 @@ import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
   bookColumnsOf,
   type Column,
+  checkRights,
   ensureObjects,
   ensureTable,
   IS_LARGE,
+  RIGHTS,
+  type Right,
   type SchemaEditor,
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
 import type { Runner } from '../client-server/pool.ts'
-import { checkRights, RIGHTS, type Right } from '../client-server/rights.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'

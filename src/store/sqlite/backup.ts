@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup } from 'node:sqlite'
-import { giveName, partFileOf } from '../part-file.ts'
+import { giveName, partFileOf } from '../durable-files.ts'
 import { openConnection } from './connection.ts'
-import { describeProblem } from './problem.ts'
+import { describeProblem } from './errors.ts'
 
 /** Pages copied between two reports of progress. */
 const PAGES_PER_STEP = 1000

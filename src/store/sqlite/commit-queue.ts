@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
-import { storeError } from './failure.ts'
+import { storeError } from './errors.ts'
 import type { GroupCommit, Write, WrittenBook } from './group-commit.ts'
 
 interface Pending extends PromiseWithResolvers<WrittenBook | undefined> {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { LRUCache } from 'lru-cache'
 import type { UnavailableReason } from '../../catalogue/store.ts'
 
 /** How long to wait for a lock that another process holds, in milliseconds. */
@@ -115,4 +116,40 @@ function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'errcode' in error && typeof error.errcode === 'number')) return undefined
   // The low byte of an extended result code is the primary one.
   return error.errcode & 0xff
+}
+
+/** Statements that are kept: several times as many as usual queries have. */
+const KEPT = 100
+
+/** What prepares statements. */
+export type Statements = Pick<DatabaseSync, 'prepare'>
+
+/** Keeps the statements of a connection. To prepare them anew for each query would be a third of its cost. */
+export class KeptStatements implements Statements {
+  readonly #database: DatabaseSync
+  readonly #kept = new LRUCache<string, StatementSync>({ max: KEPT })
+  /** The last one that was prepared. */
+  #last = ''
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  prepare(sql: string): StatementSync {
+    this.#last = sql
+    let statement = this.#kept.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql)
+      this.#kept.set(sql, statement)
+    }
+    return statement
+  }
+
+  /**
+   * Prepares the last statement anew the next time. Call it when it has failed: in node:sqlite, a statement that fails
+   * while it is iterated over fails the next time, too.
+   */
+  forgetLast(): void {
+    this.#kept.delete(this.#last)
+  }
 }

@@ -3,8 +3,8 @@ import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
 import type { Dialect, LookUp } from '../query/dialect.ts'
+import type { Statements } from './connection.ts'
 import { UNINDEXED } from './schema.ts'
-import type { Statements } from './statements.ts'
 
 /** The total size of the texts of a book, in bytes of UTF-8. */
 export const TEXT_SIZE = TEXT_FIELDS.map((name) =>

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Imported, StoreNotEmpty } from '../../catalogue/store.ts'
 import { Rpc } from '../../threads/rpc.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { inTemporaryFiles, storeError } from './failure.ts'
+import { inTemporaryFiles, storeError } from './errors.ts'
 import { type BookValues, ImportStaging, type StagingOptions } from './import-staging.ts'
 
 /** What the thread starts with. */

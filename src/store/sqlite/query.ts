@@ -21,9 +21,9 @@ import {
 import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
+import type { Statements } from './connection.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
-import type { Statements } from './statements.ts'
 
 /** Sorting this many books is fast. Of more, those of a page are found faster by reading all books in their order. */
 const FEW_BOOKS = 10_000

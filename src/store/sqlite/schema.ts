@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreNotOpened } from '../../catalogue/store.ts'
-import { isLocked } from './connection.ts'
-import type { Statements } from './statements.ts'
+import { isLocked, type Statements } from './connection.ts'
 
 /** The `application_id` of this service's files: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b

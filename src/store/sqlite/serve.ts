@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Rpc } from '../../threads/rpc.ts'
-import { storeError } from './failure.ts'
+import { storeError } from './errors.ts'
 import type { Parent, Served, Start } from './threads.ts'
 
 /** What this thread starts with. */

@@ -20,11 +20,11 @@ import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
 import { SqliteBookReader } from './book-reader.ts'
 import { isDenied, isLocked, makeDurable, openConnection } from './connection.ts'
+import { describeAccess, describeProblem } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
-import { describeAccess, describeProblem } from './problem.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import { type AnswerCount, SqliteThreads, ThreadClient } from './threads.ts'
+import { AnswerCount, SqliteThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
 /** How long a query may take, waiting included, in milliseconds: several times what it takes to count a million books. */
@@ -88,6 +88,19 @@ export function prepareSqlite(
     const problem = isLocked(error) ? busy : describeProblem(error, path)
     throw notOpened(path, messageOf(error) + problem, error)
   }
+}
+
+/**
+ * Prepares and opens a file that one thread of this process uses.
+ * @param isReadOnly whether a file will do that can only be read.
+ * @throws StoreNotOpened
+ */
+export function openSqliteAlone(path: string, report: (message: string) => void, isReadOnly = false): Store {
+  const onReadOnly = (reason: string) =>
+    report(`this user can only read the file, and cannot run the service on it: ${reason}`)
+  const threads = prepareSqlite(path, report, isReadOnly ? onReadOnly : undefined)
+  const connect = threads.connect.bind(threads)
+  return openSqlite({ path, connect, answers: new AnswerCount(), threads: 1, end: () => threads.close() })
 }
 
 /** Opens a prepared file for a thread that answers requests. */

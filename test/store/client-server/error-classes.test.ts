@@ -3,8 +3,8 @@ import { it } from 'node:test'
 import pg from 'pg'
 import { type ErrorMeaning, type FailureOutcome, isUndone } from '../../../src/store/client-server/errors.ts'
 import * as mysql from '../../../src/store/mysql/errors.ts'
+import { commit } from '../../../src/store/postgres/driver.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
-import { commit } from '../../../src/store/postgres/transactions.ts'
 
 /** Codes of errors after which a database cannot be used now, by the reason. */
 const POSTGRES = {

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
-import { describeProblem } from '../../../src/store/sqlite/problem.ts'
+import { describeProblem } from '../../../src/store/sqlite/errors.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }

@@ -46,3 +46,8 @@ export function headers(...names: readonly HeaderName[]): Record<string, Compone
   const all = [...names, 'X-Request-Id'] as const
   return Object.fromEntries(all.map((name) => [name, new Component('headers', name, HEADERS[name])]))
 }
+
+/** Says that the index, and so the answer, may lack the last writes. */
+export function announceIncomplete(reply: { header(name: string, value: string): unknown }): void {
+  reply.header('x-search-index', 'incomplete')
+}
