@@ -27,7 +27,7 @@ export interface Config {
   readonly port: number
   /** Address to listen on; undefined means every address, IPv6 and IPv4. */
   readonly host: string | undefined
-  /** Threads that answer requests. */
+  /** Threads that response requests. */
   readonly threads: number
   readonly logLevel: LogLevel
   /** Failed logins from one address within 15 minutes before it is refused; 0 means no limit. */

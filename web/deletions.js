@@ -88,7 +88,7 @@ export function deleteBook(book, tag, listener) {
   /** @returns {Promise<Rest>} */
   async function send() {
     try {
-      // The page may be closed before the answer.
+      // The page may be closed before the response.
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
     } catch (error) {
       const status = error instanceof Refused ? error.status : undefined

@@ -10,7 +10,7 @@ import { words } from './words.js'
 export const keyOf = ({ title, author }) => `${fold(title).trim()}\0${fold(author).trim()}`
 
 /**
- * The books of an answer that have likely duplicates there, up to as many as can be selected: those that are alike one
+ * The books of a response that have likely duplicates there, up to as many as can be selected: those that are alike one
  * after the other, first the one that was added first.
  * @param {Response} response NDJSON in the order of authors: so only the books of one have to be in memory.
  * @param {AbortSignal} signal

@@ -14,7 +14,7 @@ import { words } from './words.js'
 const MOST_TWINS = 3
 
 /**
- * A book that is being edited or added. Each dialog has an edit of its own, so a late answer changes only the one that
+ * A book that is being edited or added. Each dialog has an edit of its own, so a late response changes only the one that
  * asked for it.
  */
 export class Edit {

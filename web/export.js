@@ -49,7 +49,7 @@ async function save({ type, ending, parameter = '' }) {
 
 /** @param {unknown} error */
 function explain(error) {
-  // A file that ends too early is no answer of the service either.
+  // A file that ends too early is no response of the service either.
   if (error instanceof TypeError) return words.export.failed
   if (error instanceof Away) return words.export.none(error.message)
   return error instanceof Error ? error.message : String(error)

@@ -76,7 +76,7 @@ async function endedElsewhere() {
   show()
 }
 
-/** Sends what is pending, waits a bounded time for the answers, and leaves whatever they are. */
+/** Sends what is pending, waits a bounded time for the responses, and leaves whatever they are. */
 async function leave() {
   clearTimeout(timer)
   whenTokenIsNeeded(async () => {

@@ -150,7 +150,7 @@ export class BookPages {
     if (mayRead && wanted >= this.known) void this.#readNext(wanted)
   }
 
-  /** Tries again after an error, which stays until there is an answer. */
+  /** Tries again after an error, which stays until there is a response. */
   retry() {
     this.reach(this.#rows.first, this.#rows.end, true)
     if (this.#reading.size > 0 || this.#coming !== undefined) return
@@ -208,7 +208,7 @@ export class BookPages {
     this.refresh()
   }
 
-  /** Shows what is no longer hidden, and hides what now is: of the books that were read, so this needs no answer. */
+  /** Shows what is no longer hidden, and hides what now is: of the books that were read, so this needs no response. */
   refresh() {
     this.#place()
     this.#changed()

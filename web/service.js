@@ -23,7 +23,7 @@ export class Refused extends Error {
 /** The service cannot be reached, cannot serve now, or something else answers instead of it: the message says which. */
 export class Away extends Error {}
 
-/** Why no answer of the service has come, as the beginning of a sentence. @param {unknown} error */
+/** Why no response of the service has come, as the beginning of a sentence. @param {unknown} error */
 export const awayText = (error) => (error instanceof Away ? error.message : words.away)
 
 /** How long a token lasts, in milliseconds. */
@@ -160,7 +160,7 @@ export const wasAborted = (error) => error instanceof DOMException && error.name
 
 /**
  * What the user has asked for and the service has not answered yet. It is sent before the page goes away, and a log-out
- * waits for the answers.
+ * waits for the responses.
  *
  * @typedef {object} Pending
  * @property {string} what a clause that becomes true with it, such as "“Emma” was deleted".
@@ -168,7 +168,7 @@ export const wasAborted = (error) => error instanceof DOMException && error.name
  *   tell the user if it fails.
  */
 
-/** How long a log-out waits for the answers, in milliseconds. */
+/** How long a log-out waits for the responses, in milliseconds. */
 const PATIENCE = 5000
 
 /** @type {Set<Pending>} */

@@ -26,7 +26,7 @@ let isDropped = false
 let columns
 /** @type {Report | undefined} */
 let report
-/** By default, because browsers send a request again by themselves when the connection is lost before the answer. */
+/** By default, because browsers send a request again by themselves when the connection is lost before the response. */
 let skipExisting = true
 /** Whether a check of the file has found rows with errors, and whether they are left out. */
 let hasFaulty = false

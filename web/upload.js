@@ -56,14 +56,14 @@ export async function upload(body, type, options, signal, progressed) {
     }
     request.onerror = () => reject(new Away(words.import.lost))
     request.onload = () => {
-      const answer = parse(request)
-      if (request.status === 200 && answer) resolve(answer.data)
+      const envelope = parse(request)
+      if (request.status === 200 && envelope) resolve(envelope.data)
       else if (request.status === 413)
-        reject(new Refused(413, answer ? words.import.tooLarge : words.import.tooLargeForProxy))
-      else if (request.status === 503 || (!answer && request.status >= 500))
+        reject(new Refused(413, envelope ? words.import.tooLarge : words.import.tooLargeForProxy))
+      else if (request.status === 503 || (!envelope && request.status >= 500))
         reject(new Busy(words.import.busy))
-      else if (!answer) reject(foreign(request.status, request.getResponseHeader('content-type')))
-      else reject(new Refused(request.status, answer.message))
+      else if (!envelope) reject(foreign(request.status, request.getResponseHeader('content-type')))
+      else reject(new Refused(request.status, envelope.message))
     }
     request.send(body)
   })
@@ -92,8 +92,8 @@ export async function check(body, type, options, signal, progressed) {
  */
 function parse({ responseText, status }) {
   try {
-    const answer = JSON.parse(responseText)
-    return answer.status === status ? answer : undefined
+    const envelope = JSON.parse(responseText)
+    return envelope.status === status ? envelope : undefined
   } catch {
     return undefined
   }

@@ -32,7 +32,7 @@ export const words = {
     basic:
       'it asks for a password of its own (401, HTTP Basic). The page cannot be used like this, because the password and the token need the same header. Tell the operator',
     page: (/** @type {number} */ status, /** @type {string | null} */ type) =>
-      `${status} with ${type?.startsWith('text/html') ? 'a web page' : (type ?? 'no content')}, not an answer of the service`,
+      `${status} with ${type?.startsWith('text/html') ? 'a web page' : (type ?? 'no content')}, not a response of the service`,
   },
   notLoaded: 'Part of this page could not be loaded. Reload the page and try again.',
 

@@ -44,7 +44,6 @@ export class LoginThrottle implements LoginLimit {
     this.#limit = limit
   }
 
-  /** As LoginLimit.wait. */
   wait(address: string, now = Date.now()): number {
     if (this.#limit === 0) return 0
     const waits = this.#limits(address).map(([network, limit]) => {
@@ -54,7 +53,6 @@ export class LoginThrottle implements LoginLimit {
     return Math.max(0, ...waits)
   }
 
-  /** As LoginLimit.attempt. */
   attempt(address: string, isRight: boolean): LoginAttempt {
     const wait = this.wait(address)
     return { wait, isLast: wait === 0 && !isRight && this.failed(address) }

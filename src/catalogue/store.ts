@@ -71,7 +71,7 @@ export interface QueryOptions {
   /** Who asks: when queries have to wait, the clients take turns. */
   readonly client?: string | undefined
   /**
-   * Called before the query is answered from an index that is too far behind the writes to wait for it. The answer
+   * Called before the query is answered from an index that is too far behind the writes to wait for it. The response
    * finds books by the words that they had when they were indexed, and no new books. It returns books as they are now.
    * It returns no deleted books, but may count them. In an order of texts, books that are not indexed have no place
    * yet: they come first, and may get their place in the middle of a walk.

@@ -31,7 +31,7 @@ export const chooseCoding = (request: FastifyRequest): ListCoding => negotiateCo
 export class CompressedStreams {
   #count = 0
 
-  /** @returns false if there are enough; otherwise it is one of them until the answer has ended. */
+  /** @returns false if there are enough; otherwise it is one of them until the response has ended. */
   begin({ raw }: Pick<FastifyReply, 'raw'>): boolean {
     if (this.#count >= MOST_STREAMS || raw.closed) return false
     this.#count++
@@ -46,7 +46,7 @@ export function isWorthCompressing(content: string | Readable): boolean {
 
 /**
  * Compresses with gzip (RFC 1952) or zstd (RFC 8878), on other threads. A stream is compressed as it is read.
- * @param cut ends the answer if the stream fails: its end would not show that something is missing.
+ * @param cut ends the response if the stream fails: its end would not show that something is missing.
  */
 export async function compress(
   content: string | Readable,

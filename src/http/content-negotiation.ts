@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * Chooses how to answer a request (RFC 9110 §12.5.1).
+ * Chooses the form of a response (RFC 9110 §12.5.1).
  * @param accept the value of the Accept header field, if there is one.
  * @param offered media types without parameters, the preferred one first.
  * @returns the type that the client likes best, or the preferred one if it accepts none.

@@ -14,7 +14,7 @@ const EXPOSED =
 /**
  * Lets pages of these origins call the service (fetch.spec.whatwg.org, §3.2).
  * @param origins `*` stands for all.
- * @returns whether the request is a preflight, which needs no other answer.
+ * @returns whether the request is a preflight, which needs no other response.
  */
 export function addCorsHeaders(
   { headers, method }: FastifyRequest,
@@ -33,7 +33,7 @@ export function addCorsHeaders(
 
 /**
  * Whether the request comes from a page of another origin that is not allowed. A browser sends such a request although
- * the page may not read the answer. Programs other than browsers send neither of the two header fields.
+ * the page may not read the response. Programs other than browsers send neither of the two header fields.
  */
 export function isFromForeignPage({ headers, host }: FastifyRequest, allowed: readonly string[]): boolean {
   const { origin, 'sec-fetch-site': site } = headers

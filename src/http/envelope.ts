@@ -11,7 +11,7 @@ export interface Envelope<Data> extends StatusLine {
   readonly data: Data
 }
 
-/** The answers to requests that succeed. Each endpoint says what their `data` is. */
+/** The responses to requests that succeed. Each endpoint says what their `data` is. */
 export const success = {
   tokenGenerated: { status: 200, message: 'Token generated successfully' },
   bookCreated: { status: 201, message: 'Book created successfully' },
@@ -26,7 +26,7 @@ export const success = {
   ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, StatusLine>
 
-/** Thrown to answer a request with an error. Most say nothing about the cause, so one instance serves every request. */
+/** Thrown when a request fails. Most say nothing about the cause, so one instance serves every request. */
 export class Failure extends Error implements StatusLine {
   readonly status: number
 
@@ -44,7 +44,7 @@ export class Failure extends Error implements StatusLine {
   }
 }
 
-/** The answers to requests that fail. Their `data` is null (§7). */
+/** The responses to requests that fail. Their `data` is null (§7). */
 export const failure = {
   // The contract's own.
   invalidPayload: new Failure(400, 'Invalid request payload'),
@@ -72,33 +72,33 @@ export const failure = {
   unavailable: new Failure(503, 'Service unavailable'),
 } as const satisfies Record<string, Failure>
 
-/** Header fields of every answer. The web page has a Cache-Control of its own. */
+/** Header fields of every response. The web page has a Cache-Control of its own. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-/** Wraps an answer and its data in the envelope. */
+/** Wraps a response and its data in the envelope. */
 export function envelope<Data>({ status, message }: StatusLine, data: Data): Envelope<Data> {
   return { status, message, data }
 }
 
-/** The schema of the data of an answer without any. */
+/** The schema of the data of a response without any. */
 export const NoData: Schema = { type: 'null' }
 
 /** The schema of an envelope with one status, any of these messages, and data like the example. */
 export function envelopeSchema(
-  answers: readonly [StatusLine, ...StatusLine[]],
+  responses: readonly [StatusLine, ...StatusLine[]],
   data: Schema,
   exampleData: unknown,
 ): Schema {
-  const { status } = answers[0]
-  const messages = answers.map(({ message }) => message)
+  const { status } = responses[0]
+  const messages = responses.map(({ message }) => message)
   const message = messages.length === 1 ? { const: messages[0] } : { enum: messages }
   return objectSchema<Envelope<unknown>>(
     { status: { type: 'integer', const: status }, message: { type: 'string', ...message }, data },
-    { examples: answers.map((answer) => envelope(answer, exampleData)) },
+    { examples: responses.map((response) => envelope(response, exampleData)) },
   )
 }
 
-/** The schema of the answers to requests that fail. */
+/** The schema of the responses to requests that fail. */
 export const FailureEnvelope = objectSchema<Envelope<null>>({
   status: { type: 'integer', minimum: 400, maximum: 599 },
   message: { type: 'string' },

@@ -3,11 +3,11 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { reasonOf } from './invalid-input.ts'
-import { closeAfterAnswer, dropRest } from './protocol/close.ts'
+import { closeAfterResponse, dropRest } from './protocol/close.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The answer to a body that does not match the route's schema. A route without it has no body. */
+    /** The response to a body that does not match the route's schema. A route without it has no body. */
     unreadable?: Failure
   }
 }
@@ -32,31 +32,31 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
 
 /** Answers everything that is thrown with a failure of the table in envelope.ts. */
-export function answerErrors(app: FastifyInstance, failures: FailureLog): void {
+export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
   app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
-    const answer = failureOf(error, request)
-    if (answer.status >= 500 && error !== answer && !isAbandoned(error, request))
-      failures.add(error, request, answer.message)
-    if (answer.status === 401) {
+    const response = failureOf(error, request)
+    if (response.status >= 500 && error !== response && !isAbandoned(error, request))
+      failures.add(error, request, response.message)
+    if (response.status === 401) {
       const hasScheme = /^(?:bearer$|[\w-]+ )/i.test(request.headers.authorization ?? '')
       reply.header('www-authenticate', hasScheme ? CHALLENGE + NO_SCHEME : CHALLENGE)
     }
     // Their messages are the contract's.
-    if (answer === failure.invalidInput || answer === failure.invalidPayload) {
+    if (response === failure.invalidInput || response === failure.invalidPayload) {
       const reason = reasonOf(error as FastifyError)
       reply.header('x-invalid-input', reason)
       request.log.debug({ reason }, 'the body was refused')
     }
-    if (answer === failure.unavailable) {
+    if (response === failure.unavailable) {
       reply.header('retry-after', RETRY_AFTER)
       if (SAFE_METHODS.includes(request.method)) reply.removeHeader('x-stored')
       else if (!reply.hasHeader('x-stored')) reply.header('x-stored', isStored(error))
     }
-    if (CLOSING.has(answer)) {
+    if (CLOSING.has(response)) {
       reply.header('connection', 'close')
-      closeAfterAnswer(request.raw.socket)
+      closeAfterResponse(request.raw.socket)
     } else keepConnection(request, reply)
-    return reply.code(answer.status).send(envelope(answer, null))
+    return reply.code(response.status).send(envelope(response, null))
   })
 }
 
@@ -86,7 +86,7 @@ function isStored(error: Error): 'no' | 'unknown' {
 
 /**
  * Keeps the connection open after a refused body. Fastify would close it, and a client that is still sending would
- * lose the answer.
+ * lose the response.
  */
 function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
   if (reply.getHeader('connection') !== 'close') return

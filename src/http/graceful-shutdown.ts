@@ -75,7 +75,7 @@ async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
  */
 async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Promise<void> {
   const closeIdle = () => {
-    // For Node a connection is idle when its answer is complete, even if the client has not taken all of it.
+    // For Node a connection is idle when its response is complete, even if the client has not taken all of it.
     const isSending = [...connections].some((socket) => socket.writableLength > 0)
     if (!isSending) server.closeIdleConnections()
   }

@@ -3,7 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import { type Config, shareOf, type TrustProxy } from '../config.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import { answerErrors } from './error-handler.ts'
+import { handleErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
 import { addGate, collectPaths, literalPath, requestId } from './gate.ts'
 import { registerOpenApi } from './openapi.ts'
@@ -30,7 +30,7 @@ const LIMITS = {
   /** How often these two times are checked. */
   timeCheckInterval: 1000,
   /**
-   * How long nothing may move on a connection, whether it is idle or its client does not read the answer. The usual
+   * How long nothing may move on a connection, whether it is idle or its client does not read the response. The usual
    * time in proxies is 60 seconds. This is longer, so that a proxy closes an idle connection first.
    */
   idleTime: 72_000,
@@ -69,7 +69,7 @@ export function createServer(
       maxHeaderSize: LIMITS.headers,
       headersTimeout: LIMITS.headersTime,
       connectionsCheckingInterval: LIMITS.timeCheckInterval,
-      // Otherwise Node would answer without the envelope if there is no Host, and use the first of several values.
+      // Otherwise Node would respond without the envelope if there is no Host, and use the first of several values.
       requireHostHeader: false,
       joinDuplicateHeaders: true,
     },
@@ -98,9 +98,9 @@ export function createServer(
   parseBodies(app, new ByteBudget(app.log, share(bodies)))
   const failures = new FailureLog(app.log, async () => services.books.store.ready())
   app.addHook('onClose', async () => failures.close())
-  answerErrors(app, failures)
-  metrics?.countAnswers(app)
-  if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logAnswers(app)
+  handleErrors(app, failures)
+  metrics?.countResponses(app)
+  if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logResponses(app)
 
   const refuseOtherMethods = collectPaths(app)
   registerOpenApi(app)
@@ -119,8 +119,8 @@ function trustedProxies(
   return typeof count === 'number' ? (_address, hop) => hop < count : count
 }
 
-/** Logs a line for each answer. It has the path without its query, and no absolute URL: that may hold a password. */
-function logAnswers(app: FastifyInstance): void {
+/** Logs a line for each response. It has the path without its query, and no absolute URL: that may hold a password. */
+function logResponses(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, ip } = request
     const path = request.originalUrl.startsWith('/') ? request.originalUrl.split('?')[0] : undefined

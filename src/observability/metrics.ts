@@ -40,13 +40,13 @@ export class Metrics {
     for (const name of SUMS) this.#registry.removeSingleMetric(name)
     this.#requests = new Counter({
       name: 'http_requests_total',
-      help: 'Answers, by route, method and status',
+      help: 'Responses, by route, method and status',
       labelNames: ['route', 'method', 'status'],
       registers,
     })
     this.#durations = new Histogram({
       name: 'http_request_duration_seconds',
-      help: 'Time from the head of a request to the end of its answer',
+      help: 'Time from the head of a request to the end of its response',
       labelNames: ['route', 'method'],
       buckets: SECONDS,
       registers,
@@ -90,8 +90,8 @@ export class Metrics {
     return this.#registry.getMetricsAsJSON()
   }
 
-  /** Counts the answers by the patterns of their routes, never by the requested paths. */
-  countAnswers(app: FastifyInstance): void {
+  /** Counts the responses by the patterns of their routes, never by the requested paths. */
+  countResponses(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const route = request.routeOptions.url ?? 'none'
       const method = METHODS.includes(request.method) ? request.method : 'other'

@@ -123,7 +123,6 @@ export class DeferredStore implements OpeningStore {
     return this.#store
   }
 
-  /** As OpeningStore.opened. */
   opened(): Promise<Store> | undefined {
     if (this.#store !== undefined) return undefined
     return withTimeout(this.#opening.promise, this.#timeout, 'the store is being opened')

@@ -9,7 +9,7 @@ import type { MetricValues } from '../observability/metrics.ts'
 import { openStore } from '../store/open.ts'
 import { openSqlite } from '../store/sqlite/store.ts'
 
-import { AnswerCount, type ThreadKind } from '../store/sqlite/threads.ts'
+import { ResponseCount, type ThreadKind } from '../store/sqlite/threads.ts'
 import { Rpc } from '../threads/rpc.ts'
 import { HttpService } from './http-service.ts'
 import { storeOptions } from './service.ts'
@@ -38,12 +38,12 @@ export interface HttpThreadFunctions {
 /** What this thread starts with. */
 export interface HttpThreadData {
   readonly config: Config
-  /** The memory of an AnswerCount. */
-  readonly answers: SharedArrayBuffer
+  /** The memory of a ResponseCount. */
+  readonly responses: SharedArrayBuffer
 }
 
 if (parentPort === null) throw new Error('this file is for a thread')
-const { config, answers } = workerData as HttpThreadData
+const { config, responses } = workerData as HttpThreadData
 
 const functions: HttpThreadFunctions = {
   listen: (port) => service.listen(port),
@@ -75,7 +75,7 @@ async function open(): Promise<Store> {
   return openSqlite({
     path: dbUrl.path,
     connect: (kind) => supervisor.call('connect', kind),
-    answers: new AnswerCount(answers),
+    responses: new ResponseCount(responses),
     threads,
   })
 }

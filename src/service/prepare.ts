@@ -106,7 +106,7 @@ Log in with
 
   curl ${url}/token -d ${login}
 
-and send the token of the answer in the Authorization header. Try every call at ${url}/docs
+and send the token of the response in the Authorization header. Try every call at ${url}/docs
 
 `
 }

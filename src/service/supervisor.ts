@@ -9,7 +9,7 @@ import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { prepareSqlite } from '../store/sqlite/store.ts'
 
-import { AnswerCount, type SqliteThreads } from '../store/sqlite/threads.ts'
+import { ResponseCount, type SqliteThreads } from '../store/sqlite/threads.ts'
 import { Thread } from '../threads/thread.ts'
 import type { HttpThreadData, HttpThreadFunctions, SupervisorFunctions } from './http-thread.ts'
 import { makeMetrics, type Service, storeOptions } from './service.ts'
@@ -47,7 +47,7 @@ export class Supervisor implements Service {
   readonly #config: Config
   readonly #shared: Shared
   readonly #metrics: Metrics | undefined
-  readonly #answers = new AnswerCount()
+  readonly #responses = new ResponseCount()
   /** All that run. */
   readonly #running = new Set<HttpThread>()
   /** Those that can be called. The others are starting. */
@@ -123,7 +123,7 @@ export class Supervisor implements Service {
     this.#refuseIfStopping()
     const { loginLimit, lines } = this.#shared
     const ready = Promise.withResolvers<void>()
-    const data: HttpThreadData = { config: this.#config, answers: this.#answers.memory }
+    const data: HttpThreadData = { config: this.#config, responses: this.#responses.memory }
     const functions: SupervisorFunctions = {
       started: ready.resolve,
       wait: (address) => loginLimit.wait(address),

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024
 /** The requests of the client beside an attack that are answered in time. */
 const IN_TIME = ['read', 'write', 'query', 'health'] as const
 
-/** The most processor time that the service takes before an answer to the client beside an attack, in milliseconds. */
+/** The most processor time that the service takes before a response to the client beside an attack, in milliseconds. */
 const SLOWEST = 5000
 
 /** How long an attack may take to show an effect, in milliseconds. */
@@ -85,8 +85,8 @@ describe('bodies that do not end', { skip }, () => {
   })
 })
 
-/** What the service logs when it needs the memory of an answer for others, or has none for a new one. */
-const CUT_OR_REFUSED = /"a client was cut that did not take its answer"|"status":503/g
+/** What the service logs when it needs the memory of a response for others, or has none for a new one. */
+const CUT_OR_REFUSED = /"a client was cut that did not take its response"|"status":503/g
 
 describe('clients that do not take their lists', { skip }, () => {
   const many = 120

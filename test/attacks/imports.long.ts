@@ -18,7 +18,7 @@ const CSV = 'text/csv'
 const NDJSON = 'application/x-ndjson'
 const JSON_ARRAY = 'application/json'
 
-/** The most processor time that the service takes before an answer to the polite client, in milliseconds. */
+/** The most processor time that the service takes before a response to the polite client, in milliseconds. */
 const WAIT = 1000
 
 /** An import that takes longer, and one that is refused for longer, is too slow; milliseconds. */
@@ -29,7 +29,7 @@ interface Answer {
   readonly message: string
 }
 
-/** Sends a file that is not in memory. @returns the answer, which may come before all of it is sent. */
+/** Sends a file that is not in memory. @returns the response, which may come before all of it is sent. */
 function send(url: string, token: string, type: string, file: Iterable<string>, query = ''): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: token, 'content-type': type }
@@ -104,8 +104,8 @@ describe('an import of a hostile file', () => {
       /** @returns the processor time that it took, in milliseconds. */
       const importFile = async (size: number) => {
         const before = processTime(service.pid)
-        const answer = await send(service.url, service.token, type, repeated(file[0], file[1], size))
-        assert.match(answer.message, message)
+        const response = await send(service.url, service.token, type, repeated(file[0], file[1], size))
+        assert.match(response.message, message)
         return processTime(service.pid) - before
       }
       const [once, twice] = await withstand(t, service, ['read', 'health'], WAIT, async () => [
@@ -145,10 +145,10 @@ describe('an import of many books that are as long as they may be', () => {
             type === NDJSON
               ? repeated('', `${book}\n`, mib)
               : repeated('[', `${book},\n`, mib - 1, `${book}]`)
-          const answer = await withstand(t, service, ['read', 'health'], WAIT, () =>
+          const response = await withstand(t, service, ['read', 'health'], WAIT, () =>
             send(service.url, service.token, type, file, `?dry_run=true${query}`),
           )
-          assert.equal(answer.status, 200, answer.message)
+          assert.equal(response.status, 200, response.message)
         })
       }
     })

@@ -38,11 +38,11 @@ const CLIENTS = 12
 /** After how many milliseconds they hang up, and for how many they go on. */
 const [HANG_UP, ATTACK] = [200, 4000]
 
-/** Milliseconds for which clients stay that wait for every answer, and for which a polite one is alone before. */
+/** Milliseconds for which clients stay that wait for every response, and for which a polite one is alone before. */
 const [STAY, ALONE] = [20_000, 3000]
 
 /**
- * The most processor time that the service takes before an answer to a polite client beside them in 99 of 100 cases, in
+ * The most processor time that the service takes before a response to a polite client beside them in 99 of 100 cases, in
  * milliseconds; and for how many rounds at least.
  */
 const MAX_WAIT = { read: 250, page: 250, write: 1000, query: 1000, health: 1000 }
@@ -207,7 +207,7 @@ describe('expensive queries on SQLite', () => {
     assert.doesNotMatch(service.output(), /"level":[456]0/)
   })
 
-  /** What a polite client sees alone, and then beside clients that wait for every answer. */
+  /** What a polite client sees alone, and then beside clients that wait for every response. */
   async function besideMany(): Promise<{ alone: PoliteReport; beside: PoliteReport; wait: number }> {
     const { pid = 0 } = service.process
     const refusals = new Refusals(service.process)
@@ -281,9 +281,9 @@ for (const engine of ['postgres', 'mysql'] as const) {
           const { url, token } = started
           // The search waits until all are indexed.
           const headers = { authorization: token }
-          let answer: Response
-          do answer = await fetch(`${url}/books?q=5000&limit=1`, { headers })
-          while ((await answer.arrayBuffer()) && answer.headers.has('x-search-index'))
+          let response: Response
+          do response = await fetch(`${url}/books?q=5000&limit=1`, { headers })
+          while ((await response.arrayBuffer()) && response.headers.has('x-search-index'))
         },
         async () => ({
           DB_URL: await (await databases()).createDatabase(),
@@ -331,10 +331,10 @@ for (const engine of ['postgres', 'mysql'] as const) {
           : 'LOCK TABLES books WRITE',
       )
       const client = new AbortController()
-      const answer = statistics(client.signal).catch(() => {})
+      const response = statistics(client.signal).catch(() => {})
       await until('the query runs', async () => (await running()) > 0, 45_000)
       client.abort()
-      await answer
+      await response
       // Otherwise the deadline of the service would end it, at the earliest after half of its 60 seconds.
       await until('it does not run any more', async () => (await running()) === 0, 20_000)
       await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')

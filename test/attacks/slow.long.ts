@@ -93,7 +93,7 @@ describe('while many clients are slow, others are served, and the slow are cut i
     await connection.send('GET /books HTTP/1.1\r\nHost: test\r\nA: ')
     const drip = globalThis.setInterval(() => connection.send('x'), 500)
     try {
-      assertFailure(await connection.answer(), 408, 'Request timeout')
+      assertFailure(await connection.response(), 408, 'Request timeout')
     } finally {
       clearInterval(drip)
     }
@@ -107,9 +107,9 @@ describe('many connections at once', () => {
     await assertServed()
     const [first] = sockets
     assert.ok(first !== undefined)
-    const answer = once(first, 'data')
+    const response = once(first, 'data')
     first.write(head('GET /nowhere'))
-    assert.match(String(await answer), /HTTP\/1\.1 404/)
+    assert.match(String(await response), /HTTP\/1\.1 404/)
   })
 
   it(`${SOME} that are half closed before a request are closed at once`, async (t) => {

@@ -68,11 +68,11 @@ for (const engine of ENGINES)
         const ids = await createCostlyBooks(service.url, headers.authorization, COSTLY_BOOKS)
         const search = `${service.url}/books?limit=1000&q=${encodeURIComponent('キロメ')}`
         for (;;) {
-          const answer = await fetch(search, { headers })
-          if (answer.status === 503 && (await answer.arrayBuffer())) continue
-          assert.equal(answer.status, 200)
-          const found = (await answer.json()) as { data: unknown[] }
-          if (answer.headers.get('x-search-index') === 'incomplete') continue
+          const response = await fetch(search, { headers })
+          if (response.status === 503 && (await response.arrayBuffer())) continue
+          assert.equal(response.status, 200)
+          const found = (await response.json()) as { data: unknown[] }
+          if (response.headers.get('x-search-index') === 'incomplete') continue
           assert.equal(found.data.length, COSTLY_BOOKS)
           break
         }
@@ -119,13 +119,13 @@ describe('an import into a catalogue', { skip: engineMissing('sqlite') }, () => 
     const counts: number[] = []
     for (;;) {
       const headers = { authorization: service.token }
-      const answer = await fetch(`${service.url}/books?limit=10&count=true&${query}`, { headers })
-      await answer.arrayBuffer()
-      if (answer.status === 503) continue
-      assert.equal(answer.status, 200)
-      counts.push(Number(answer.headers.get('x-total-count')))
-      if (answer.headers.get('x-search-index') === null) return counts
-      assert.equal(answer.headers.get('x-search-index'), 'incomplete')
+      const response = await fetch(`${service.url}/books?limit=10&count=true&${query}`, { headers })
+      await response.arrayBuffer()
+      if (response.status === 503) continue
+      assert.equal(response.status, 200)
+      counts.push(Number(response.headers.get('x-total-count')))
+      if (response.headers.get('x-search-index') === null) return counts
+      assert.equal(response.headers.get('x-search-index'), 'incomplete')
       await setTimeout(20)
     }
   }

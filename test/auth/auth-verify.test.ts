@@ -12,7 +12,7 @@ const [HEADER = '', PAYLOAD = '', SIGNATURE = ''] = GOOD.split('.')
 async function isValid(token: string): Promise<boolean> {
   const auth = new Auth(ACCOUNT, SECRET)
   const first = await auth.verify(token)
-  assert.equal(await auth.verify(token), first, 'the second answer is the first')
+  assert.equal(await auth.verify(token), first, 'the second response is the first')
   return first
 }
 

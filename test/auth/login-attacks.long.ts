@@ -151,9 +151,9 @@ describe('after too many failed logins from one address', { skip }, () => {
 
   it('of many at once no more are tried than one after the other', async () => {
     const from = '127.0.0.5'
-    const answers = await Promise.all(Array.from({ length: 50 }, () => logIn(at('127.0.0.1'), { from })))
-    assert.equal(answers.filter(({ status }) => status === 401).length, LIMIT)
-    assert.equal(answers.filter(({ status }) => status === 429).length, 50 - LIMIT)
+    const responses = await Promise.all(Array.from({ length: 50 }, () => logIn(at('127.0.0.1'), { from })))
+    assert.equal(responses.filter(({ status }) => status === 401).length, LIMIT)
+    assert.equal(responses.filter(({ status }) => status === 429).length, 50 - LIMIT)
   })
 
   it('nor of many that had all begun before the first failed', async () => {
@@ -164,12 +164,12 @@ describe('after too many failed logins from one address', { skip }, () => {
       connections.push(connection)
       const fields = [`Content-Length: ${body.length}`, 'Expect: 100-continue']
       await connection.send(head('POST /token', ...fields) + body.slice(0, -1))
-      assert.equal((await connection.answer()).status, 100)
+      assert.equal((await connection.response()).status, 100)
     }
     for (const connection of connections) await connection.send(body.slice(-1))
-    const answers = await Promise.all(connections.map((connection) => connection.answer()))
-    assert.equal(answers.filter(({ status }) => status === 401).length, LIMIT)
-    assert.equal(answers.filter(({ status }) => status === 429).length, 20 - LIMIT)
+    const responses = await Promise.all(connections.map((connection) => connection.response()))
+    assert.equal(responses.filter(({ status }) => status === 401).length, LIMIT)
+    assert.equal(responses.filter(({ status }) => status === 429).length, 20 - LIMIT)
     for (const connection of connections) connection[Symbol.dispose]()
   })
 
@@ -267,11 +267,11 @@ describe('TRUST_PROXY decides whose address counts', () => {
 
       it('each client behind it has a count of its own, whatever it says of itself', async () => {
         for (let i = 0; i < LIMIT; i++) {
-          const answer = await logIn(
+          const response = await logIn(
             behind.url,
             last(`192.0.2.1${suffix}`, `203.0.113.${i}, 198.51.100.${i}, `),
           )
-          assert.equal(answer.body, INVALID)
+          assert.equal(response.body, INVALID)
         }
         assertTooMany(await logIn(behind.url, last(`192.0.2.1${suffix}`, '203.0.113.99, ')))
         assertTooMany(await logIn(behind.url, last(`::ffff:192.0.2.1${suffix}`)))

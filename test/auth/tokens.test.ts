@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { assertFailure, head, type RawAnswer, RawConnection, refusal } from '../support/raw-socket.ts'
+import { assertFailure, head, RawConnection, type RawResponse, refusal } from '../support/raw-socket.ts'
 import { compact, EXP, expiringAt, hmacToken } from '../support/tokens.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -64,14 +64,14 @@ const FORGED: Record<string, () => string> = {
 
 const service = useService((started) => started.createBook())
 
-async function readWith(...fields: string[]): Promise<RawAnswer> {
+async function readWith(...fields: string[]): Promise<RawResponse> {
   using connection = await RawConnection.open(service.url)
   await connection.send(head('GET /book/1', ...fields))
-  return await connection.answer()
+  return await connection.response()
 }
 
-/** Everything of an answer but its time and its id. */
-function whatItTells({ status, headers, body }: RawAnswer): unknown {
+/** Everything of a response but its time and its id. */
+function whatItTells({ status, headers, body }: RawResponse): unknown {
   const told = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
   return { status, body, told }
 }
@@ -79,9 +79,9 @@ function whatItTells({ status, headers, body }: RawAnswer): unknown {
 describe('a forged token is 401, and nothing tells which check failed', () => {
   for (const [name, forge] of Object.entries(FORGED)) {
     it(name, async () => {
-      const answer = await readWith(`Authorization: ${forge()}`)
-      assertFailure(answer, 401, 'Invalid token')
-      assert.deepEqual(whatItTells(answer), whatItTells(await readWith('Authorization: x')))
+      const response = await readWith(`Authorization: ${forge()}`)
+      assertFailure(response, 401, 'Invalid token')
+      assert.deepEqual(whatItTells(response), whatItTells(await readWith('Authorization: x')))
     })
   }
 
@@ -99,7 +99,7 @@ it('a token of 1 MB is 431, and the connection closed', async () => {
   const bytes = head('GET /book/1', `Authorization: ${'x'.repeat(1024 * 1024)}`)
   using connection = await RawConnection.open(service.url)
   void connection.send(bytes)
-  assertFailure(await connection.answer(), 431, 'Request header fields too large')
+  assertFailure(await connection.response(), 431, 'Request header fields too large')
   assert.equal(await connection.rest(), '')
   const small = head('GET /book/1', `Authorization: ${'x'.repeat(17 * 1024)}`)
   assertFailure(await refusal(service.url, small), 431, 'Request header fields too large')

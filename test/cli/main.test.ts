@@ -157,9 +157,9 @@ describe('a HOST that is a name', () => {
       for (const { begun } of requests) await begun
       const ended = service.stop()
       for (const url of urls) await assert.rejects(connectUntilRefused(url))
-      for (const { finish, answer } of requests) {
+      for (const { finish, response } of requests) {
         finish()
-        assert.match(await answer, /^HTTP\/1\.1 200 /)
+        assert.match(await response, /^HTTP\/1\.1 200 /)
       }
       assert.deepEqual(await ended, { code: 0, signal: null })
     })
@@ -304,7 +304,7 @@ describe('signals', () => {
     const ended = service.stop()
     await assert.rejects(connectUntilRefused(service.url))
     request.finish()
-    assert.match(await request.answer, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
+    assert.match(await request.response, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 

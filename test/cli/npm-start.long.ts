@@ -27,7 +27,7 @@ describe('npm start', () => {
     process.kill(started, 'SIGTERM')
     await assert.rejects(connectUntilRefused(service.url))
     request.finish()
-    assert.match(await request.answer, LOGGED_IN)
+    assert.match(await request.response, LOGGED_IN)
     await service.ended
     assert.match(service.output(), /"msg":"stopped"/)
     assert.deepEqual(readdirSync(directory.path), ['npm.db'], 'a closed database has no WAL beside it')
@@ -65,7 +65,7 @@ describe('npm start', () => {
       terminal.stdin.write('\x03')
       await assert.rejects(connectUntilRefused(listening))
       request.finish()
-      assert.match(await request.answer, LOGGED_IN)
+      assert.match(await request.response, LOGGED_IN)
       await ended
       assert.match(text(), /INFO: stopped/)
     } finally {

@@ -22,25 +22,25 @@ export function orval(baseUrl: string): Client {
       headers = { Authorization: LogInResponse.parse(data).data.token }
     },
     async create(book) {
-      const answer = await createBook(CreateBookBody.parse(book), { headers })
-      return { book: CreateBookResponse.parse(answer.data).data, tag: answer.headers.get('ETag') }
+      const response = await createBook(CreateBookBody.parse(book), { headers })
+      return { book: CreateBookResponse.parse(response.data).data, tag: response.headers.get('ETag') }
     },
     async list(query) {
-      const answer = await listBooks(query, { headers })
-      return { books: ListBooksResponse.parse(answer.data).data, link: answer.headers.get('Link') }
+      const response = await listBooks(query, { headers })
+      return { books: ListBooksResponse.parse(response.data).data, link: response.headers.get('Link') }
     },
     async update(id, changes, tag) {
       const options = { headers: { ...headers, 'If-Match': tag } }
-      const answer = await updateBook(id, UpdateBookBody.parse(changes), options)
-      return answer.status === 200 ? UpdateBookResponse.parse(answer.data).data : answer.data.message
+      const response = await updateBook(id, UpdateBookBody.parse(changes), options)
+      return response.status === 200 ? UpdateBookResponse.parse(response.data).data : response.data.message
     },
     async import(file) {
-      const answer = await importBooks(file, {}, { headers })
-      return answer.status === 200 ? ImportBooksResponse.parse(answer.data).data : answer.data.message
+      const response = await importBooks(file, {}, { headers })
+      return response.status === 200 ? ImportBooksResponse.parse(response.data).data : response.data.message
     },
     async delete(id) {
-      const answer = await deleteBook(id, { headers })
-      return DeleteBookResponse.parse(answer.data).message
+      const response = await deleteBook(id, { headers })
+      return DeleteBookResponse.parse(response.data).message
     },
   }
 }

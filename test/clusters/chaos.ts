@@ -33,7 +33,7 @@ const ENDS_WITH_TESTS = ['setpriv', '--pdeathsig', 'KILL']
 /** The deadline of the service, in seconds. */
 const STORE_TIMEOUT = 4
 
-/** What an answer may take beside the deadline, in milliseconds: less than another attempt to connect takes. */
+/** What a response may take beside the deadline, in milliseconds: less than another attempt to connect takes. */
 const GRACE = 2500
 
 /** When the machine stood still for longer, shares and rates tell nothing; milliseconds. */
@@ -95,13 +95,13 @@ export const table: Record<string, string | number>[] = []
 
 /**
  * Runs the events, one after the other, while ten writers and some readers use two services, and checks what has to
- * hold in any case: nothing that was acknowledged is lost, nothing is done twice, each answer comes in time, and the
+ * hold in any case: nothing that was acknowledged is lost, nothing is done twice, each response comes in time, and the
  * services, which are never restarted, work again as soon as the database does.
  */
 export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   const end = await run(t, row)
-  const { journal, answers, refused, recovery, slowest, reads } = end
-  const perThousand = (1000 * refused) / answers
+  const { journal, responses, refused, recovery, slowest, reads } = end
+  const perThousand = (1000 * refused) / responses
   const { acknowledged, lost, unexplained, unknown } = journal.figures
   const figures = {
     row: t.name,
@@ -128,8 +128,8 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   )
   const { mayBeRefused, readsGoOn, isSilent, storeTimeout = STORE_TIMEOUT } = row
   const longest = 1000 * storeTimeout + GRACE
-  await t.test(`every answer comes within ${longest} ms`, () => {
-    assert.ok(slowest <= longest, `an answer took ${slowest} ms`)
+  await t.test(`every response comes within ${longest} ms`, () => {
+    assert.ok(slowest <= longest, `a response took ${slowest} ms`)
     assert.equal(unknown + end.cut, 0, 'the service cut connections')
   })
   await t.test('it works again after each event, without a restart', () => {
@@ -143,10 +143,10 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   // What waits longer than its deadline is refused, and on a slow machine the database itself may take as long.
   if (mayBeRefused !== undefined && end.pause < 1000 * (storeTimeout - 1) && end.stalled < NO_STALL)
     await t.test(`at most ${mayBeRefused} of a thousand answers are 503`, () => {
-      // On a slow machine there are few answers, and as many writes in flight that are cut off.
+      // On a slow machine there are few responses, and as many writes in flight that are cut off.
       const inFlight = mayBeRefused === 0 ? 0 : row.events.length * (row.writers ?? WRITERS)
-      const most = Math.max(inFlight, (mayBeRefused * answers) / 1000)
-      assert.ok(refused <= most, `${refused} of ${answers} are`)
+      const most = Math.max(inFlight, (mayBeRefused * responses) / 1000)
+      assert.ok(refused <= most, `${refused} of ${responses} are`)
     })
   if (readsGoOn !== undefined && end.stalled < NO_STALL)
     await t.test(`reads go on at ${readsGoOn} of their usual rate, at least`, () =>
@@ -228,7 +228,7 @@ async function run(
     pause: longest,
     stalled: stoodStill() - still,
     refused: sum(({ refused }) => refused),
-    answers: sum(({ answers }) => answers),
+    responses: sum(({ responses }) => responses),
     cut: sum(({ cut }) => cut),
     slowest: Math.max(...clients.map(({ slowest }) => slowest)),
   }
@@ -239,7 +239,7 @@ class Clients {
   readonly written = new Times()
   readonly reads = new Times()
   refused = 0
-  answers = 0
+  responses = 0
   /** The longest that it took from the database's recovery until a write succeeded, since it was asked for last. */
   #recovery = 0
   #recovering: (() => number) | undefined
@@ -307,7 +307,7 @@ class Clients {
   }
 
   #count(isRefused: boolean): void {
-    this.answers++
+    this.responses++
     if (!isRefused) return
     this.refused++
     this.#lastRefused = Date.now()
@@ -318,19 +318,19 @@ class Clients {
     const book = await createBook(connection, journal)
     while (!this.#isStopping) {
       const time = stopwatch(this.#service.process.pid)
-      const answer = await send(connection, `GET /book/${book.id}`)
+      const response = await send(connection, `GET /book/${book.id}`)
       this.#slowestRead = Math.max(this.#slowestRead, time())
-      if (answer === undefined) {
+      if (response === undefined) {
         this.cut++
         return
       }
-      if (answer.status === 503) assertUnavailable(answer)
+      if (response.status === 503) assertUnavailable(response)
       else {
-        assert.equal(answer.status, 200, answer.body)
-        journal.observe(book, JSON.parse(answer.body).data)
+        assert.equal(response.status, 200, response.body)
+        journal.observe(book, JSON.parse(response.body).data)
         this.reads.add()
       }
-      this.#count(answer.status === 503)
+      this.#count(response.status === 503)
       await setTimeout(READ_PAUSE)
     }
   }
@@ -339,9 +339,9 @@ class Clients {
 async function createBook(connection: RawConnection, journal: Journal): Promise<TrackedBook> {
   const book = journal.newBook()
   const content = { author: 'A', year: 1 }
-  const answer = await send(connection, 'POST /book', { title: book.title, ...content })
-  assert.ok(answer?.status === 201, `${answer?.body}`)
-  journal.record(book, { kind: 'create', content }, 'acknowledged', JSON.parse(answer.body).data.id)
+  const response = await send(connection, 'POST /book', { title: book.title, ...content })
+  assert.ok(response?.status === 201, `${response?.body}`)
+  journal.record(book, { kind: 'create', content }, 'acknowledged', JSON.parse(response.body).data.id)
   return book
 }
 

@@ -9,7 +9,7 @@ import { serve, until } from '../faults/engine-servers.ts'
 import { assertUnavailable } from '../faults/load.ts'
 import { engineMissing } from '../support/engines.ts'
 import { type GaleraCluster, galeraMissing, startGalera } from '../support/galera-cluster.ts'
-import type { RawAnswer } from '../support/raw-socket.ts'
+import type { RawResponse } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 
 const FIELDS = ['title', 'author', 'year'] as const
@@ -26,7 +26,7 @@ const MOST_CONNECTIONS = 60
 /** A busy machine needs some minutes; in milliseconds. */
 const options = { timeout: 400_000 }
 
-/** The share of answers that may be 503: of writes that were rolled back again and again, or on a busy machine. */
+/** The share of responses that may be 503: of writes that were rolled back again and again, or on a busy machine. */
 const MAY_BE_REFUSED = 0.1
 
 /*
@@ -77,8 +77,8 @@ describe('a book that instances on all nodes of a Galera cluster change', {
         clients.map(async (client, i) => {
           const field = FIELDS[i] ?? 'title'
           for (let n = 1; n <= CHANGES; n++) {
-            const answer = await client.insist(`PUT ${path}`, { [field]: field === 'year' ? n : String(n) })
-            assert.equal(Number(client.bookIn(answer)[field]), n, 'the answer lacks the change')
+            const response = await client.insist(`PUT ${path}`, { [field]: field === 'year' ? n : String(n) })
+            assert.equal(Number(client.bookIn(response)[field]), n, 'the response lacks the change')
             const read = await client.insist(`GET ${path}`)
             assert.equal(Number(client.bookIn(read)[field]), n, 'the change is acknowledged, and not stored')
           }
@@ -109,9 +109,9 @@ describe('a book that instances on all nodes of a Galera cluster change', {
             const read = await client.insist(`GET ${path}`)
             const year = client.bookIn(read).year + 1
             const condition = { 'if-match': read.headers.get('etag') ?? '' }
-            const answer = await client.insist(`PUT ${path}`, { year }, condition)
-            if (answer.status === 412) continue
-            assert.equal(client.bookIn(answer).year, year)
+            const response = await client.insist(`PUT ${path}`, { year }, condition)
+            if (response.status === 412) continue
+            assert.equal(client.bookIn(response).year, year)
             years.push(year)
           }
           return years
@@ -132,7 +132,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
 
 /** A client of an instance, which repeats what is refused. */
 class Client extends Caller {
-  answers = 0
+  responses = 0
   refused = 0
   readonly #service: Service
 
@@ -141,17 +141,17 @@ class Client extends Caller {
     this.#service = service
   }
 
-  async insist(line: string, body?: object, headers?: Record<string, string>): Promise<RawAnswer> {
+  async insist(line: string, body?: object, headers?: Record<string, string>): Promise<RawResponse> {
     for (;;) {
-      const answer = await this.call(line, body, headers)
-      this.answers++
-      if (answer.status !== 503) return answer
-      assertUnavailable(answer)
+      const response = await this.call(line, body, headers)
+      this.responses++
+      if (response.status !== 503) return response
+      assertUnavailable(response)
       this.refused++
     }
   }
 
-  bookIn({ status, body }: RawAnswer): Book {
+  bookIn({ status, body }: RawResponse): Book {
     assert.equal(status, 200, `${body} ${JSON.stringify(failuresIn(this.#service).at(-1))}`)
     return (JSON.parse(body) as { data: Book }).data
   }
@@ -195,11 +195,11 @@ async function start(t: TestContext, { nodes }: GaleraCluster) {
   return { clients, path: `/book/${book?.id}`, stored }
 }
 
-const sum = (clients: readonly Client[], count: 'answers' | 'refused') =>
+const sum = (clients: readonly Client[], count: 'responses' | 'refused') =>
   clients.reduce((sum, client) => sum + client[count], 0)
 
 function assertFewRefused(t: TestContext, clients: readonly Client[]): void {
-  const [answers, refused] = [sum(clients, 'answers'), sum(clients, 'refused')]
-  t.diagnostic(`${answers} answers, ${refused} of them 503`)
-  assert.ok(refused <= answers * MAY_BE_REFUSED, `${refused} of ${answers} answers are 503`)
+  const [responses, refused] = [sum(clients, 'responses'), sum(clients, 'refused')]
+  t.diagnostic(`${responses} responses, ${refused} of them 503`)
+  assert.ok(refused <= responses * MAY_BE_REFUSED, `${refused} of ${responses} responses are 503`)
 }

@@ -121,9 +121,9 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
     })
     const before = await backends(standby)
     for (let i = 0; i < 3; i++) {
-      const answer = await reader.call('GET /books?q=dune')
-      assert.equal(answer.headers.get('x-search-index'), 'incomplete')
-      assert.equal(JSON.parse(answer.body).data.length, 1)
+      const response = await reader.call('GET /books?q=dune')
+      assert.equal(response.headers.get('x-search-index'), 'incomplete')
+      assert.equal(JSON.parse(response.body).data.length, 1)
     }
     assert.deepEqual(await backends(standby), before, 'a search has cost connections')
   })

@@ -85,7 +85,7 @@ rule_files: ["${RULES}"]
   })
   after(() => prometheus?.remove() ?? directory.remove())
 
-  /** Asks until there is an answer: the rate of anything needs two scrapes. */
+  /** Asks until there is a response: the rate of anything needs two scrapes. */
   async function query(expression: string): Promise<Labels[]> {
     const deadline = Date.now() + PATIENCE
     while (Date.now() < deadline) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import type { RawAnswer } from '../support/raw-socket.ts'
+import type { RawResponse } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import { assertUnavailable } from './load.ts'
@@ -18,7 +18,7 @@ const TOKEN = expiringAt(EXP)
 
 /** A client whose requests must not hang. */
 export class Caller {
-  /** The longest that an answer took, in milliseconds. */
+  /** The longest that a response took, in milliseconds. */
   slowest = 0
   readonly service: Pick<Service, 'url'>
 
@@ -26,8 +26,8 @@ export class Caller {
     this.service = service
   }
 
-  /** @param line such as `GET /books`. @throws if there is no whole answer in time. */
-  async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawAnswer> {
+  /** @param line such as `GET /books`. @throws if there is no whole response in time. */
+  async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawResponse> {
     const [method = '', path = ''] = line.split(' ')
     const begin = performance.now()
     const response = await fetch(this.service.url + path, {
@@ -43,9 +43,12 @@ export class Caller {
 
   /** Calls what must succeed. @returns the data. */
   async ok<Data>(line: string, body?: object): Promise<Data> {
-    const answer = await this.call(line, body)
-    assert.ok(answer.status === 200 || answer.status === 201, `${line}: ${answer.status} ${answer.body}`)
-    return (JSON.parse(answer.body) as { data: Data }).data
+    const response = await this.call(line, body)
+    assert.ok(
+      response.status === 200 || response.status === 201,
+      `${line}: ${response.status} ${response.body}`,
+    )
+    return (JSON.parse(response.body) as { data: Data }).data
   }
 
   /** Calls what must be refused because the store cannot serve it now. */
@@ -71,18 +74,18 @@ export class Caller {
 
   /** Lists all books. A list that has begun is cut when it cannot go on. */
   async list(): Promise<'whole' | 'refused' | 'cut'> {
-    let answer: RawAnswer
+    let response: RawResponse
     try {
-      answer = await this.call('GET /books')
+      response = await this.call('GET /books')
     } catch (error) {
       if (error instanceof TypeError && error.message === 'terminated') return 'cut'
       throw error
     }
-    if (answer.status !== 200) {
-      assertUnavailable(answer)
+    if (response.status !== 200) {
+      assertUnavailable(response)
       return 'refused'
     }
-    const ids = (JSON.parse(answer.body) as { data: { id: number }[] }).data.map(({ id }) => id)
+    const ids = (JSON.parse(response.body) as { data: { id: number }[] }).data.map(({ id }) => id)
     assert.deepEqual(
       ids,
       [...new Set(ids)].toSorted((a, b) => a - b),
@@ -94,9 +97,9 @@ export class Caller {
   async recovers(line: string, body?: object): Promise<void> {
     const end = Date.now() + ANSWER_TIME
     for (;;) {
-      const answer = await this.call(line, body)
-      if (answer.status < 300) return
-      assertUnavailable(answer)
+      const response = await this.call(line, body)
+      if (response.status < 300) return
+      assertUnavailable(response)
       assert.ok(Date.now() < end, `${line} is still refused`)
     }
   }

@@ -23,7 +23,7 @@ export const WRITES = 100
 export async function loadForAMoment(service: Service, journal: Journal): Promise<Load> {
   const load = new Load(service.url, journal)
   await load.begun(WRITES * (1 + 3 * Math.random()))
-  // Not always just after an answer.
+  // Not always just after a response.
   await setTimeout(10 * Math.random())
   return load
 }

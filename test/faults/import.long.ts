@@ -30,7 +30,7 @@ describe('an import that is cut short', () => {
     return store.count({}).finally(() => store.close())
   }
 
-  /** Sends the file, and destroys the connection after so long. @returns the status, if there was an answer. */
+  /** Sends the file, and destroys the connection after so long. @returns the status, if there was a response. */
   function send(service: Service, token: string, cutAfter?: number): Promise<number | undefined> {
     return new Promise((resolve) => {
       const headers = { authorization: token, 'content-type': 'text/csv' }

@@ -14,7 +14,7 @@ export type Operation =
 
 /**
  * What the client knows of a write: a 2xx; a 404; an error of the server, after which it may or may not have
- * happened; or that the connection ended before the answer, with the same meaning.
+ * happened; or that the connection ended before the response, with the same meaning.
  */
 export type Outcome = 'acknowledged' | 'notFound' | 'refused' | 'unknown'
 
@@ -89,7 +89,7 @@ export class Journal {
       .toArray()
   }
 
-  /** @param id of the answer, when a create is acknowledged. */
+  /** @param id of the response, when a create is acknowledged. */
   record(book: TrackedBook, operation: Operation, outcome: Outcome, id?: number): void {
     if (outcome !== 'notFound') this.#figures[outcome]++
     const before = [...book.possible]
@@ -111,7 +111,7 @@ export class Journal {
     book.id = id
   }
 
-  /** Checks an answer of the service that says what the book is now. */
+  /** Checks a response of the service that says what the book is now. */
   observe(book: TrackedBook, content: Content | undefined): void {
     this.#judge(book, content === undefined ? ABSENT : stateOf(content))
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import { stopwatch } from '../support/cpu-time.ts'
-import { assertFailure, head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
+import { assertFailure, head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'
 
@@ -25,7 +25,7 @@ export interface LoadOptions {
   readonly leaveRefused?: boolean
   /** Whether books are updated and deleted, too. */
   readonly changes?: boolean
-  /** The process of the service. The time that it waits for a processor counts for no answer. */
+  /** The process of the service. The time that it waits for a processor counts for no response. */
   readonly pid?: number | undefined
   /** How long a client waits between two writes, in milliseconds. */
   readonly pause?: number
@@ -42,7 +42,7 @@ export class Load {
   readonly ended: Promise<void>
   /** How many reads were answered with a book, and how many with an error of the server. */
   readonly reads = { answered: 0, failed: 0 }
-  /** The longest that an answer has taken, in milliseconds. */
+  /** The longest that a response has taken, in milliseconds. */
   slowest = 0
   /** When a write was last refused, by Date.now(). */
   lastRefused = 0
@@ -112,10 +112,10 @@ export class Load {
     const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
-    const answer = await this.#send(connection, ...request(book, operation))
-    const outcome = outcomeOf(answer)
+    const response = await this.#send(connection, ...request(book, operation))
+    const outcome = outcomeOf(response)
     const data =
-      outcome === 'acknowledged' ? (JSON.parse(answer?.body ?? '') as { data: Book | null }).data : null
+      outcome === 'acknowledged' ? (JSON.parse(response?.body ?? '') as { data: Book | null }).data : null
     this.#journal.record(book, operation, outcome, operation.kind === 'create' ? data?.id : undefined)
     if (data !== null) this.#journal.observe(book, data)
     if (outcome === 'acknowledged') this.#acknowledged++
@@ -141,22 +141,22 @@ export class Load {
   }
 
   async #read(connection: RawConnection, book: TrackedBook): Promise<void> {
-    const answer = await this.#send(connection, `GET /book/${book.id}`)
-    if (answer === undefined) return
-    if (outcomeOf(answer) === 'refused') {
+    const response = await this.#send(connection, `GET /book/${book.id}`)
+    if (response === undefined) return
+    if (outcomeOf(response) === 'refused') {
       this.reads.failed++
       return
     }
     this.reads.answered++
-    const { data } = JSON.parse(answer.body) as { data: Book | null }
+    const { data } = JSON.parse(response.body) as { data: Book | null }
     this.#journal.observe(book, data ?? undefined)
   }
 
   async #send(...request: Parameters<typeof send>): ReturnType<typeof send> {
     const time = stopwatch(this.#options.pid)
-    const answer = await send(...request)
+    const response = await send(...request)
     this.slowest = Math.max(this.slowest, time())
-    return answer
+    return response
   }
 }
 
@@ -165,34 +165,34 @@ function request({ id, title }: TrackedBook, operation: Operation): [string, obj
   return operation.kind === 'update' ? [`PUT /book/${id}`, operation.changes] : [`DELETE /book/${id}`]
 }
 
-/** Sends a request with a token. @returns undefined if the connection ended before the answer. */
+/** Sends a request with a token. @returns undefined if the connection ended before the response. */
 export async function send(
   connection: RawConnection,
   line: string,
   body?: object,
-): Promise<RawAnswer | undefined> {
+): Promise<RawResponse | undefined> {
   const text = body === undefined ? '' : JSON.stringify(body)
   await connection.send(head(line, `Authorization: ${TOKEN}`, `Content-Length: ${text.length}`) + text)
   try {
-    return await connection.answer()
+    return await connection.response()
   } catch (error) {
     if (!(error as Error).message.startsWith('the connection ended')) throw error
     return undefined
   }
 }
 
-function outcomeOf(answer: RawAnswer | undefined): Outcome {
-  if (answer === undefined) return 'unknown'
-  if (answer.status === 200 || answer.status === 201) return 'acknowledged'
-  if (answer.status === 404) return 'notFound'
-  assertUnavailable(answer)
+function outcomeOf(response: RawResponse | undefined): Outcome {
+  if (response === undefined) return 'unknown'
+  if (response.status === 200 || response.status === 201) return 'acknowledged'
+  if (response.status === 404) return 'notFound'
+  assertUnavailable(response)
   return 'refused'
 }
 
-/** Checks that it is the answer that the service gives when its store cannot be used now. */
-export function assertUnavailable(answer: RawAnswer): void {
-  assertFailure(answer, 503, 'Service unavailable')
-  assert.equal(answer.headers.get('retry-after'), '1')
+/** Checks that it is the response that the service gives when its store cannot be used now. */
+export function assertUnavailable(response: RawResponse): void {
+  assertFailure(response, 503, 'Service unavailable')
+  assert.equal(response.headers.get('retry-after'), '1')
 }
 
 function pick<Item>(items: readonly Item[]): Item | undefined {

@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { type Agent, request } from 'node:http'
 
-export interface TimedAnswer {
-  /** 0 if there was no whole answer. */
+export interface TimedResponse {
+  /** 0 if there was no whole response. */
   readonly status: number
   readonly retryAfter: string | undefined
   readonly body: string
-  /** From the beginning of the request to the end of the answer, in milliseconds. */
+  /** From the beginning of the request to the end of the response, in milliseconds. */
   readonly ms: number
 }
 
-/** Sends a request, such as `GET /books`, and takes its answer. Never throws. */
+/** Sends a request, such as `GET /books`, and takes its response. Never throws. */
 export function ask(
   url: string,
   agent: Agent,
   line: string,
   authorization: string,
   body = '',
-): Promise<TimedAnswer> {
+): Promise<TimedResponse> {
   const [method, path] = line.split(' ') as [string, string]
   const begin = performance.now()
   return new Promise((resolve) => {

@@ -57,7 +57,7 @@ export class Network implements AsyncDisposable {
   }
 
   /** Cuts the connection on which the server next says something, before anybody hears it. */
-  loseAnswer(): void {
+  loseResponse(): void {
     this.#losing = true
   }
 
@@ -126,7 +126,7 @@ export class Network implements AsyncDisposable {
         if (budget > 0) pass(from, () => to.write(data.subarray(0, budget)))
         if (from === server) budget = Math.max(0, budget - data.length)
       })
-      // A service that closes a connection with an answer in it resets it.
+      // A service that closes a connection with a response in it resets it.
       from.on('error', () => {
         if (budget > 0) pass(from, () => to.destroy())
       })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Book } from '../../src/catalogue/book.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
-import type { RawAnswer } from '../support/raw-socket.ts'
+import type { RawResponse } from '../support/raw-socket.ts'
 import { type Service, temporaryDirectory } from '../support/service.ts'
 import { Caller, failuresIn } from './caller.ts'
 import { serve } from './engine-servers.ts'
@@ -95,7 +95,7 @@ async function edit(editor: Caller, id: number, title: string): Promise<Edit> {
   }
 }
 
-function dataOf({ body }: RawAnswer): Book {
+function dataOf({ body }: RawResponse): Book {
   return (JSON.parse(body) as { data: Book }).data
 }
 

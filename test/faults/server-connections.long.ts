@@ -120,10 +120,10 @@ onEachServer(
         [`DELETE /book/${id}`],
       ]
       for (let failed = 0; failed < FAILURES; failed += 4 * lines.length) {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           [0, 1, 2, 3].flatMap(() => lines.map((line) => caller.call(...line))),
         )
-        for (const { status } of answers) assert.equal(status, 503)
+        for (const { status } of responses) assert.equal(status, 503)
       }
       const failures = await failuresOnce(service, FAILURES, /./)
       assert.equal(failures.length, FAILURES)

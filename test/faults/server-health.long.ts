@@ -38,7 +38,7 @@ onEachServer('what /readyz says of a database server, and a stop without it', (s
       for (const { err } of failuresIn(asked)) assert.doesNotMatch(err?.message ?? '', REPEATED)
       const unfinished = beginRequest(unasked.url, JSON.stringify(ACCOUNT))
       await unfinished.begun
-      unfinished.answer.catch(() => {})
+      unfinished.response.catch(() => {})
       for (const end of await Promise.all([asked.stop(), unasked.stop()]))
         assert.deepEqual(end, { code: 0, signal: null }, asked.output() + unasked.output())
     } finally {
@@ -53,9 +53,9 @@ async function get(service: Service, path: string) {
 }
 
 async function assertNotReady(service: Service): Promise<void> {
-  const answer = await get(service, '/readyz')
-  assert.equal(answer.text, '{"status":503,"message":"Service unavailable","data":null}')
-  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+  const response = await get(service, '/readyz')
+  assert.equal(response.text, '{"status":503,"message":"Service unavailable","data":null}')
+  assert.match(response.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
   assert.equal((await get(service, '/healthz')).status, 200)
 }
 

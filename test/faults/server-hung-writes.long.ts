@@ -45,9 +45,9 @@ onEachServer('writes that hang on a database server', (server, engine) => {
       await caller.recovers('GET /readyz')
     }
     assert.ok(!isWriteAnswered, 'the reads waited for the writes')
-    for (const answer of await Promise.all(writes)) {
-      assertUnavailable(answer)
-      assert.match(answer.headers.get('x-stored') ?? '', /^(no|unknown)$/)
+    for (const response of await Promise.all(writes)) {
+      assertUnavailable(response)
+      assert.match(response.headers.get('x-stored') ?? '', /^(no|unknown)$/)
     }
   })
 })
@@ -63,9 +63,9 @@ onEachServer('writes while a database server is down', (server) => {
     const writes = ['POST /book', `PUT /book/${id}`, `DELETE /book/${id}`]
     const body = { title: 'T', author: 'A', year: 1 }
     const reading = caller.call(`GET /book/${id}`)
-    for (const answer of await Promise.all(writes.map((line) => caller.call(line, body)))) {
-      assertUnavailable(answer)
-      assert.equal(answer.headers.get('x-stored'), 'no')
+    for (const response of await Promise.all(writes.map((line) => caller.call(line, body)))) {
+      assertUnavailable(response)
+      assert.equal(response.headers.get('x-stored'), 'no')
     }
     const read = await reading
     assertUnavailable(read)

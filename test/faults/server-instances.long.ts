@@ -57,7 +57,7 @@ for (const engine of SERVER_ENGINES) {
           for (let n = 1; n <= CHANGES; n++) {
             const change = { [field]: field === 'year' ? n : String(n) }
             const now = numbers(await caller.ok<Book>(`PUT ${path}`, change))
-            assert.equal(now[field], n, 'the answer is not what was written')
+            assert.equal(now[field], n, 'the response is not what was written')
             for (const other of ['title', 'author', 'year'] as const)
               assert.ok(
                 now[other] >= before[other],
@@ -106,10 +106,10 @@ async function startAtOnce(
 /** Creates a book. A service that is late just after its start refuses it, without a failure in its log. */
 async function create(caller: Caller): Promise<number> {
   for (;;) {
-    const answer = await caller.call('POST /book', { title: 'T', author: 'A', year: 1 })
-    if (answer.status !== 503 || answer.headers.get('x-stored') !== 'no') {
-      assert.equal(answer.status, 201, answer.body)
-      return JSON.parse(answer.body).data.id
+    const response = await caller.call('POST /book', { title: 'T', author: 'A', year: 1 })
+    if (response.status !== 503 || response.headers.get('x-stored') !== 'no') {
+      assert.equal(response.status, 201, response.body)
+      return JSON.parse(response.body).data.id
     }
     await setTimeout(100)
   }

@@ -34,9 +34,9 @@ onEachServer(
     }
 
     async function refused(caller: Caller, line: string, body?: object): Promise<void> {
-      const answer = await caller.call(line, body)
-      assertUnavailable(answer)
-      assert.equal(answer.headers.get('x-stored'), 'unknown')
+      const response = await caller.call(line, body)
+      assertUnavailable(response)
+      assert.equal(response.headers.get('x-stored'), 'unknown')
     }
 
     it('does not replace a newer one', async (t) => {

@@ -45,23 +45,23 @@ onEachServer(
       await caller.create()
     })
 
-    it('before the answer to a write: 503, and it is not done again', async (t) => {
+    it('before the response to a write: 503, and it is not done again', async (t) => {
       await using network = await Network.open(server())
       const url = await server().createDatabase()
       const caller = new Caller(await serve(t, network.url(url), { DB_CONNECTIONS: '1' }))
       const loses = async (line: string, body?: object) => {
-        // The index would lose the answer to itself.
+        // The index would lose the response to itself.
         await caller.untilIndexed()
-        network.loseAnswer()
+        network.loseResponse()
         await caller.unavailable(line, body)
       }
-      // Each once before as it should be, so that nothing else has an answer on that connection.
+      // Each once before as it should be, so that nothing else has a response on that connection.
       const id = await caller.create()
       await loses('POST /book', { title: 'once', author: '', year: 1 })
       assert.equal((await readRows(server(), url)).filter(({ title }) => title === 'once').length, 1)
       await caller.ok(`DELETE /book/${await caller.create()}`)
       await loses(`DELETE /book/${id}`)
-      // On MySQL it is the answer to the beginning of the transaction.
+      // On MySQL it is the response to the beginning of the transaction.
       assert.equal((await caller.call(`GET /book/${id}`)).status, engine === 'postgres' ? 404 : 200)
     })
 

@@ -102,14 +102,14 @@ onEachServer('requests while the service connects', (server) => {
       START_TIME,
     )
     const caller = new Caller({ url })
-    const answers = Promise.all([
+    const responses = Promise.all([
       caller.ok('GET /books'),
       caller.create(),
       caller.ok('GET /books?q=nothing'),
       caller.ok('GET /readyz'),
     ])
     let isAnswered = false
-    answers
+    responses
       .finally(() => {
         isAnswered = true
       })
@@ -119,6 +119,6 @@ onEachServer('requests while the service connects', (server) => {
     network.gather(1)
     const other = connect(Number(new URL(network.url(server().url)).port), '127.0.0.1')
     t.after(() => other.destroy())
-    await answers
+    await responses
   })
 })

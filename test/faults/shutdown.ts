@@ -19,7 +19,7 @@ const LIMIT = 60_000
 
 /** What became of a request. */
 interface Outcome {
-  /** Undefined if no head of an answer came. */
+  /** Undefined if no head of a response came. */
   readonly status?: number
   readonly isWhole: boolean
   /** When the system had taken all of the request; undefined if it never did. */
@@ -61,9 +61,9 @@ async function stopUnderLoad(service: Service, directory: string, report: Shutdo
       if ((sentAt ?? 0) > signalledAt) figures.afterSignal++
       if (status !== 503 && (status ?? 0) >= 400) faults.push(`${what}: ${status}`)
     } else {
-      if (bytes > 0) faults.push(`${what}: cut after ${bytes} bytes of its answer`)
+      if (bytes > 0) faults.push(`${what}: cut after ${bytes} bytes of its response`)
       // What was sent before the signal is there for the service to read; later the connection may be closing.
-      else if (sentAt !== undefined && sentAt < signalledAt) faults.push(`${what}: no answer`)
+      else if (sentAt !== undefined && sentAt < signalledAt) faults.push(`${what}: no response`)
       else figures.refused++
       if (title !== undefined) unanswered.push(title)
     }
@@ -127,7 +127,7 @@ function pick(title: string): [line: string, body?: string] {
   return ['GET /book/1']
 }
 
-/** @param halt what to wait for in the middle of the body, or before the answer is read. */
+/** @param halt what to wait for in the middle of the body, or before the response is read. */
 async function send(
   url: string,
   agent: Agent,
@@ -148,7 +148,7 @@ async function send(
   asked.once('finish', () => {
     sentAt = performance.now()
   })
-  const answered = answer(asked, body === '' ? halt : undefined)
+  const answered = responseTo(asked, body === '' ? halt : undefined)
   if (body !== '' && halt !== undefined) {
     asked.write(body.slice(0, -1))
     await halt()
@@ -163,7 +163,7 @@ async function send(
   }
 }
 
-function answer(asked: ClientRequest, halt?: () => Promise<void>): Promise<IncomingMessage | undefined> {
+function responseTo(asked: ClientRequest, halt?: () => Promise<void>): Promise<IncomingMessage | undefined> {
   return new Promise((resolve) => {
     asked.once('error', () => resolve(undefined))
     asked.once('response', async (response) => {

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/service.ts'
 /** What a database file holds. */
 export interface Stored {
   readonly rows: readonly Book[]
-  /** The answer of SQLite's integrity check: `ok`, or what is wrong. */
+  /** The response of SQLite's integrity check: `ok`, or what is wrong. */
   readonly integrity: string
 }
 

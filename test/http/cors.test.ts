@@ -44,7 +44,7 @@ const NOT_FOUND = '{"status":404,"message":"Not found","data":null}'
 describe('without CORS_ORIGIN', () => {
   const service = useService()
 
-  it('no answer has a header of CORS, and a preflight is a method that is not allowed', async () => {
+  it('no response has a header of CORS, and a preflight is a method that is not allowed', async () => {
     for (const origin of [LISTED, 'null', service.url]) {
       const read = await send(service.url, 'GET', '/books', { origin, authorization: service.token })
       assert.equal(read.status, 200)
@@ -119,7 +119,7 @@ for (const [CORS_ORIGIN, allowed, others] of [
         const read = await get({ origin })
         assert.equal(read.status, 200)
         assert.deepEqual(corsHeaders(read), {})
-        assert.equal(read.headers.vary, 'Origin', 'no cache may give this answer to a page that is listed')
+        assert.equal(read.headers.vary, 'Origin', 'no cache may give this response to a page that is listed')
         const asked = await send(service.url, 'OPTIONS', '/book/1', preflight(origin, 'PUT'))
         assert.equal(asked.body, NOT_ALLOWED)
         assert.deepEqual(corsHeaders(asked), {})

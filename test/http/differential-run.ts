@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { readCount } from '../faults/options.ts'
 
-const USAGE = `Sends random sequences of requests to all engines, and compares their answers.
+const USAGE = `Sends random sequences of requests to all engines, and compares their responses.
 
 npm run test:differential -- [--sequences N]      (5,000 by default)
 `

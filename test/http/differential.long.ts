@@ -59,14 +59,14 @@ describe(`${present.join(', ')} answer alike`, { skip: nothingToCompare }, () =>
     let created = 0
     for (const step of steps) {
       const plan = planStep(step, created, mayHave)
-      await compareAnswers(plan)
+      await compareResponses(plan)
       created += plan.requests.filter(({ kind }) => kind === 'create').length
     }
-    await compareAnswers(planReads(created))
-    await compareAnswers(LIST)
+    await compareResponses(planReads(created))
+    await compareResponses(LIST)
   }
 
-  async function compareAnswers(plan: Plan): Promise<void> {
+  async function compareResponses(plan: Plan): Promise<void> {
     const [first, ...others] = await allOf(engines.map((engine) => carryOut(plan, engine)))
     for (const [i, answers] of others.entries()) {
       for (const [j, answer] of answers.entries()) {

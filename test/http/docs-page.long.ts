@@ -38,7 +38,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     id: string,
     body?: object,
     bookId?: string,
-  ): Promise<{ status: string; answer: string }> {
+  ): Promise<{ status: string; response: string }> {
     const block = page.locator(`[id$="-${id}"]`)
     await block.locator('.opblock-summary-control').click()
     if (body !== undefined) await block.locator('textarea').fill(JSON.stringify(body))
@@ -48,7 +48,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await live.waitFor()
     return {
       status: (await live.locator('.response-col_status').last().textContent()) ?? '',
-      answer: (await live.locator('pre.microlight').first().textContent()) ?? '',
+      response: (await live.locator('pre.microlight').first().textContent()) ?? '',
     }
   }
 
@@ -58,9 +58,9 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   })
 
   it('shows that a call without a token is refused', async () => {
-    const { status, answer } = await tryOut('listBooks')
+    const { status, response } = await tryOut('listBooks')
     assert.match(status, /401/)
-    assert.match(answer, /Authorization token required/)
+    assert.match(response, /Authorization token required/)
   })
 
   it('fills in no parameter that narrows the list', async () => {
@@ -71,9 +71,9 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
 
   it('lets a person log in, and sends the token with the next call', async () => {
     assert.match((await tryOut('logIn', ACCOUNT)).status, /200/)
-    const { status, answer } = await tryOut('createBook', { title: '<b>bold</b>', author: 'A', year: 1 })
+    const { status, response } = await tryOut('createBook', { title: '<b>bold</b>', author: 'A', year: 1 })
     assert.match(status, /201/)
-    assert.match(answer, /<b>bold<\/b>/)
+    assert.match(response, /<b>bold<\/b>/)
   })
 
   it('shows HTML that is stored in a book as text', async () => {
@@ -81,8 +81,8 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     const headers = { authorization: await logIn(service.url) }
     const body = JSON.stringify({ title, author: title, year: 1 })
     assert.equal((await fetch(`${service.url}/book`, { method: 'POST', headers, body })).status, 201)
-    const { answer } = await tryOut('readBook', undefined, '2')
-    assert.ok(answer.includes('<script>'), answer)
+    const { response } = await tryOut('readBook', undefined, '2')
+    assert.ok(response.includes('<script>'), response)
     assert.equal(await page.locator('.live-responses-table img, .live-responses-table script').count(), 0)
     assert.notEqual(await page.title(), 'stolen')
   })

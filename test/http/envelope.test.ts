@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { envelope, Failure, failure, success } from '../../src/http/envelope.ts'
 
-const table = (answers: Record<string, { status: number; message: string }>) =>
+const table = (responses: Record<string, { status: number; message: string }>) =>
   Object.fromEntries(
-    Object.entries(answers).map(([name, { status, message }]) => [name, `${status} ${message}`]),
+    Object.entries(responses).map(([name, { status, message }]) => [name, `${status} ${message}`]),
   )
 
 describe('the table of statuses and messages (§4, §7)', () => {

@@ -70,8 +70,8 @@ describe('a service whose event loop is late', () => {
         block()
         await setTimeout(1)
       }
-      const answer = await get('/books')
-      if (answer.status !== 200) refused.push(answer)
+      const response = await get('/books')
+      if (response.status !== 200) refused.push(response)
       for (const path of ['/healthz', '/readyz']) assert.equal((await get(path)).status, 200, path)
     }
     assert.equal(refused.length, 2, 'nothing was turned away')

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
-import { answerErrors } from '../../src/http/error-handler.ts'
+import { handleErrors } from '../../src/http/error-handler.ts'
 import { FailureLog } from '../../src/http/failure-log.ts'
 import { serializeError } from '../../src/observability/logging.ts'
 
@@ -53,7 +53,7 @@ beforeEach(() => {
     logController: new LogController({ disableRequestLogging: true }),
   })
   const failures = new FailureLog(app.log, () => ready)
-  answerErrors(app, failures)
+  handleErrors(app, failures)
   app.addHook('onClose', async () => failures.close())
   app.get('/book/:id', () => {
     throw error

@@ -32,10 +32,10 @@ async function get(url: string, options: RequestInit = {}) {
 }
 
 async function assertUnavailable(url: string, options: RequestInit = {}): Promise<void> {
-  const answer = await get(url, options)
-  assert.equal(answer.text, UNAVAILABLE, url)
-  assert.equal(answer.status, 503)
-  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+  const response = await get(url, options)
+  assert.equal(response.text, UNAVAILABLE, url)
+  assert.equal(response.status, 503)
+  assert.match(response.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
 }
 
 describe('while all is well', () => {
@@ -47,24 +47,24 @@ describe('while all is well', () => {
   ] as const) {
     it(`GET ${path} is 200 in the envelope, without a token and with a bad one`, async () => {
       for (const headers of [{}, { authorization: 'x' }]) {
-        const answer = await get(service.url + path, { headers })
-        assert.equal(answer.text, text)
-        assert.equal(answer.status, 200)
-        assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+        const response = await get(service.url + path, { headers })
+        assert.equal(response.text, text)
+        assert.equal(response.status, 200)
+        assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
       }
     })
 
     it(`HEAD ${path} is the same without the body`, async () => {
-      const answer = await get(service.url + path, { method: 'HEAD' })
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers.get('content-length'), String(text.length))
+      const response = await get(service.url + path, { method: 'HEAD' })
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('content-length'), String(text.length))
     })
 
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       it(`${method} ${path} is 405 with Allow`, async () => {
-        const answer = await get(service.url + path, { method })
-        assert.equal(answer.text, '{"status":405,"message":"Method not allowed","data":null}')
-        assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+        const response = await get(service.url + path, { method })
+        assert.equal(response.text, '{"status":405,"message":"Method not allowed","data":null}')
+        assert.equal(response.headers.get('allow'), 'GET, HEAD')
       })
     }
   }
@@ -209,7 +209,7 @@ describe('during shutdown', () => {
   const directory = temporaryDirectory()
   after(directory.remove)
 
-  it('the service is alive and not ready, and every answer is the last of its connection', async () => {
+  it('the service is alive and not ready, and every response is the last of its connection', async () => {
     const service = await startService(directory.path)
     const paths = ['/healthz', '/readyz', '/nowhere']
     const connections = await Promise.all(paths.map(() => RawConnection.open(service.url)))
@@ -218,19 +218,19 @@ describe('during shutdown', () => {
     await get(`${service.url}/healthz`)
     const ended = service.stop()
     await assert.rejects(connectUntilRefused(service.url))
-    const answers = []
+    const responses = []
     for (const [i, connection] of connections.entries()) {
       await connection.send(head(`GET ${paths[i]}`).slice(begun(`${paths[i]}`).length))
-      const answer = await connection.answer()
-      assert.equal(answer.headers.get('connection'), 'close')
+      const response = await connection.response()
+      assert.equal(response.headers.get('connection'), 'close')
       assert.equal(await connection.rest(), '')
-      answers.push(answer)
+      responses.push(response)
     }
     assert.deepEqual(
-      answers.map(({ body }) => body),
+      responses.map(({ body }) => body),
       [ALIVE, UNAVAILABLE, '{"status":404,"message":"Not found","data":null}'],
     )
-    assert.match(answers[1]?.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+    assert.match(responses[1]?.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 })

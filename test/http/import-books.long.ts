@@ -34,9 +34,9 @@ describe('POST /books/import', { concurrency: true }, () => {
       `Content-Length: ${file.length}`,
     ]
     await connection.send(head('POST /books/import?dry_run=true', ...fields) + file)
-    assert.equal(JSON.parse((await connection.answer()).body).data.faulty, 10_000)
+    assert.equal(JSON.parse((await connection.response()).body).data.faulty, 10_000)
     await connection.send(head('GET /healthz').slice(0, -2))
-    assertFailure(await connection.answer(), 408, 'Request timeout')
+    assertFailure(await connection.response(), 408, 'Request timeout')
   })
 
   it('stores nothing for a client that has gone, although its whole file had come', async () => {
@@ -75,17 +75,17 @@ describe('POST /books/import', { concurrency: true }, () => {
   it('refuses a file over the limit, said before or found out, and then takes another', async () => {
     const tooLarge = { status: 413, message: 'Request body too large', data: null }
     const said = beginImport(small, { 'content-length': String(MIB + 1) })
-    assert.deepEqual(await said.answer, tooLarge)
+    assert.deepEqual(await said.response, tooLarge)
     said.sending.destroy()
     const found = beginImport(small)
     found.sending.write('T,A,1\n'.repeat(MIB / 6))
     found.sending.end('T,A,1\n')
-    assert.deepEqual(await found.answer, tooLarge)
+    assert.deepEqual(await found.response, tooLarge)
     const largest = 'T,A,1\n'.repeat(ENOUGH).padEnd(MIB - HEADER.length, '\n')
     for (const headers of [{ 'content-length': String(MIB) }, {}]) {
       const good = beginImport(small, { ...headers, 'content-type': 'Text/CSV' })
       good.sending.end(largest)
-      assert.equal(((await good.answer) as { data: { rows: number } }).data.rows, ENOUGH)
+      assert.equal(((await good.response) as { data: { rows: number } }).data.rows, ENOUGH)
     }
   })
 })
@@ -95,17 +95,17 @@ describe('POST /books/import of a slow client', { concurrency: true }, () => {
   const dripped = useService()
 
   it('takes as long as its client takes, and keeps a second one waiting', async () => {
-    const { sending, answer } = beginImport(slow, { expect: '100-continue' })
+    const { sending, response } = beginImport(slow, { expect: '100-continue' })
     await once(sending, 'continue')
     const second = beginImport(slow)
-    assert.deepEqual(await second.answer, { status: 503, message: 'Service unavailable', data: null })
+    assert.deepEqual(await second.response, { status: 503, message: 'Service unavailable', data: null })
     second.sending.destroy()
     for (let sent = 0; sent < 2; sent++) {
       await setTimeout(LONG / 2)
       sending.write('T,A,1\n'.repeat(ENOUGH))
     }
     sending.end()
-    const { data } = (await answer) as { data: { added: number } }
+    const { data } = (await response) as { data: { added: number } }
     assert.equal(data.added, 2 * ENOUGH)
   })
 
@@ -114,14 +114,14 @@ describe('POST /books/import of a slow client', { concurrency: true }, () => {
     const fields = [`Authorization: ${dripped.token}`, 'Content-Type: text/csv', 'Content-Length: 1000']
     await connection.send(`${head('POST /books/import', ...fields)}title,author,year\n`)
     const drip = setInterval(() => connection.send(','), 1000)
-    const answer = await connection.answer()
-    assertFailure(answer, 408, 'Request timeout')
-    assert.equal(answer.headers.get('connection'), 'close')
+    const response = await connection.response()
+    assertFailure(response, 408, 'Request timeout')
+    assert.equal(response.headers.get('connection'), 'close')
     assert.equal(await connection.rest(), '')
     clearInterval(drip)
     const good = beginImport(dripped)
     good.sending.end('T,A,1\n')
-    assert.equal(((await good.answer) as { data: { added: number } }).data.added, 1)
+    assert.equal(((await good.response) as { data: { added: number } }).data.added, 1)
     assert.doesNotMatch(dripped.output(), /"level":[456]0/)
   })
 })
@@ -130,7 +130,7 @@ describe('POST /books/import of a slow client', { concurrency: true }, () => {
 function beginImport(
   service: ServiceInUse,
   headers: Record<string, string> = {},
-): { sending: ClientRequest; answer: Promise<unknown> } {
+): { sending: ClientRequest; response: Promise<unknown> } {
   const answer = Promise.withResolvers<unknown>()
   const options = {
     method: 'POST',
@@ -141,5 +141,5 @@ function beginImport(
   })
   sending.on('error', answer.reject)
   sending.write(HEADER)
-  return { sending, answer: answer.promise }
+  return { sending, response: answer.promise }
 }

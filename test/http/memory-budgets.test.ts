@@ -101,7 +101,7 @@ describe('when the bodies of others take the memory', () => {
     t.after(() => begun[Symbol.dispose]())
     const fields = [`Authorization: ${token}`, 'Content-Length: 200000', 'Expect: 100-continue']
     await begun.send(head('PUT /book/1', ...fields))
-    assert.equal((await begun.answer()).status, 100)
+    assert.equal((await begun.response()).status, 100)
     await begun.send(book.padEnd(100_000))
     // A server that accepts a later connection has read what came before.
     assert.equal((await call(url, 'GET', '/healthz')).status, 200)
@@ -109,7 +109,7 @@ describe('when the bodies of others take the memory', () => {
     assert.deepEqual([long.status, long.headers.get('x-stored')], [503, 'no'])
     assert.equal((await call(url, 'PUT', '/book/1', book)).status, 200)
     await begun.send(' '.repeat(100_000))
-    assert.equal((await begun.answer()).status, 200)
+    assert.equal((await begun.response()).status, 200)
     assert.equal((await call(url, 'PUT', '/book/1', book.padEnd(100_000))).status, 200)
   })
 })

@@ -104,7 +104,7 @@ const refused = { status: 412, message: 'Precondition failed', data: null }
 const notFound = { status: 404, message: 'Book not found', data: null }
 const updated = (data: Book) => ({ status: 200, message: 'Book updated successfully', data })
 
-/** Does the action and checks the answer against the model, which it brings up to date. */
+/** Does the action and checks the response against the model, which it brings up to date. */
 async function act(action: Action, id: number): Promise<void> {
   if (action.kind === 'create') return create(action.book)
   const path = `/book/${id}`
@@ -112,13 +112,13 @@ async function act(action: Action, id: number): Promise<void> {
   const { conditions, passes } = evaluate('condition' in action ? action.condition : 'none', id)
   switch (action.kind) {
     case 'read': {
-      const answer = await call('GET', path, undefined, conditions)
-      if (book === undefined) return assert.deepEqual(answer, notFound)
+      const response = await call('GET', path, undefined, conditions)
+      if (book === undefined) return assert.deepEqual(response, notFound)
       if (passes) {
-        return assert.deepEqual(answer, { status: 200, message: 'Book retrieved successfully', data: book })
+        return assert.deepEqual(response, { status: 200, message: 'Book retrieved successfully', data: book })
       }
       const isMatch = 'if-match' in conditions
-      return assert.deepEqual(answer, isMatch ? refused : { status: 304, text: '', tag: entityTag(book) })
+      return assert.deepEqual(response, isMatch ? refused : { status: 304, text: '', tag: entityTag(book) })
     }
     case 'update': {
       const answer = await call('PUT', path, action.changes, conditions)
@@ -141,23 +141,23 @@ async function act(action: Action, id: number): Promise<void> {
 }
 
 async function create(book: NewBook): Promise<void> {
-  const answer = (await call('POST', '/book', book)) as { data: Book }
-  const { id } = answer.data
-  assert.deepEqual(answer, { status: 201, message: 'Book created successfully', data: { id, ...book } })
+  const response = (await call('POST', '/book', book)) as { data: Book }
+  const { id } = response.data
+  assert.deepEqual(response, { status: 201, message: 'Book created successfully', data: { id, ...book } })
   assert.ok(!given.has(id), `the id ${id} was given twice`)
   given.add(id)
   model.set(id, { id, ...book })
 }
 
-/** Three clients change one field each: their answers depend on who was first, but nothing is lost. */
+/** Three clients change one field each: their responses depend on who was first, but nothing is lost. */
 async function updateByThree(id: number, changes: NewBook): Promise<void> {
   const book = model.get(id)
   const { title, author, year } = changes
   const parts: BookChanges[] = [{ title }, { author }, { year }]
-  const answers = await Promise.all(parts.map((part) => call('PUT', `/book/${id}`, part)))
-  if (book === undefined) return assert.deepEqual(answers, [notFound, notFound, notFound])
+  const responses = await Promise.all(parts.map((part) => call('PUT', `/book/${id}`, part)))
+  if (book === undefined) return assert.deepEqual(responses, [notFound, notFound, notFound])
   const after: Book = { ...book, ...changes }
-  for (const [i, answer] of answers.entries()) {
+  for (const [i, answer] of responses.entries()) {
     const { data } = answer as { data: Book }
     assert.deepEqual(answer, updated({ ...data, ...parts[i], id }))
     for (const field of ['title', 'author', 'year'] as const)
@@ -176,7 +176,7 @@ async function compareList(): Promise<void> {
   })
 }
 
-/** Several clients at once, each at a book of its own, so that every answer is known. */
+/** Several clients at once, each at a book of its own, so that every response is known. */
 async function actTogether(actions: readonly Action[], ids: readonly number[]): Promise<void> {
   const taken = new Set<number>()
   const acts: Promise<void>[] = []

@@ -117,7 +117,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(document.tags.map(({ name }) => name).sort(), [...used].sort())
   })
 
-  it('names what it describes: every body of a request or an answer, every failure and every header field', () => {
+  it('names what it describes: every body of a request or a response, every failure and every header field', () => {
     for (const [name, { requestBody, responses }] of operations()) {
       const json = requestBody?.content['application/json']
       if (json) assert.ok('$ref' in json.schema, name)
@@ -134,7 +134,7 @@ describe('/openapi.json', () => {
     }
   })
 
-  it('has one media type for each answer, because clients could not tell several apart', () => {
+  it('has one media type for each response, because clients could not tell several apart', () => {
     for (const [name, { responses }] of operations()) {
       for (const response of Object.values(responses)) {
         assert.ok(Object.keys(resolve(response).content ?? {}).length <= 1, name)
@@ -182,7 +182,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(schema, { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] })
   })
 
-  it('describes the header fields of each answer', () => {
+  it('describes the header fields of each response', () => {
     const answersWith = (field: string) =>
       operations().flatMap(([name, { responses }]) =>
         Object.entries(responses)
@@ -193,13 +193,13 @@ describe('/openapi.json', () => {
       Object.keys(responses).map((status) => `${name} ${status}`),
     )
     const withStatus = (...statuses: string[]) =>
-      all.filter((answer) => statuses.some((status) => answer.endsWith(` ${status}`)))
+      all.filter((response) => statuses.some((status) => response.endsWith(` ${status}`)))
     assert.deepEqual(answersWith('X-Request-Id'), all)
     assert.deepEqual(answersWith('WWW-Authenticate'), withStatus('401'))
     assert.deepEqual(answersWith('Retry-After'), withStatus('429', '503'))
     assert.deepEqual(
       answersWith('X-Stored'),
-      withStatus('503').filter((answer) => !answer.startsWith('GET ')),
+      withStatus('503').filter((response) => !response.startsWith('GET ')),
     )
     assert.deepEqual(answersWith('X-Invalid-Input').sort(), [
       'POST /book 400',

@@ -53,7 +53,7 @@ describe('a log that cannot be written', {
           await setTimeout(50)
         }
       }
-      throw new Error('no answer')
+      throw new Error('no response')
     }
     assert.equal(await status(), 401)
     child.kill('SIGTERM')

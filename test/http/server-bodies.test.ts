@@ -20,9 +20,9 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     it(`${line}: when Content-Length says so, before it is sent`, async () => {
       using connection = await RawConnection.open(service.url)
       await connection.send(authorized(line, `Content-Length: ${limit + 1}`))
-      assertFailure(await connection.answer(), 413, 'Request body too large')
+      assertFailure(await connection.response(), 413, 'Request body too large')
       await connection.send(' '.repeat(limit + 1) + authorized('GET /book/1'))
-      assert.equal((await connection.answer()).status, 200)
+      assert.equal((await connection.response()).status, 200)
     })
 
     it(`${line}: when it is chunked, before it ends`, async () => {
@@ -30,25 +30,25 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
       await connection.send(authorized(line, 'Transfer-Encoding: chunked'))
       const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
       for (let sent = 0; sent <= limit; sent += 0x10000) await connection.send(chunk)
-      assertFailure(await connection.answer(), 413, 'Request body too large')
+      assertFailure(await connection.response(), 413, 'Request body too large')
       for (let sent = 0; sent <= 9 * MIB; sent += 0x10000) await connection.send(chunk)
       await connection.send(`0\r\n\r\n${authorized('GET /book/1')}`)
-      assert.equal((await connection.answer()).status, 200)
+      assert.equal((await connection.response()).status, 200)
     })
 
     it(`${line}: but not one of ${limit} bytes`, async () => {
       using connection = await RawConnection.open(service.url)
       await connection.send(authorized(line, `Content-Length: ${limit}`) + ' '.repeat(limit))
-      assert.equal((await connection.answer()).status, 400)
+      assert.equal((await connection.response()).status, 400)
     })
   }
 
-  it('and cut without another answer when it does not end', async () => {
+  it('and cut without another response when it does not end', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(authorized('POST /book', 'Transfer-Encoding: chunked'))
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
     for (let sent = 0; sent <= MIB; sent += 0x10000) await connection.send(chunk)
-    assertFailure(await connection.answer(), 413, 'Request body too large')
+    assertFailure(await connection.response(), 413, 'Request body too large')
     let ended = false
     const rest = connection.rest().finally(() => {
       ended = true
@@ -70,7 +70,7 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     ] as const) {
       using connection = await RawConnection.open(service.url)
       await connection.send(request)
-      assertFailure(await connection.answer(), status, message)
+      assertFailure(await connection.response(), status, message)
     }
   })
 })
@@ -96,7 +96,7 @@ describe('a client that asks for the end of the connection', () => {
     ],
     ['a wrong type', 415, () => [`Authorization: ${service.token}`], ''],
   ] as const) {
-    it(`and sends all of its file before it reads gets the answer, not a reset: ${what}`, async () => {
+    it(`and sends all of its file before it reads gets the response, not a reset: ${what}`, async () => {
       using connection = await RawConnection.open(service.url)
       connection.stopReading()
       const body = start + rows
@@ -106,9 +106,9 @@ describe('a client that asks for the end of the connection', () => {
       await setTimeout(100)
       await connection.send(body)
       assert.equal(connection.wasCut, false)
-      const answer = await connection.answer()
-      assert.equal(answer.status, status)
-      assert.equal(answer.headers.get('connection'), 'close')
+      const response = await connection.response()
+      assert.equal(response.status, status)
+      assert.equal(response.headers.get('connection'), 'close')
       assert.equal(await connection.rest(), '')
     })
   }

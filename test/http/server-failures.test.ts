@@ -52,7 +52,7 @@ const logged = (): LogLine[] =>
     .filter((line) => /"level":[456]0.*\}$/.test(line))
     .map((line) => JSON.parse(line))
 
-/** The cause of the nth failure; the log may come later than the answer. */
+/** The cause of the nth failure; the log may come later than the response. */
 async function cause(n: number): Promise<LogLine['err']> {
   const deadline = Date.now() + 30_000
   while (logged().length < n) {
@@ -81,11 +81,11 @@ describe('while another process holds the write lock', () => {
     ['DELETE', '/book/1', undefined],
   ] as const) {
     it(`${method} ${path} is 503 with Retry-After, and reads work`, async () => {
-      const answer = await call(method, path, body)
-      assert.equal(answer.text, failure(503, 'Service unavailable'))
-      assert.equal(answer.status, 503)
-      assert.match(answer.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
-      assert.equal(answer.headers.get('x-stored'), 'no')
+      const response = await call(method, path, body)
+      assert.equal(response.text, failure(503, 'Service unavailable'))
+      assert.equal(response.status, 503)
+      assert.match(response.headers.get('retry-after') ?? '', /^[1-9][0-9]*$/)
+      assert.equal(response.headers.get('x-stored'), 'no')
       const read = await call('GET', '/book/1')
       assert.deepEqual(JSON.parse(read.text).data, { id: 1, ...JSON.parse(BOOK) })
       assert.equal(JSON.parse((await call('GET', '/books')).text).data.length, 1)
@@ -146,10 +146,10 @@ describe('when the database file is damaged in the middle', () => {
     ['DELETE', undefined],
   ] as const) {
     it(`${method} of a lost book is 500, its cause in the log and not shown to the client`, async () => {
-      const answer = await call(method, `/book/${lost}`, body)
-      assert.equal(answer.text, failure(500, 'Internal server error'))
-      assert.equal(answer.status, 500)
-      assert.doesNotMatch(JSON.stringify([...answer.headers]), /malformed|sqlite/i)
+      const response = await call(method, `/book/${lost}`, body)
+      assert.equal(response.text, failure(500, 'Internal server error'))
+      assert.equal(response.status, 500)
+      assert.doesNotMatch(JSON.stringify([...response.headers]), /malformed|sqlite/i)
       const error = await cause(++failures)
       assert.match(error?.message ?? '', /malformed/)
       assert.match(error?.stack ?? '', /\/store\/sqlite\/[\w-]+\.ts/)
@@ -197,9 +197,9 @@ describe('when a token cannot be signed', () => {
     using other = newFile()
     const store = await openFile(other.path)
     const app = await createTestServer(store, new RsaAuth(ACCOUNT, SECRET))
-    const answer = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT })
-    assert.equal(answer.payload, failure(500, 'Could not generate token'))
-    assert.equal(answer.statusCode, 500)
+    const response = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT })
+    assert.equal(response.payload, failure(500, 'Could not generate token'))
+    assert.equal(response.statusCode, 500)
     const refused = await app.inject({
       method: 'POST',
       url: '/token',
@@ -223,10 +223,10 @@ describe('while the list cannot be read', () => {
         const { statusCode, headers } = await app.inject({ method, url: path, headers: { authorization } })
         return [statusCode, headers['retry-after']]
       }
-      const answers = [await ask('GET'), await ask('HEAD')]
+      const responses = [await ask('GET'), await ask('HEAD')]
       await app.close()
       await store.close()
-      assert.deepEqual(answers, [
+      assert.deepEqual(responses, [
         [503, '1'],
         [503, '1'],
       ])

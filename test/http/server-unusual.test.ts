@@ -24,7 +24,7 @@ describe('unusual requests that are good', () => {
     it(`${name} is served`, async () => {
       using connection = await RawConnection.open(service.url)
       await connection.send(request())
-      assert.equal((await connection.answer()).status, 200)
+      assert.equal((await connection.response()).status, 200)
     })
   }
 
@@ -35,7 +35,7 @@ describe('unusual requests that are good', () => {
     ]) {
       using connection = await RawConnection.open(service.url)
       await connection.send(request + authorized('DELETE /book/999'))
-      assert.equal((await connection.answer()).headers.get('connection'), 'close')
+      assert.equal((await connection.response()).headers.get('connection'), 'close')
       assert.equal(await connection.rest(), '')
     }
   })
@@ -49,10 +49,10 @@ describe('unusual requests that are good', () => {
     ] as const) {
       const length = `Content-Length: ${body.length}`
       await connection.send(authorized(line, 'Expect: 100-continue', length, ...fields))
-      assert.equal((await connection.answer()).status, 100)
+      assert.equal((await connection.response()).status, 100)
       await connection.send(body)
-      const answer = await connection.answer()
-      assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'keep-alive'])
+      const response = await connection.response()
+      assert.deepEqual([response.status, response.headers.get('connection')], [200, 'keep-alive'])
     }
   })
 
@@ -68,9 +68,9 @@ describe('unusual requests that are good', () => {
     ] as const) {
       using connection = await RawConnection.open(service.url)
       await connection.send(request)
-      const answer = await connection.answer()
+      const response = await connection.response()
       // The next request would be taken for the body.
-      assert.deepEqual([answer.status, answer.headers.get('connection')], [status, 'close'])
+      assert.deepEqual([response.status, response.headers.get('connection')], [status, 'close'])
     }
   })
 })

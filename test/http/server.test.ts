@@ -12,7 +12,7 @@ for (const path of ['/book/1#', '/book/1#abc', '/book/%31', '/book/1%23']) {
     assert.ok(id >= 1)
     using connection = await RawConnection.open(service.url)
     await connection.send(head(`GET ${path}`, `Authorization: ${service.token}`))
-    assertFailure(await connection.answer(), 404, 'Book not found')
+    assertFailure(await connection.response(), 404, 'Book not found')
   })
 }
 
@@ -31,9 +31,9 @@ describe('a path with another method', () => {
       it(`${method} ${path} is 405 with Allow: ${allowed.join(', ')}, without a token`, async () => {
         using connection = await RawConnection.open(service.url)
         await connection.send(head(`${method} ${path}`))
-        const answer = await connection.answer()
-        assertFailure(answer, 405, 'Method not allowed')
-        assert.deepEqual(answer.headers.get('allow')?.split(', ').toSorted(), allowed)
+        const response = await connection.response()
+        assertFailure(response, 405, 'Method not allowed')
+        assert.deepEqual(response.headers.get('allow')?.split(', ').toSorted(), allowed)
       })
     }
   }
@@ -42,7 +42,7 @@ describe('a path with another method', () => {
     for (const field of ['Content-Length: 10', 'Content-Length: 9999999', 'Transfer-Encoding: chunked']) {
       using connection = await RawConnection.open(service.url)
       await connection.send(head('PATCH /books', field))
-      assertFailure(await connection.answer(), 405, 'Method not allowed')
+      assertFailure(await connection.response(), 405, 'Method not allowed')
     }
   })
 })
@@ -81,7 +81,7 @@ describe('an unknown path', () => {
             'Content-Length: 3',
           ]
           await connection.send(`${head(`${method} ${path}`, ...fields)}{{{`)
-          assertFailure(await connection.answer(), 404, 'Not found')
+          assertFailure(await connection.response(), 404, 'Not found')
         }
       }
     })
@@ -90,7 +90,7 @@ describe('an unknown path', () => {
   it('OPTIONS * is 404 Not found', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(head('OPTIONS *'))
-    assertFailure(await connection.answer(), 404, 'Not found')
+    assertFailure(await connection.response(), 404, 'Not found')
   })
 })
 

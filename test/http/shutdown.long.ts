@@ -25,15 +25,15 @@ async function beginToStop(service: Service): Promise<{ ended: ReturnType<Servic
   return { ended }
 }
 
-/** Sends a POST /book on the connection, and takes the answer. */
+/** Sends a POST /book on the connection, and takes the response. */
 async function create(connection: RawConnection, title: string): Promise<void> {
   const body = JSON.stringify({ title, author: 'A', year: 1 })
   await connection.send(head('POST /book', authorization, `Content-Length: ${body.length}`) + body)
-  assert.equal((await connection.answer()).status, 201)
+  assert.equal((await connection.response()).status, 201)
 }
 
 describe('SIGTERM under load', () => {
-  it('cuts no answer, and leaves no request without one that was sent before it', async () => {
+  it('cuts no response, and leaves no request without one that was sent before it', async () => {
     await prepare(directory.path)
     const report = new ShutdownReport()
     for (let cycle = 0; cycle < 5; cycle++) await shutdownCycle(directory.path, report)
@@ -65,7 +65,7 @@ describe('SIGTERM, and a client that', () => {
     return service
   }
 
-  it('has not taken its answers yet gets them all, the last with Connection: close', async (t) => {
+  it('has not taken its responses yet gets them all, the last with Connection: close', async (t) => {
     const service = await start(t, { DB_URL: 'sqlite:taken.db' })
     using connection = await RawConnection.open(service.url)
     await create(connection, 'x'.repeat(1_000_000))
@@ -75,9 +75,9 @@ describe('SIGTERM, and a client that', () => {
     const { ended } = await beginToStop(service)
     await setTimeout(200)
     for (let i = 1; i <= requests; i++) {
-      const answer = await connection.answer()
-      assert.equal(answer.status, 200, `${i}`)
-      assert.equal(answer.headers.get('connection'), i < requests ? 'keep-alive' : 'close', `${i}`)
+      const response = await connection.response()
+      assert.equal(response.status, 200, `${i}`)
+      assert.equal(response.headers.get('connection'), i < requests ? 'keep-alive' : 'close', `${i}`)
     }
     assert.equal(await connection.rest(), '')
     assert.ok(!connection.wasCut)
@@ -96,7 +96,7 @@ describe('SIGTERM, and a client that', () => {
       await connection.send('x'.repeat(100_000))
       await setTimeout(20)
     }
-    assertFailure(await connection.answer(), 401, 'Authorization token required')
+    assertFailure(await connection.response(), 401, 'Authorization token required')
     assert.ok(!connection.wasCut)
     connection[Symbol.dispose]()
     assert.deepEqual(await ended, { code: 0, signal: null })

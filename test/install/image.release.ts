@@ -85,7 +85,7 @@ describe('the image', { skip: buildMissing || containersMissing }, () => {
     const signalled = Date.now()
     container.signal('SIGTERM')
     request.finish()
-    assert.match(await request.answer, /^HTTP\/1\.1 200 /)
+    assert.match(await request.response, /^HTTP\/1\.1 200 /)
     assert.equal(await container.ended(), 0)
     assert.ok(Date.now() - signalled < STOP_TIME)
   })

@@ -110,12 +110,12 @@ describe('at LOG_LEVEL=trace no line has a secret', () => {
     ]) {
       using connection = await RawConnection.open(service.url)
       await connection.send(bytes)
-      statuses.add((await connection.answer()).status)
+      statuses.add((await connection.response()).status)
     }
     truncateSync(path, 4096)
     await callAll()
     for (const status of [200, 201, 400, 401, 404, 405, 413, 429, 431, 500, 503])
-      assert.ok(statuses.has(status), `no answer was ${status}`)
+      assert.ok(statuses.has(status), `no response was ${status}`)
     await service.stop()
     assertNoSecrets(service.output())
     assert.deepEqual(

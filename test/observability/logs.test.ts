@@ -123,7 +123,7 @@ describe('at LOG_LEVEL=debug', () => {
     )
   })
 
-  it('there is one line for each request, with its id, which is that of the answer', async () => {
+  it('there is one line for each request, with its id, which is that of the response', async () => {
     const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:debug.db' })
     const given = [
       ['a', true],
@@ -151,12 +151,12 @@ describe('at LOG_LEVEL=debug', () => {
     ids.add(twice.headers.get('x-request-id') ?? '')
     const time = performance.now() - begin
     await service.stop()
-    const answers = linesOf(service).filter(({ msg }) => msg === 'answered')
+    const responses = linesOf(service).filter(({ msg }) => msg === 'answered')
     assert.deepEqual(
-      answers.map(({ reqId }) => reqId),
+      responses.map(({ reqId }) => reqId),
       [...ids],
     )
-    for (const { method, path, ip, status, ms } of answers.slice(0, given.length)) {
+    for (const { method, path, ip, status, ms } of responses.slice(0, given.length)) {
       assert.deepEqual(
         { method, path, ip, status },
         { method: 'GET', path: '/book/1', ip: '127.0.0.1', status: 401 },
@@ -184,8 +184,8 @@ describe('a log that nobody reads for a while', () => {
     const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:unread.db' })
     service.process.stdout?.pause()
     for (let i = 0; i < 1000; i += 50) {
-      const answers = Array.from({ length: 50 }, () => fetch(`${service.url}/${'x'.repeat(1000)}`))
-      for (const answer of await Promise.all(answers)) assert.equal(answer.status, 404)
+      const responses = Array.from({ length: 50 }, () => fetch(`${service.url}/${'x'.repeat(1000)}`))
+      for (const response of await Promise.all(responses)) assert.equal(response.status, 404)
     }
     const ended = once(service.process, 'exit')
     service.process.kill()

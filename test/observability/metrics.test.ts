@@ -49,7 +49,7 @@ async function call(line: string, body?: string, conditions = {}): Promise<numbe
 }
 
 describe('the metrics', () => {
-  it('count the answers by route, method and status, and time them', async () => {
+  it('count the responses by route, method and status, and time them', async () => {
     const calls = [
       ['POST /book', 'POST', '/book', 201, BOOK],
       ['POST /book', 'POST', '/book', 400, '{'],
@@ -183,7 +183,7 @@ describe('the metrics', () => {
         for (const path of [`/book/${round}`, `/nowhere/${round}`, '/books', `/book/${round}/x`, '/book/']) {
           const line = `${method} ${path}`
           await connection.send(head(line, `Authorization: ${authorization}`, 'Content-Length: 0'))
-          await connection.answer()
+          await connection.response()
         }
       }
     }
@@ -213,8 +213,8 @@ describe('the metrics', () => {
     for (const path of ['/', '/books', '/healthz', '/metrics/x', '/metrics?x'])
       assert.equal((await fetch(root + path)).status, 404, path)
     assert.equal((await fetch(metricsUrl, { method: 'POST' })).status, 404)
-    const answer = await fetch(metricsUrl, { method: 'HEAD' })
-    assert.equal(answer.status, 200)
+    const response = await fetch(metricsUrl, { method: 'HEAD' })
+    assert.equal(response.status, 200)
   })
 
   it('say how many requests the batches of a server have', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, call, type Reply, targets } from './client.ts'
+import { assertResponse, type Book, call, type Reply, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { NOVEL, useSession } from './session.ts'
 import {
@@ -60,10 +60,10 @@ for (const target of targets()) {
       it(`§5.5: "\`Authorization\` header missing or empty" is 401 Authorization token required: ${endpoint}`, async () => {
         const book = await session.create()
         const missing = await call(target, method, path(book.id), options)
-        assertAnswer(missing, 401, 'Authorization token required', null)
+        assertResponse(missing, 401, 'Authorization token required', null)
         for (const header of ['Authorization:', 'Authorization: ', 'Authorization: \t ']) {
           const bytes = request(target, method, path(book.id), [header], json && JSON.stringify(json))
-          assertAnswer(await exchange(target, bytes), 401, 'Authorization token required', null)
+          assertResponse(await exchange(target, bytes), 401, 'Authorization token required', null)
         }
         await session.assertStored(book)
       })
@@ -72,36 +72,36 @@ for (const target of targets()) {
         const book = await session.create()
         const token = signHmac('not the secret', { exp: inOneMinute() })
         const reply = await call(target, method, path(book.id), { ...options, token })
-        assertAnswer(reply, 401, 'Invalid token', null)
+        assertResponse(reply, 401, 'Invalid token', null)
         await session.assertStored(book)
       })
 
       it(`§5.6: "any valid token may use every protected endpoint": ${endpoint}`, async () => {
         const { id } = await session.create()
-        assertAnswer(await session.call(method, path(id), options), status, message)
+        assertResponse(await session.call(method, path(id), options), status, message)
       })
 
       it(`§5.6: "No further permission levels exist": ${endpoint}`, needsSecret(target), async () => {
         const { id } = await session.create()
         const token = signHmac(target.secret ?? '', { exp: inOneMinute(), role: 'none', scope: '' })
-        assertAnswer(await session.call(method, path(id), { ...options, token }), status, message)
+        assertResponse(await session.call(method, path(id), { ...options, token }), status, message)
       })
 
       if (path(1) !== path(2)) {
         it(`§5.5: authentication comes before existence: ${endpoint}`, async () => {
           const missing = path(await session.missingId())
-          assertAnswer(await call(target, method, missing, options), 401, 'Authorization token required')
+          assertResponse(await call(target, method, missing, options), 401, 'Authorization token required')
           const reply = await call(target, method, missing, { ...options, token: 'x' })
-          assertAnswer(reply, 401, 'Invalid token')
+          assertResponse(reply, 401, 'Invalid token')
         })
       }
     }
 
     it('§5.4: "The header value is the token string itself, with no scheme prefix."', async () => {
-      assertAnswer(await readWith(session.token), 200, 'Book retrieved successfully')
+      assertResponse(await readWith(session.token), 200, 'Book retrieved successfully')
       for (const prefix of ['Bearer ', 'bearer ', 'Bearer', 'JWT ', 'Token ', 'Basic ']) {
         const reply = await readWith(prefix + session.token)
-        assertAnswer(reply, 401, 'Invalid token', null)
+        assertResponse(reply, 401, 'Invalid token', null)
       }
     })
 
@@ -120,7 +120,7 @@ for (const target of targets()) {
       'é',
     ]) {
       it(`${INVALID}: ${token}`, async () => {
-        assertAnswer(await readWith(token), 401, 'Invalid token', null)
+        assertResponse(await readWith(token), 401, 'Invalid token', null)
       })
     }
 
@@ -145,32 +145,32 @@ for (const target of targets()) {
     for (const [name, spoil] of Object.entries(spoilt)) {
       it(`${INVALID}: a token of the service with ${name}`, async () => {
         assert.notEqual(spoil(...split(session.token)), session.token)
-        assertAnswer(await readWith(spoil(...split(session.token))), 401, 'Invalid token', null)
+        assertResponse(await readWith(spoil(...split(session.token))), 401, 'Invalid token', null)
       })
     }
 
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '', 'HS256']) {
       it(`${INVALID}: unsigned, with alg "${alg}"`, async () => {
-        assertAnswer(await readWith(unsigned(alg, { exp: inOneMinute() })), 401, 'Invalid token', null)
+        assertResponse(await readWith(unsigned(alg, { exp: inOneMinute() })), 401, 'Invalid token', null)
       })
     }
 
     for (const [alg, signOtherwise] of Object.entries(SIGNED_OTHERWISE)) {
       it(`${INVALID}: ${alg}`, async () => {
-        assertAnswer(await readWith(signOtherwise({ exp: inOneMinute() })), 401, 'Invalid token', null)
+        assertResponse(await readWith(signOtherwise({ exp: inOneMinute() })), 401, 'Invalid token', null)
       })
     }
 
     for (const secret of ['', 'not the secret']) {
       it(`${INVALID}: signed with "${secret}"`, async () => {
-        assertAnswer(await readWith(signHmac(secret, { exp: inOneMinute() })), 401, 'Invalid token', null)
+        assertResponse(await readWith(signHmac(secret, { exp: inOneMinute() })), 401, 'Invalid token', null)
       })
     }
 
     it(`${INVALID}: signed with the key that the header brings along`, async () => {
       const jwk = { kty: 'oct', k: encode('own key') }
       const token = signHmac('own key', { exp: inOneMinute() }, 'HS256', { alg: 'HS256', jwk })
-      assertAnswer(await readWith(token), 401, 'Invalid token', null)
+      assertResponse(await readWith(token), 401, 'Invalid token', null)
     })
 
     const signedWithSecret: Record<string, (secret: string) => string> = {
@@ -188,7 +188,7 @@ for (const target of targets()) {
     }
     for (const [name, make] of Object.entries(signedWithSecret)) {
       it(`${INVALID}: signed with the secret, ${name}`, needsSecret(target), async () => {
-        assertAnswer(await readWith(make(target.secret ?? '')), 401, 'Invalid token', null)
+        assertResponse(await readWith(make(target.secret ?? '')), 401, 'Invalid token', null)
       })
     }
 
@@ -196,7 +196,7 @@ for (const target of targets()) {
       const { id } = await session.create()
       const token = signHmac(target.secret ?? '', { exp: inOneMinute() })
       const reply = await call<Book>(target, 'GET', `/book/${id}`, { token })
-      assertAnswer(reply, 200, 'Book retrieved successfully', { id, ...NOVEL })
+      assertResponse(reply, 200, 'Book retrieved successfully', { id, ...NOVEL })
     })
   })
 }

@@ -42,7 +42,7 @@ export interface Options {
   readonly headers?: Record<string, string>
 }
 
-/** How long an answer may take, in milliseconds: also the list of a large catalogue from far away. */
+/** How long a response may take, in milliseconds: also the list of a large catalogue from far away. */
 const ANSWER_TIME = 30_000
 
 /** Sends a request and checks what holds for every response. */
@@ -78,8 +78,8 @@ export function readReply<Data>(status: number, headers: Headers, text: string):
   return { status, headers, body: envelope }
 }
 
-/** Checks an answer's status, message and data, to the character. */
-export function assertAnswer(reply: Reply, status: number, message: string, data?: unknown): void {
+/** Checks a response's status, message and data, to the character. */
+export function assertResponse(reply: Reply, status: number, message: string, data?: unknown): void {
   assert.equal(reply.body.message, message)
   assert.equal(reply.status, status)
   if (data !== undefined) assert.deepEqual(reply.body.data, data)
@@ -97,6 +97,6 @@ export function assertInvalidQuery({ status, body }: Pick<Reply, 'status' | 'bod
 export async function logIn(target: Target): Promise<string> {
   const { username, password } = target
   const reply = await call<{ token: string }>(target, 'POST', '/token', { json: { username, password } })
-  assertAnswer(reply, 200, 'Token generated successfully')
+  assertResponse(reply, 200, 'Token generated successfully')
   return reply.body.data.token
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NOT_AN_OBJECT, WRONG_TYPE } from './bodies.ts'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { NOVEL, useSession } from './session.ts'
 import { TEXTS } from './texts.ts'
 
@@ -11,7 +11,7 @@ for (const target of targets()) {
 
     it('§4 POST /book: "success" is 201 Book created successfully with "created Book including assigned `id`"', async () => {
       const reply = await session.call<Book>('POST', '/book', { json: NOVEL })
-      assertAnswer(reply, 201, 'Book created successfully', { id: reply.body.data.id, ...NOVEL })
+      assertResponse(reply, 201, 'Book created successfully', { id: reply.body.data.id, ...NOVEL })
     })
 
     it('§2 Book: `id` is an "unsigned integer", "primary key, assigned by the service on create"', async () => {
@@ -65,21 +65,21 @@ for (const target of targets()) {
 
     for (const [name, text] of Object.entries({ ...NOT_AN_OBJECT, ...WRONG_TYPE })) {
       it(`§4 POST /book: "body cannot be read as a Book" is 400 Invalid input: ${name}`, async () => {
-        assertAnswer(await session.call('POST', '/book', { text }), 400, 'Invalid input', null)
+        assertResponse(await session.call('POST', '/book', { text }), 400, 'Invalid input', null)
       })
     }
 
     it('§4 POST /book: "body cannot be read as a Book": nothing is created', async () => {
       const title = `unreadable ${Math.random()}`
       const reply = await session.call('POST', '/book', { json: { ...NOVEL, title, year: '1969' } })
-      assertAnswer(reply, 400, 'Invalid input', null)
+      assertResponse(reply, 400, 'Invalid input', null)
       const list = await session.call<Book[]>('GET', '/books')
       assert.ok(!list.body.data.some((book) => book.title === title))
     })
 
     it('§5.5: authentication comes before the body: without a token, a body that cannot be read is 401', async () => {
-      assertAnswer(await call(target, 'POST', '/book', { text: '{' }), 401, 'Authorization token required')
-      assertAnswer(await call(target, 'POST', '/book', { text: '{', token: 'x' }), 401, 'Invalid token')
+      assertResponse(await call(target, 'POST', '/book', { text: '{' }), 401, 'Authorization token required')
+      assertResponse(await call(target, 'POST', '/book', { text: '{', token: 'x' }), 401, 'Invalid token')
     })
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { NOVEL, useSession } from './session.ts'
 import { EDGE_TEXTS } from './texts.ts'
 
@@ -85,13 +85,13 @@ for (const target of targets()) {
       const text = jsonObject(members)
       const book = await session.create()
       const created = { ...jsonFields(NOVEL), ...members }
-      assertAnswer(
+      assertResponse(
         await session.call('POST', '/book', { text: jsonObject(created) }),
         400,
         'Invalid input',
         null,
       )
-      assertAnswer(await session.call('PUT', `/book/${book.id}`, { text }), 400, 'Invalid input', null)
+      assertResponse(await session.call('PUT', `/book/${book.id}`, { text }), 400, 'Invalid input', null)
       await session.assertStored(book)
     }
 
@@ -99,7 +99,7 @@ for (const target of targets()) {
       it(`decision: POST /book with a field missing or null is 400 Invalid input: ${field} missing`, async () => {
         const { [field]: _missing, ...others } = jsonFields(NOVEL)
         const reply = await session.call('POST', '/book', { text: jsonObject(others) })
-        assertAnswer(reply, 400, 'Invalid input', null)
+        assertResponse(reply, 400, 'Invalid input', null)
       })
 
       it(`decision: POST /book with a field missing or null, or PUT with a null field is 400 Invalid input: ${field} null`, () =>
@@ -108,7 +108,7 @@ for (const target of targets()) {
       it(`decision: PUT with a null field changes no other field: ${field} null`, async () => {
         const book = await session.create()
         const json = { title: 'changed', author: 'changed', year: 1, [field]: null }
-        assertAnswer(await session.call('PUT', `/book/${book.id}`, { json }), 400, 'Invalid input', null)
+        assertResponse(await session.call('PUT', `/book/${book.id}`, { json }), 400, 'Invalid input', null)
         await session.assertStored(book)
       })
     }
@@ -118,15 +118,15 @@ for (const target of targets()) {
         const isWhole = typeof body === 'string'
         const text = isWhole ? body : jsonObject({ ...jsonFields(NOVEL), ...body })
         const created = await session.call('POST', '/book', { text })
-        assertAnswer(created, 400, 'Invalid input', null)
+        assertResponse(created, 400, 'Invalid input', null)
         assert.equal(created.headers.get('x-invalid-input'), reason)
         if (reason.endsWith('missing')) return
         const { id } = await session.create()
         const updated = await session.call('PUT', `/book/${id}`, { text: isWhole ? body : jsonObject(body) })
-        assertAnswer(updated, 400, 'Invalid input', null)
+        assertResponse(updated, 400, 'Invalid input', null)
         assert.equal(updated.headers.get('x-invalid-input'), reason)
         const missing = await session.call('PUT', `/book/${await session.missingId()}`, { text })
-        assertAnswer(missing, 404, 'Book not found', null)
+        assertResponse(missing, 404, 'Book not found', null)
         assert.equal(missing.headers.get('x-invalid-input'), null)
       })
     }
@@ -138,7 +138,7 @@ for (const target of targets()) {
     ] as const)
       it(`decision: X-Invalid-Input says why a login is 400, and repeats nothing of it: ${reason}`, async () => {
         const reply = await call(target, 'POST', '/token', { text })
-        assertAnswer(reply, 400, 'Invalid request payload', null)
+        assertResponse(reply, 400, 'Invalid request payload', null)
         assert.equal(reply.headers.get('x-invalid-input'), reason)
       })
 
@@ -146,31 +146,31 @@ for (const target of targets()) {
       const reply = await session.call<Book>('POST', '/book', { json: NOVEL })
       assert.equal(reply.headers.get('location'), `book/${reply.body.data.id}`)
       const { pathname } = new URL(reply.headers.get('location') ?? '', `${target.url}/book`)
-      assertAnswer(await session.call('GET', pathname), 200, 'Book retrieved successfully', reply.body.data)
+      assertResponse(await session.call('GET', pathname), 200, 'Book retrieved successfully', reply.body.data)
     })
 
     for (const text of ['{}', 'null']) {
       it(`decision: POST /book with every field missing is 400 Invalid input: ${text}`, async () => {
-        assertAnswer(await session.call('POST', '/book', { text }), 400, 'Invalid input', null)
+        assertResponse(await session.call('POST', '/book', { text }), 400, 'Invalid input', null)
       })
     }
 
     it('decision: PUT `{}` is 200, the book unchanged', async () => {
       const book = await session.create()
       const reply = await session.call('PUT', `/book/${book.id}`, { text: '{}' })
-      assertAnswer(reply, 200, 'Book updated successfully', book)
+      assertResponse(reply, 200, 'Book updated successfully', book)
       await session.assertStored(book)
     })
 
     it('§4 PUT /book/:id: "body cannot be read as a Book" is 400 Invalid input: null', async () => {
       const { id } = await session.create()
-      assertAnswer(await session.call('PUT', `/book/${id}`, { text: 'null' }), 400, 'Invalid input', null)
+      assertResponse(await session.call('PUT', `/book/${id}`, { text: 'null' }), 400, 'Invalid input', null)
     })
 
     it('§4 POST /book: "body cannot be read as a Book" is 400 Invalid input: more after the JSON', async () => {
       const text = JSON.stringify(NOVEL)
       for (const more of ['x', text, ',', '}']) {
-        assertAnswer(await session.call('POST', '/book', { text: text + more }), 400, 'Invalid input', null)
+        assertResponse(await session.call('POST', '/book', { text: text + more }), 400, 'Invalid input', null)
       }
     })
 
@@ -179,10 +179,10 @@ for (const target of targets()) {
         const text = `{${member},${jsonObject(jsonFields(NOVEL)).slice(1)}`
         const created = await session.call<Book>('POST', '/book', { text })
         const { id } = created.body.data
-        assertAnswer(created, 201, 'Book created successfully', { id, ...NOVEL })
+        assertResponse(created, 201, 'Book created successfully', { id, ...NOVEL })
         assert.notEqual(id, Number.MAX_SAFE_INTEGER)
         const updated = await session.call('PUT', `/book/${id}`, { text: `{"year":1,${member}}` })
-        assertAnswer(updated, 200, 'Book updated successfully', { id, ...NOVEL, year: 1 })
+        assertResponse(updated, 200, 'Book updated successfully', { id, ...NOVEL, year: 1 })
         await session.assertStored({ id, ...NOVEL, year: 1 })
       })
     }
@@ -192,10 +192,10 @@ for (const target of targets()) {
       const json = { ...NOVEL, id: other.id, title: 'changed' }
       const created = await session.call<Book>('POST', '/book', { json })
       const { id } = created.body.data
-      assertAnswer(created, 201, 'Book created successfully', { ...NOVEL, title: 'changed', id })
+      assertResponse(created, 201, 'Book created successfully', { ...NOVEL, title: 'changed', id })
       assert.ok(id !== other.id && id !== book.id)
       const updated = await session.call('PUT', `/book/${book.id}`, { json })
-      assertAnswer(updated, 200, 'Book updated successfully', { ...book, title: 'changed' })
+      assertResponse(updated, 200, 'Book updated successfully', { ...book, title: 'changed' })
       await session.assertStored(other)
     })
 
@@ -211,7 +211,7 @@ for (const target of targets()) {
         )
         const other = await session.create()
         const reply = await session.call('PUT', `/book/${other.id}`, { json: { title: text } })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...other, title: text })
+        assertResponse(reply, 200, 'Book updated successfully', { ...other, title: text })
         await session.assertStored({ ...other, title: text })
       })
     }
@@ -231,11 +231,11 @@ for (const target of targets()) {
         }
         const book = await session.create()
         const body = spoil({ ...NOVEL, title: '#' })
-        assertAnswer(await session.call('POST', '/book', body), 400, 'Invalid input', null)
-        assertAnswer(await session.call('PUT', `/book/${book.id}`, body), 400, 'Invalid input', null)
+        assertResponse(await session.call('POST', '/book', body), 400, 'Invalid input', null)
+        assertResponse(await session.call('PUT', `/book/${book.id}`, body), 400, 'Invalid input', null)
         await session.assertStored(book)
         const login = await call(target, 'POST', '/token', spoil({ username: '#', password: '' }))
-        assertAnswer(login, 400, 'Invalid request payload', null)
+        assertResponse(login, 400, 'Invalid request payload', null)
       })
     }
 
@@ -246,7 +246,7 @@ for (const target of targets()) {
         await session.assertStored(book)
         const other = await session.create()
         const reply = await session.call('PUT', `/book/${other.id}`, { json: { year } })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...other, year })
+        assertResponse(reply, 200, 'Book updated successfully', { ...other, year })
         await session.assertStored({ ...other, year })
       })
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { exchange, keepOpen, receive, request } from './raw.ts'
 import { NOVEL, useSession } from './session.ts'
 import { TEXTS } from './texts.ts'
@@ -67,9 +67,9 @@ for (const target of targets()) {
         const { book, path, tag } = await create({ title: text, author: text })
         assert.equal(tagOf(await session.call('GET', path)), tag)
         const reply = await put(path, { year: 1 }, { 'if-match': tag })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...book, year: 1 })
+        assertResponse(reply, 200, 'Book updated successfully', { ...book, year: 1 })
         const again = await put(path, { year: 2 }, { 'if-match': tag })
-        assertAnswer(again, 412, 'Precondition failed', null)
+        assertResponse(again, 412, 'Precondition failed', null)
       })
     }
 
@@ -77,9 +77,9 @@ for (const target of targets()) {
       it(`decision: the entity tag of a 201 is good for If-Match: the year ${year}`, async () => {
         const { book, path, tag } = await create({ year })
         const reply = await put(path, { title: 'changed' }, { 'if-match': tag })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...book, title: 'changed' })
+        assertResponse(reply, 200, 'Book updated successfully', { ...book, title: 'changed' })
         const deleted = await session.call('DELETE', path, { headers: { 'if-match': tagOf(reply) } })
-        assertAnswer(deleted, 200, 'Book deleted successfully', null)
+        assertResponse(deleted, 200, 'Book deleted successfully', null)
       })
     }
 
@@ -108,7 +108,7 @@ for (const target of targets()) {
       const { book, path, tag } = await create()
       for (const list of [OTHER, ...changed(OTHER), `${tag}x`, tag.slice(1), `*, ${tag}`, ...MALFORMED]) {
         const reply = await session.call('GET', path, { headers: { 'if-none-match': list } })
-        assertAnswer(reply, 200, 'Book retrieved successfully', book)
+        assertResponse(reply, 200, 'Book retrieved successfully', book)
         assert.equal(tagOf(reply), tag)
       }
     })
@@ -128,11 +128,11 @@ for (const target of targets()) {
       const { book, path, tag } = await create()
       for (const list of [OTHER, ...changed(OTHER), ...MALFORMED]) {
         const reply = await session.call('GET', path, { headers: { 'if-match': list } })
-        assertAnswer(reply, 412, 'Precondition failed', null)
+        assertResponse(reply, 412, 'Precondition failed', null)
       }
       for (const list of [tag, ...changed(tag), '*', `${OTHER}, ${tag}`]) {
         const reply = await session.call('GET', path, { headers: { 'if-match': list } })
-        assertAnswer(reply, 200, 'Book retrieved successfully', book)
+        assertResponse(reply, 200, 'Book retrieved successfully', book)
       }
       // RFC 9110 §13.2.2: If-Match comes first.
       const both = await read('GET', path, { 'if-match': OTHER, 'if-none-match': tag })
@@ -144,9 +144,9 @@ for (const target of targets()) {
       const { book, path, tag } = await create()
       for (const list of [OTHER, ...changed(OTHER), `${OTHER}, W/${OTHER}`, `${tag}, *`, ...MALFORMED]) {
         const headers = { 'if-match': list }
-        assertAnswer(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
-        assertAnswer(await put(path, {}, headers), 412, 'Precondition failed', null)
-        assertAnswer(await session.call('DELETE', path, { headers }), 412, 'Precondition failed', null)
+        assertResponse(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
+        assertResponse(await put(path, {}, headers), 412, 'Precondition failed', null)
+        assertResponse(await session.call('DELETE', path, { headers }), 412, 'Precondition failed', null)
       }
       await session.assertStored(book)
     })
@@ -161,21 +161,26 @@ for (const target of targets()) {
       ]) {
         const { book, path, tag } = await create()
         const reply = await put(path, { title: 'changed' }, { 'if-match': list(tag) })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...book, title: 'changed' })
+        assertResponse(reply, 200, 'Book updated successfully', { ...book, title: 'changed' })
         await session.assertStored({ ...book, title: 'changed' })
         const headers = { 'if-match': list(tagOf(reply)) }
-        assertAnswer(await session.call('DELETE', path, { headers }), 200, 'Book deleted successfully', null)
-        assertAnswer(await session.call('GET', path), 404, 'Book not found', null)
+        assertResponse(
+          await session.call('DELETE', path, { headers }),
+          200,
+          'Book deleted successfully',
+          null,
+        )
+        assertResponse(await session.call('GET', path), 404, 'Book not found', null)
       }
     })
 
     it('decision: a tag that a proxy has changed names the book as it was, and no later one', async () => {
       const { book, path, tag } = await create()
       const stored = { ...book, year: 1 }
-      assertAnswer(await put(path, { year: 1 }, {}), 200, 'Book updated successfully', stored)
+      assertResponse(await put(path, { year: 1 }, {}), 200, 'Book updated successfully', stored)
       for (const list of [...changed(tag), changed(tag).join()]) {
         const reply = await put(path, { year: 2 }, { 'if-match': list })
-        assertAnswer(reply, 412, 'Precondition failed', null)
+        assertResponse(reply, 412, 'Precondition failed', null)
       }
       await session.assertStored(stored)
     })
@@ -184,13 +189,13 @@ for (const target of targets()) {
       const { book, path, tag } = await create()
       for (const list of [tag, ...changed(tag), '*', `${OTHER}, ${tag}`]) {
         const headers = { 'if-none-match': list }
-        assertAnswer(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
-        assertAnswer(await session.call('DELETE', path, { headers }), 412, 'Precondition failed', null)
+        assertResponse(await put(path, { year: 1 }, headers), 412, 'Precondition failed', null)
+        assertResponse(await session.call('DELETE', path, { headers }), 412, 'Precondition failed', null)
       }
       await session.assertStored(book)
       const headers = { 'if-none-match': OTHER }
-      assertAnswer(await put(path, {}, headers), 200, 'Book updated successfully', book)
-      assertAnswer(await session.call('DELETE', path, { headers }), 200, 'Book deleted successfully', null)
+      assertResponse(await put(path, {}, headers), 200, 'Book updated successfully', book)
+      assertResponse(await session.call('DELETE', path, { headers }), 200, 'Book deleted successfully', null)
     })
 
     it('decision: several lines of If-Match and of If-None-Match are one list', async () => {
@@ -198,11 +203,11 @@ for (const target of targets()) {
       const send = (...lines: string[]) =>
         exchange(target, request(target, 'PUT', path, [`Authorization: ${session.token}`, ...lines], '{}'))
       const matching = await send(`If-Match: ${OTHER}`, `If-Match: ${tag}`)
-      assertAnswer(matching, 200, 'Book updated successfully', book)
+      assertResponse(matching, 200, 'Book updated successfully', book)
       const other = await send(`If-Match: ${OTHER}`, 'If-Match: "another"')
-      assertAnswer(other, 412, 'Precondition failed', null)
+      assertResponse(other, 412, 'Precondition failed', null)
       const none = await send(`If-None-Match: ${OTHER}`, `If-None-Match: ${tag}`)
-      assertAnswer(none, 412, 'Precondition failed', null)
+      assertResponse(none, 412, 'Precondition failed', null)
     })
 
     for (const headers of [
@@ -215,23 +220,28 @@ for (const target of targets()) {
 
       it(`decision: conditions are checked last (RFC 9110 §13.2.1): a missing book is 404 also with ${condition}`, async () => {
         const path = `/book/${await session.missingId()}`
-        assertAnswer(await session.call('GET', path, { headers }), 404, 'Book not found', null)
-        assertAnswer(await put(path, { year: 1 }, headers), 404, 'Book not found', null)
-        assertAnswer(await session.call('PUT', path, { text: '{', headers }), 404, 'Book not found', null)
-        assertAnswer(await session.call('DELETE', path, { headers }), 404, 'Book not found', null)
-        assertAnswer(await session.call('GET', '/book/abc', { headers }), 404, 'Book not found', null)
+        assertResponse(await session.call('GET', path, { headers }), 404, 'Book not found', null)
+        assertResponse(await put(path, { year: 1 }, headers), 404, 'Book not found', null)
+        assertResponse(await session.call('PUT', path, { text: '{', headers }), 404, 'Book not found', null)
+        assertResponse(await session.call('DELETE', path, { headers }), 404, 'Book not found', null)
+        assertResponse(await session.call('GET', '/book/abc', { headers }), 404, 'Book not found', null)
       })
 
       it(`decision: conditions are checked last (RFC 9110 §13.2.1): 401 and 400 come before, with ${condition}`, async () => {
         const { book, path } = await create()
         for (const method of ['GET', 'PUT', 'DELETE']) {
           const without = await call(target, method, path, { headers })
-          assertAnswer(without, 401, 'Authorization token required', null)
-          assertAnswer(await call(target, method, path, { headers, token: 'x' }), 401, 'Invalid token', null)
+          assertResponse(without, 401, 'Authorization token required', null)
+          assertResponse(
+            await call(target, method, path, { headers, token: 'x' }),
+            401,
+            'Invalid token',
+            null,
+          )
         }
         for (const text of ['{', '', '[]', '{"year":"1"}']) {
           const reply = await session.call('PUT', path, { text, headers })
-          assertAnswer(reply, 400, 'Invalid input', null)
+          assertResponse(reply, 400, 'Invalid input', null)
         }
         await session.assertStored(book)
       })
@@ -240,14 +250,14 @@ for (const target of targets()) {
     it('decision: two people who edit one book: the one who saves later is told so, reads again, and saves', async () => {
       const { book, path, tag } = await create()
       const first = await put(path, { title: 'by the first' }, { 'if-match': tag })
-      assertAnswer(first, 200, 'Book updated successfully', { ...book, title: 'by the first' })
+      assertResponse(first, 200, 'Book updated successfully', { ...book, title: 'by the first' })
       const later = await put(path, { title: 'by the second' }, { 'if-match': tag })
-      assertAnswer(later, 412, 'Precondition failed', null)
+      assertResponse(later, 412, 'Precondition failed', null)
       const again = await session.call<Book>('GET', path)
-      assertAnswer(again, 200, 'Book retrieved successfully', { ...book, title: 'by the first' })
+      assertResponse(again, 200, 'Book retrieved successfully', { ...book, title: 'by the first' })
       const saved = await put(path, { author: 'by the second' }, { 'if-match': tagOf(again) })
       const both = { ...book, title: 'by the first', author: 'by the second' }
-      assertAnswer(saved, 200, 'Book updated successfully', both)
+      assertResponse(saved, 200, 'Book updated successfully', both)
       await session.assertStored(both)
     })
 
@@ -282,8 +292,8 @@ for (const target of targets()) {
     it('decision: POST /book and GET /books take no notice of the conditions', async () => {
       const headers = { 'if-match': OTHER, 'if-none-match': '*' }
       const created = await session.call('POST', '/book', { json: NOVEL, headers })
-      assertAnswer(created, 201, 'Book created successfully')
-      assertAnswer(await session.call('GET', '/books', { headers }), 200, 'Books retrieved successfully')
+      assertResponse(created, 201, 'Book created successfully')
+      assertResponse(await session.call('GET', '/books', { headers }), 200, 'Books retrieved successfully')
     })
   })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { NOVEL, useSession } from './session.ts'
 
@@ -47,13 +47,13 @@ for (const target of targets()) {
     it('decision: the Content-Type of a JSON body is not required: absent', async () => {
       const { id } = await session.create()
       const login = Buffer.from(JSON.stringify({ username, password }))
-      const answers = [
+      const responses = [
         await call(target, 'POST', '/token', { text: login }),
         await session.call('POST', '/book', { text: book }),
         await session.call('PUT', `/book/${id}`, { text: book }),
       ]
       assert.deepEqual(
-        answers.map(({ status }) => status),
+        responses.map(({ status }) => status),
         [200, 201, 200],
       )
     })
@@ -62,13 +62,13 @@ for (const target of targets()) {
       it(`decision: the Content-Type of a JSON body is not required: ${type}`, async () => {
         const headers = { 'content-type': type }
         const { id } = await session.create()
-        const answers = [
+        const responses = [
           await call(target, 'POST', '/token', { json: { username, password }, headers }),
           await session.call('POST', '/book', { json: NOVEL, headers }),
           await session.call('PUT', `/book/${id}`, { json: NOVEL, headers }),
         ]
         assert.deepEqual(
-          answers.map(({ status }) => status),
+          responses.map(({ status }) => status),
           [200, 201, 200],
         )
       })
@@ -81,36 +81,36 @@ for (const target of targets()) {
       await session.assertStored(created)
       const json = { title: 'x'.repeat(MIB - Buffer.byteLength(JSON.stringify({ title: '' }))) }
       const updated = await session.call('PUT', `/book/${created.id}`, { json })
-      assertAnswer(updated, 200, 'Book updated successfully', { ...created, ...json })
+      assertResponse(updated, 200, 'Book updated successfully', { ...created, ...json })
     })
 
     it('decision: the body of a login may have 4 KiB, and is 413 Request body too large with a byte more', async () => {
       const login = JSON.stringify({ username, password })
       const text = login.padEnd(4096 - Buffer.byteLength(login) + login.length)
-      assertAnswer(await call(target, 'POST', '/token', { text }), 200, 'Token generated successfully')
-      const answer = await call(target, 'POST', '/token', { text: `${text} ` })
-      assertAnswer(answer, 413, 'Request body too large', null)
+      assertResponse(await call(target, 'POST', '/token', { text }), 200, 'Token generated successfully')
+      const response = await call(target, 'POST', '/token', { text: `${text} ` })
+      assertResponse(response, 413, 'Request body too large', null)
     })
 
     it('decision: a body over 1 MiB is 413 Request body too large: one byte more', async () => {
       const created = await session.create()
       const text = JSON.stringify(NOVEL).padEnd(MIB + 1)
-      assertAnswer(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
+      assertResponse(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
       const updated = await session.call('PUT', `/book/${created.id}`, { text })
-      assertAnswer(updated, 413, 'Request body too large', null)
+      assertResponse(updated, 413, 'Request body too large', null)
       await session.assertStored(created)
     })
 
     it('decision: a body over 1 MiB is 413 Request body too large: counted in bytes, not characters', async () => {
       const json = { ...NOVEL, title: '€'.repeat(MIB / 3) }
-      assertAnswer(await session.call('POST', '/book', { json }), 413, 'Request body too large', null)
+      assertResponse(await session.call('POST', '/book', { json }), 413, 'Request body too large', null)
     })
 
-    // RFC 9112 §9.6: closed at once, the connection would be reset and the answer lost.
+    // RFC 9112 §9.6: closed at once, the connection would be reset and the response lost.
     it('decision: a body over 1 MiB is 413 Request body too large: also told to a client that is still sending', async () => {
       const text = ''.padEnd(8 * MIB)
       for (let time = 1; time <= 5; time++) {
-        assertAnswer(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
+        assertResponse(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
       }
     })
 
@@ -121,7 +121,7 @@ for (const target of targets()) {
       const accepted = (await exchange(target, chunked(MIB))).body
       assert.equal(accepted.message, 'Book created successfully')
       await session.call('DELETE', `/book/${(accepted.data as Book).id}`)
-      assertAnswer(await exchange(target, chunked(MIB + 1)), 413, 'Request body too large', null)
+      assertResponse(await exchange(target, chunked(MIB + 1)), 413, 'Request body too large', null)
     })
 
     it('decision: answers are kept by no cache, except that a browser may keep a book to ask about it', async () => {
@@ -156,18 +156,18 @@ for (const target of targets()) {
 
     it('decision: every 401 has a challenge, of no scheme that makes a browser ask for a password', async () => {
       const wrong = { username, password: `${password}x` }
-      for (const answer of [
+      for (const response of [
         await call(target, 'GET', '/books'),
         await call(target, 'GET', '/books', { token: 'x' }),
         await call(target, 'POST', '/token', { json: wrong }),
       ]) {
-        assert.equal(answer.status, 401)
-        assert.equal(answer.headers.get('www-authenticate'), 'Token realm="books"')
+        assert.equal(response.status, 401)
+        assert.equal(response.headers.get('www-authenticate'), 'Token realm="books"')
       }
       for (const scheme of ['Bearer ', 'bearer  ', 'Token ', 'Basic '])
         for (const token of [session.token, 'x']) {
           const answer = await call(target, 'GET', '/books', { token: scheme + token })
-          assertAnswer(answer, 401, 'Invalid token', null)
+          assertResponse(answer, 401, 'Invalid token', null)
           const challenge = answer.headers.get('www-authenticate') ?? ''
           assert.match(challenge, /^Token realm="books", .*"Send the token alone, without Bearer [^"]*"$/)
         }
@@ -178,15 +178,15 @@ for (const target of targets()) {
     it('decision: a login that a page of another origin makes the browser send is 403', async () => {
       for (const origin of ['https://elsewhere.example', 'null']) {
         const options = { json: { username, password }, headers: { origin } }
-        const answer = await call(target, 'POST', '/token', options)
-        assertAnswer(answer, 403, 'Cross-origin request refused', null)
+        const response = await call(target, 'POST', '/token', options)
+        assertResponse(response, 403, 'Cross-origin request refused', null)
       }
     })
 
     for (const path of UNKNOWN_PATHS) {
       it(`decision: unknown path is 404 Not found; no token needed to be told so: ${path}`, async () => {
         for (const method of METHODS) {
-          assertAnswer(await exchange(target, request(target, method, path)), 404, 'Not found', null)
+          assertResponse(await exchange(target, request(target, method, path)), 404, 'Not found', null)
         }
       })
     }
@@ -196,7 +196,7 @@ for (const target of targets()) {
         it(`decision: known path, wrong method is 405 Method not allowed with Allow; no token needed to be told so: ${method} ${path}`, async () => {
           for (const options of [{}, { token: 'x' }, { token: session.token }]) {
             const reply = await call(target, method, path, options)
-            assertAnswer(reply, 405, 'Method not allowed', null)
+            assertResponse(reply, 405, 'Method not allowed', null)
             const methods = (reply.headers.get('allow') ?? '').split(',').map((name) => name.trim())
             assert.deepEqual(methods.filter((name) => name !== 'HEAD' && name !== 'OPTIONS').sort(), allowed)
             assert.equal(methods.includes('HEAD'), allowed.includes('GET'), 'HEAD goes with GET')

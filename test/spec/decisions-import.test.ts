@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertAnswer, assertInvalidQuery, type Book, type Reply, type Target, targets } from './client.ts'
+import { assertInvalidQuery, assertResponse, type Book, type Reply, type Target, targets } from './client.ts'
 import { useSession } from './session.ts'
 
 interface Result {
@@ -35,7 +35,7 @@ function testImports(target: Target): void {
 
     async function stored(): Promise<Book[]> {
       const reply = await session.call<Book[]>('GET', `/books?author=${encodeURIComponent(author)}`)
-      assertAnswer(reply, 200, 'Books retrieved successfully')
+      assertResponse(reply, 200, 'Books retrieved successfully')
       return reply.body.data
     }
     async function removeAll(): Promise<void> {
@@ -48,7 +48,7 @@ function testImports(target: Target): void {
       const reply = await send(
         `id,title,author,year\r\n7,=1+1,${author},-5\r\n7,"a ""b""\n, c",${author},2000\r\n`,
       )
-      assertAnswer(reply, 200, 'Books imported successfully', {
+      assertResponse(reply, 200, 'Books imported successfully', {
         source: 'this service',
         encoding: 'utf-8',
         columns: OWN_COLUMNS,
@@ -198,7 +198,7 @@ function testImports(target: Target): void {
       )
       const bad = await send(`[${book('T', 1)},\n${book('T', 'x')}, {}]`, type)
       const summary = `2 of 3 rows cannot be stored; line 2: year: ${YEAR} (item 2)`
-      assertAnswer(bad, 400, `Import refused: ${summary}`, null)
+      assertResponse(bad, 400, `Import refused: ${summary}`, null)
       const whole = await send(book('T', 1), type)
       assert.match(
         whole.body.message,
@@ -252,12 +252,12 @@ function testImports(target: Target): void {
     it('decision: with a bad row nothing is stored; the message has their number and the first', async () => {
       await removeAll()
       const csv = await send(`title,author,year\n"a\nb",${author},1\nT,${author},x\nT\n`)
-      assertAnswer(csv, 400, `Import refused: 2 of 3 rows cannot be stored; line 4: year: ${YEAR}`, null)
+      assertResponse(csv, 400, `Import refused: 2 of 3 rows cannot be stored; line 4: year: ${YEAR}`, null)
       const ndjson = await send(
         `{"title":"T","author":${JSON.stringify(author)},"year":1}\n{"title":1}\n`,
         NDJSON,
       )
-      assertAnswer(
+      assertResponse(
         ndjson,
         400,
         'Import refused: 1 of 2 rows cannot be stored; line 2: title: 1 is not text',
@@ -267,7 +267,7 @@ function testImports(target: Target): void {
     })
 
     it('decision: a file that cannot be read is 400 with the reason', async () => {
-      assertAnswer(
+      assertResponse(
         await send('Author,Title\nA,T\n'),
         400,
         'Import refused: the file has the columns "Author", "Title", and none that is known to be the year; name it, or say ' +
@@ -282,7 +282,7 @@ function testImports(target: Target): void {
       await removeAll()
       const text = `title,author,year\nT,${author},1\nT,${author},x\nT\n`
       const reply = await send(text, CSV, '?dry_run=true')
-      assertAnswer(reply, 200, 'File checked, nothing stored', {
+      assertResponse(reply, 200, 'File checked, nothing stored', {
         source: 'this service',
         encoding: 'utf-8',
         columns: OWN_COLUMNS,
@@ -306,7 +306,7 @@ function testImports(target: Target): void {
     it('decision: a dry run answers 200 with the columns that were found, even if a field has none', async () => {
       for (const query of ['?dry_run=true', '?dry_run=true&skip_faulty=true']) {
         const reply = await send('\nName,Author\nT,A\nU\n', CSV, query)
-        assertAnswer(reply, 200, 'File checked, nothing stored', {
+        assertResponse(reply, 200, 'File checked, nothing stored', {
           source: 'another program',
           encoding: 'utf-8',
           columns: { title: null, author: 'Author', year: null },
@@ -360,9 +360,9 @@ function testImports(target: Target): void {
         .trim()
         .split('\n')
         .map((line) => line.split(','))
-      assertAnswer(dry, 200, 'File checked, nothing stored', { ...counts, preview })
+      assertResponse(dry, 200, 'File checked, nothing stored', { ...counts, preview })
       assert.deepEqual(await stored(), [])
-      assertAnswer(await send(text, CSV, '?skip_faulty=true'), 200, 'Books imported successfully', counts)
+      assertResponse(await send(text, CSV, '?skip_faulty=true'), 200, 'Books imported successfully', counts)
       const again = await send(text, CSV, '?skip_faulty=true&skip_existing=true')
       assert.deepEqual([again.body.data.added, again.body.data.skipped, again.body.data.faulty], [0, 3, 2])
       assert.deepEqual(
@@ -433,7 +433,7 @@ function testImports(target: Target): void {
       const columns = (mapping: string) => `?columns=${encodeURIComponent(mapping)}`
       const text = `Titel;Name, Vorname;"=a ""b""&+";Jahr\nT;${author};x;c1999\nU;${author};;\n`
       const named = await send(text, CSV, columns('title=Titel,author="Name, Vorname",year=Jahr'))
-      assertAnswer(named, 200, 'Books imported successfully', {
+      assertResponse(named, 200, 'Books imported successfully', {
         source: 'another program',
         encoding: 'utf-8',
         columns: { title: 'Titel', author: 'Name, Vorname', year: 'Jahr' },
@@ -460,9 +460,9 @@ function testImports(target: Target): void {
       )
       const missing = await send('title,author,year\n', CSV, '?columns=year=Jahr&dry_run=true')
       const reason = 'there is no column "Jahr"; the file has the columns "title", "author", "year"'
-      assertAnswer(missing, 400, `Import refused: ${reason}`, null)
+      assertResponse(missing, 400, `Import refused: ${reason}`, null)
       const lines = await send('{}', NDJSON, '?columns=year=Jahr')
-      assertAnswer(lines, 400, 'Import refused: columns can be named only for CSV', null)
+      assertResponse(lines, 400, 'Import refused: columns can be named only for CSV', null)
     })
 
     it('decision: the columns of other CSV files are told by their names, in several languages', async () => {
@@ -481,7 +481,7 @@ function testImports(target: Target): void {
         Array(3).fill(['Ü', 1962]),
       )
       const text = `Title,Titel,Author,Jahr\nT,U,${author},1\n`
-      assertAnswer(
+      assertResponse(
         await send(text),
         400,
         'Import refused: the columns "title" and "titel" may both be the title; name the right one with ?columns=title="title"',
@@ -520,7 +520,7 @@ function testImports(target: Target): void {
 
     it('decision: another Content-Type is 415, and another parameter 400', async () => {
       for (const type of ['application/xml', 'text/plain', 'csv', 'text/csv2']) {
-        assertAnswer(await send('title,author,year\n', type), 415, 'Unsupported media type', null)
+        assertResponse(await send('title,author,year\n', type), 415, 'Unsupported media type', null)
       }
       const malformed = ['?dry_run', '?dry_run=true&', '?&', '?dry_run=%FF', '?DRY_RUN=true']
       for (const query of [
@@ -546,7 +546,7 @@ function testImports(target: Target): void {
         headers,
         token: 'x',
       })
-      assertAnswer(reply, 401, 'Invalid token', null)
+      assertResponse(reply, 401, 'Invalid token', null)
     })
   })
 }

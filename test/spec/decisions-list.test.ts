@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, assertInvalidQuery, type Book, type Reply, targets } from './client.ts'
+import { assertInvalidQuery, assertResponse, type Book, type Reply, targets } from './client.ts'
 import { useSession } from './session.ts'
 
 /** What is said of a query that is refused: the parameter, what is wrong, and what it may be. */
@@ -110,7 +110,7 @@ for (const target of targets()) {
     }
 
     function dataOf(reply: Reply<Book[]>): Book[] {
-      assertAnswer(reply, 200, 'Books retrieved successfully')
+      assertResponse(reply, 200, 'Books retrieved successfully')
       return reply.body.data
     }
 
@@ -190,7 +190,7 @@ for (const target of targets()) {
           const last = created.find(({ id }) => id === ids.at(-1))
           // After the first page everything is as it was; after the second its last book is gone.
           if (last !== undefined && pages === 1)
-            assertAnswer(await session.call('DELETE', `/book/${last.id}`), 200, 'Book deleted successfully')
+            assertResponse(await session.call('DELETE', `/book/${last.id}`), 200, 'Book deleted successfully')
           path = next(reply)
         }
         assert.deepEqual(
@@ -406,9 +406,9 @@ for (const target of targets()) {
       for (const q of ['???', '🐍', '…', '++', '\u0301']) {
         const query = `q=${encodeURIComponent(q)}&count=true`
         const reply = await list(query)
-        assertAnswer(reply, 200, 'Books retrieved successfully', [])
+        assertResponse(reply, 200, 'Books retrieved successfully', [])
         assert.equal(reply.headers.get('x-total-count'), '0')
-        assertAnswer(await list(`${query}&sort=-title&limit=1`), 200, 'Books retrieved successfully', [])
+        assertResponse(await list(`${query}&sort=-title&limit=1`), 200, 'Books retrieved successfully', [])
       }
     })
 
@@ -452,7 +452,7 @@ for (const target of targets()) {
 
     for (const [query, reason] of Object.entries(REASONS)) {
       it(`decision: a query that is refused is told why: ${reason}`, async () => {
-        assertAnswer(await list(query), 400, `Invalid query parameter: ${reason}`, null)
+        assertResponse(await list(query), 400, `Invalid query parameter: ${reason}`, null)
       })
     }
 
@@ -465,7 +465,7 @@ for (const target of targets()) {
         return new URLSearchParams(path.split('?')[1]).get('after') ?? ''
       }
       const cursor = await cursorOf('sort=title')
-      assertAnswer(await list(`${filter}&sort=title&after=${cursor}`), 200, 'Books retrieved successfully')
+      assertResponse(await list(`${filter}&sort=title&after=${cursor}`), 200, 'Books retrieved successfully')
       for (const sort of [
         'sort=-title',
         'sort=title,year',
@@ -477,7 +477,7 @@ for (const target of targets()) {
         assertInvalidQuery(await list(`${filter}&${sort}&after=${cursor}`))
       }
       const found = await cursorOf('q=word')
-      assertAnswer(await list(`${filter}&q=word&after=${found}`), 200, 'Books retrieved successfully')
+      assertResponse(await list(`${filter}&q=word&after=${found}`), 200, 'Books retrieved successfully')
       assertInvalidQuery(await list(`${filter}&q=wor&after=${found}`))
       for (let i = 0; i < cursor.length; i++) {
         const changed = cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1)
@@ -495,12 +495,12 @@ for (const target of targets()) {
     })
 
     it('the token is checked before the query', async () => {
-      assertAnswer(await session.call('GET', '/books?x', { token: 'x' }), 401, 'Invalid token', null)
+      assertResponse(await session.call('GET', '/books?x', { token: 'x' }), 401, 'Invalid token', null)
     })
 
     it('other endpoints take no notice of a query', async () => {
       const { id } = await session.create()
-      assertAnswer(await session.call('GET', `/book/${id}?limit=x`), 200, 'Book retrieved successfully')
+      assertResponse(await session.call('GET', `/book/${id}?limit=x`), 200, 'Book retrieved successfully')
     })
   })
 }

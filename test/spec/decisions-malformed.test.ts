@@ -1,5 +1,5 @@
 import { describe, it } from 'node:test'
-import { assertAnswer, targets } from './client.ts'
+import { assertResponse, targets } from './client.ts'
 import { exchange, keepOpen, request } from './raw.ts'
 import { useSession } from './session.ts'
 
@@ -40,29 +40,29 @@ for (const target of targets()) {
 
     for (const [name, bytes] of Object.entries(MALFORMED)) {
       it(`decision: malformed HTTP is 400 Bad request, enveloped, then closed: ${name}`, async () => {
-        assertAnswer(await exchange(target, bytes), 400, 'Bad request', null)
+        assertResponse(await exchange(target, bytes), 400, 'Bad request', null)
       })
     }
 
     it('decision: malformed HTTP is 400 Bad request, enveloped, then closed: a chunk without its size', async () => {
       const headers = [`Authorization: ${session.token}`, 'Transfer-Encoding: chunked']
       const bytes = `${keepOpen(request(target, 'POST', '/book', headers))}x\r\n{}\r\n0\r\n\r\n`
-      assertAnswer(await exchange(target, bytes), 400, 'Bad request', null)
+      assertResponse(await exchange(target, bytes), 400, 'Bad request', null)
     })
 
     for (const [name, make] of Object.entries(HEADER_BLOCKS)) {
       it(`decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed: ${name}`, async () => {
         const allowed = await exchange(target, request(target, 'GET', '/nothing', make(15 * 1024)))
-        assertAnswer(allowed, 404, 'Not found', null)
+        assertResponse(allowed, 404, 'Not found', null)
         const large = request(target, 'GET', '/nothing', make(17 * 1024))
         const refused = await exchange(target, keepOpen(large))
-        assertAnswer(refused, 431, 'Request header fields too large', null)
+        assertResponse(refused, 431, 'Request header fields too large', null)
       })
     }
 
     it('decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed: the path', async () => {
       const bytes = keepOpen(request(target, 'GET', `/${'x'.repeat(17 * 1024)}`))
-      assertAnswer(await exchange(target, bytes), 431, 'Request header fields too large', null)
+      assertResponse(await exchange(target, bytes), 431, 'Request header fields too large', null)
     })
   })
 }

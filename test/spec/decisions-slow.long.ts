@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertAnswer, call, type Reply, type Target, targets } from './client.ts'
+import { assertResponse, call, type Reply, type Target, targets } from './client.ts'
 import { exchange, keepOpen, request } from './raw.ts'
 import { useSession } from './session.ts'
 import { needsSecret, serverTime, signHmac } from './tokens.ts'
@@ -19,7 +19,7 @@ function testSlowRequests(target: Target): void {
     it('decision: a slow request is 408 Request timeout, enveloped, then closed: headers', async () => {
       const bytes = keepOpen(request(target, 'GET', '/books')).slice(0, -2)
       const reply = await exchange(target, `${bytes}X-Slow: `, { time: PATIENCE, drip: 'x' })
-      assertAnswer(reply, 408, 'Request timeout', null)
+      assertResponse(reply, 408, 'Request timeout', null)
     })
 
     for (const path of ['/book', '/token']) {
@@ -27,7 +27,7 @@ function testSlowRequests(target: Target): void {
         const headers = [`Authorization: ${session.token}`, 'Content-Length: 1000']
         const bytes = `${keepOpen(request(target, 'POST', path, headers))}{"title":"`
         const reply = await exchange(target, bytes, { time: PATIENCE, drip: 'x' })
-        assertAnswer(reply, 408, 'Request timeout', null)
+        assertResponse(reply, 408, 'Request timeout', null)
       })
     }
 
@@ -45,9 +45,9 @@ function testSlowRequests(target: Target): void {
           valid = await read()
           // A machine that stands still may take longer.
         } while (serverTime(valid) >= exp)
-        assertAnswer(valid, 200, 'Book retrieved successfully')
+        assertResponse(valid, 200, 'Book retrieved successfully')
         await setTimeout(3100)
-        assertAnswer(await read(), 401, 'Invalid token', null)
+        assertResponse(await read(), 401, 'Invalid token', null)
       },
     )
   })

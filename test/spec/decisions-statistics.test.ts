@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, assertInvalidQuery, targets } from './client.ts'
+import { assertInvalidQuery, assertResponse, targets } from './client.ts'
 import { useSession } from './session.ts'
 
 interface Statistics {
@@ -17,7 +17,7 @@ for (const target of targets()) {
       const author = `Tester ${crypto.randomUUID()}`
       for (const year of [1970, 1979, 1980, 0, -1, -10, -11]) await session.create({ author, year })
       const reply = await count(new URLSearchParams({ author }).toString())
-      assertAnswer(reply, 200, 'Statistics retrieved successfully')
+      assertResponse(reply, 200, 'Statistics retrieved successfully')
       assert.deepEqual(reply.body.data, {
         decades: [
           { decade: -20, books: 1 },
@@ -33,7 +33,7 @@ for (const target of targets()) {
     it('the filters are those of the list; nothing is counted where nothing is found', async () => {
       const query = new URLSearchParams({ author: crypto.randomUUID(), year_min: '1', year_max: '2', q: 'x' })
       for (const nothing of [query.toString(), 'q=...'])
-        assertAnswer(await count(nothing), 200, 'Statistics retrieved successfully', {
+        assertResponse(await count(nothing), 200, 'Statistics retrieved successfully', {
           decades: [],
           authors: [],
         })
@@ -55,7 +55,7 @@ for (const target of targets()) {
 
     it('a token is needed', async () => {
       const reply = await session.call('GET', '/books/statistics', { token: 'x' })
-      assertAnswer(reply, 401, 'Invalid token', null)
+      assertResponse(reply, 401, 'Invalid token', null)
     })
   })
 }

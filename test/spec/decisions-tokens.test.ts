@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, call, type Reply, targets } from './client.ts'
+import { assertResponse, call, type Reply, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 import { type HmacAlgorithm, inOneMinute, needsSecret, serverTime, signHmac, split } from './tokens.ts'
@@ -45,7 +45,7 @@ for (const target of targets()) {
     // Few, because a service may lock out who fails too often.
     for (const json of [{}, { username }, { password }]) {
       it(`decision: /token: a JSON object with a field missing is 401 Invalid credentials: only [${Object.keys(json)}]`, async () => {
-        assertAnswer(await call(target, 'POST', '/token', { json }), 401, 'Invalid credentials', null)
+        assertResponse(await call(target, 'POST', '/token', { json }), 401, 'Invalid credentials', null)
       })
     }
 
@@ -53,20 +53,20 @@ for (const target of targets()) {
       for (const value of WRONG_TYPE) {
         it(`decision: /token: a field of the wrong type is 400 Invalid request payload: ${field} ${value}`, async () => {
           const json = { username, password, [field]: JSON.parse(value) }
-          assertAnswer(await call(target, 'POST', '/token', { json }), 400, 'Invalid request payload', null)
+          assertResponse(await call(target, 'POST', '/token', { json }), 400, 'Invalid request payload', null)
         })
       }
     }
 
     for (const text of NO_OBJECT) {
       it(`decision: /token: no object is 400 Invalid request payload: ${text}`, async () => {
-        assertAnswer(await call(target, 'POST', '/token', { text }), 400, 'Invalid request payload', null)
+        assertResponse(await call(target, 'POST', '/token', { text }), 400, 'Invalid request payload', null)
       })
     }
 
     it('decision: unknown fields are ignored: in a login', async () => {
       const json = { username, password, id: 'x', remember: true }
-      assertAnswer(await call(target, 'POST', '/token', { json }), 200, 'Token generated successfully')
+      assertResponse(await call(target, 'POST', '/token', { json }), 200, 'Token generated successfully')
     })
 
     for (const alg of ['HS256', 'HS384', 'HS512'] satisfies HmacAlgorithm[]) {
@@ -75,9 +75,9 @@ for (const target of targets()) {
         needsSecret(target),
         async () => {
           const token = signHmac(secret, { exp: inOneMinute() }, alg)
-          assertAnswer(await readWith(token), 200, 'Book retrieved successfully')
+          assertResponse(await readWith(token), 200, 'Book retrieved successfully')
           const forged = signHmac(`${secret}x`, { exp: inOneMinute() }, alg)
-          assertAnswer(await readWith(forged), 401, 'Invalid token', null)
+          assertResponse(await readWith(forged), 401, 'Invalid token', null)
         },
       )
     }
@@ -87,7 +87,7 @@ for (const target of targets()) {
         `decision: \`exp\` required and numeric; \`nbf\`, if present, honoured: accepted with ${name}`,
         needsSecret(target),
         async () => {
-          assertAnswer(await readWith(signHmac(secret, claims())), 200, 'Book retrieved successfully')
+          assertResponse(await readWith(signHmac(secret, claims())), 200, 'Book retrieved successfully')
         },
       )
     }
@@ -97,7 +97,7 @@ for (const target of targets()) {
         `decision: \`exp\` required and numeric; \`nbf\`, if present, honoured: 401 Invalid token with ${name}`,
         needsSecret(target),
         async () => {
-          assertAnswer(await readWith(signHmac(secret, claims())), 401, 'Invalid token', null)
+          assertResponse(await readWith(signHmac(secret, claims())), 401, 'Invalid token', null)
         },
       )
     }
@@ -107,9 +107,9 @@ for (const target of targets()) {
       needsSecret(target),
       async () => {
         const now = serverTime(await call(target, 'GET', '/books'))
-        assertAnswer(await readWith(signHmac(secret, { exp: now - 1 })), 401, 'Invalid token', null)
+        assertResponse(await readWith(signHmac(secret, { exp: now - 1 })), 401, 'Invalid token', null)
         const early = signHmac(secret, { exp: now + 60, nbf: now + 5 })
-        assertAnswer(await readWith(early), 401, 'Invalid token', null)
+        assertResponse(await readWith(early), 401, 'Invalid token', null)
       },
     )
 
@@ -121,7 +121,7 @@ for (const target of targets()) {
       const spellings = [...sameBytes, `${signature}=`]
       for (const spelling of spellings) {
         assert.ok(Buffer.from(spelling, 'base64url').equals(Buffer.from(signature, 'base64url')), spelling)
-        assertAnswer(await readWith(`${header}.${claims}.${spelling}`), 401, 'Invalid token', null)
+        assertResponse(await readWith(`${header}.${claims}.${spelling}`), 401, 'Invalid token', null)
       }
     })
 
@@ -134,7 +134,7 @@ for (const target of targets()) {
       ]) {
         const headers = pair.map((token) => `Authorization: ${token}`)
         const reply = await exchange(target, request(target, 'GET', `/book/${id}`, headers))
-        assertAnswer(reply, 401, 'Invalid token', null)
+        assertResponse(reply, 401, 'Invalid token', null)
       }
     })
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 
@@ -70,7 +70,7 @@ for (const target of targets()) {
         for (const method of ['GET', 'PUT', 'DELETE']) {
           const body = method === 'PUT' ? '{"title":"changed"}' : ''
           const reply = await exchange(target, request(target, method, path, headers, body))
-          assertAnswer(reply, 404, 'Book not found', null)
+          assertResponse(reply, 404, 'Book not found', null)
         }
         await session.assertStored(book)
       })
@@ -78,21 +78,21 @@ for (const target of targets()) {
 
     it('decision: the largest id, 2^53−1, is 404 Book not found while no book has it', async () => {
       const path = `/book/${Number.MAX_SAFE_INTEGER}`
-      assertAnswer(await session.call('GET', path), 404, 'Book not found', null)
-      assertAnswer(await session.call('PUT', path, { json: {} }), 404, 'Book not found', null)
-      assertAnswer(await session.call('DELETE', path), 404, 'Book not found', null)
+      assertResponse(await session.call('GET', path), 404, 'Book not found', null)
+      assertResponse(await session.call('PUT', path, { json: {} }), 404, 'Book not found', null)
+      assertResponse(await session.call('DELETE', path), 404, 'Book not found', null)
     })
 
     it('decision: `:id` not a canonical decimal integer: authentication comes first, and a PUT body last', async () => {
-      assertAnswer(await call(target, 'GET', '/book/abc'), 401, 'Authorization token required', null)
-      assertAnswer(await call(target, 'PUT', '/book/abc', { token: 'x' }), 401, 'Invalid token', null)
-      assertAnswer(await session.call('PUT', '/book/abc', { text: '{' }), 404, 'Book not found', null)
+      assertResponse(await call(target, 'GET', '/book/abc'), 401, 'Authorization token required', null)
+      assertResponse(await call(target, 'PUT', '/book/abc', { token: 'x' }), 401, 'Invalid token', null)
+      assertResponse(await session.call('PUT', '/book/abc', { text: '{' }), 404, 'Book not found', null)
     })
 
     it('decision: DELETE of a missing id is 404 Book not found', async () => {
       const { id } = await session.create()
-      assertAnswer(await session.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
-      assertAnswer(await session.call('DELETE', `/book/${id}`), 404, 'Book not found', null)
+      assertResponse(await session.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
+      assertResponse(await session.call('DELETE', `/book/${id}`), 404, 'Book not found', null)
     })
 
     it('decision: DELETE of a missing id: of several deletes at once, one succeeds', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, targets } from './client.ts'
+import { assertResponse, type Book, targets } from './client.ts'
 import { useSession } from './session.ts'
 import { TEXTS } from './texts.ts'
 
@@ -10,7 +10,7 @@ for (const target of targets()) {
 
     async function list(): Promise<Book[]> {
       const reply = await session.call<Book[]>('GET', '/books')
-      assertAnswer(reply, 200, 'Books retrieved successfully')
+      assertResponse(reply, 200, 'Books retrieved successfully')
       return reply.body.data
     }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, call, logIn, type Reply, targets } from './client.ts'
+import { assertResponse, call, logIn, type Reply, targets } from './client.ts'
 import { useSession } from './session.ts'
 import { decode, needsSecret, serverTime, signHmac, split } from './tokens.ts'
 
@@ -22,7 +22,7 @@ for (const target of targets()) {
 
     it('§4 POST /token: "success" is 200 Token generated successfully with data {token}', async () => {
       const reply = await postLogin({ username, password })
-      assertAnswer(reply, 200, 'Token generated successfully')
+      assertResponse(reply, 200, 'Token generated successfully')
       assert.deepEqual(Object.keys(reply.body.data), ['token'])
       assert.equal(typeof reply.body.data.token, 'string')
     })
@@ -36,25 +36,25 @@ for (const target of targets()) {
     }
     for (const [name, login] of Object.entries(wrong)) {
       it(`§4 POST /token: "username or password differs from the configured account" is 401 Invalid credentials: ${name}`, async () => {
-        assertAnswer(await postLogin(login), 401, 'Invalid credentials', null)
+        assertResponse(await postLogin(login), 401, 'Invalid credentials', null)
       })
     }
 
     for (const [name, text] of Object.entries(UNREADABLE)) {
       it(`§4 POST /token: "body cannot be read as a login request" is 400 Invalid request payload: ${name}`, async () => {
-        assertAnswer(await call(target, 'POST', '/token', { text }), 400, 'Invalid request payload', null)
+        assertResponse(await call(target, 'POST', '/token', { text }), 400, 'Invalid request payload', null)
       })
     }
 
     it('§5.1: "POST `/token` is public.": an invalid Authorization header is no obstacle', async () => {
       const reply = await call(target, 'POST', '/token', { token: 'x', json: { username, password } })
-      assertAnswer(reply, 200, 'Token generated successfully')
+      assertResponse(reply, 200, 'Token generated successfully')
     })
 
     it('§5.2: "When both match the configured account, the service returns a token.": one that works', async () => {
       const { id } = await session.create()
       const token = await logIn(target)
-      assertAnswer(await call(target, 'GET', `/book/${id}`, { token }), 200, 'Book retrieved successfully')
+      assertResponse(await call(target, 'GET', `/book/${id}`, { token }), 200, 'Book retrieved successfully')
     })
 
     it('§5.5: "token valid": until it expires, also after a later login', async () => {
@@ -62,7 +62,7 @@ for (const target of targets()) {
       const earlier = await logIn(target)
       await logIn(target)
       const reply = await call(target, 'GET', `/book/${id}`, { token: earlier })
-      assertAnswer(reply, 200, 'Book retrieved successfully')
+      assertResponse(reply, 200, 'Book retrieved successfully')
     })
 
     it('§5.3: "The token is a signed token (JWT) using an HMAC signature with SHA-256 (HS256)"', async () => {

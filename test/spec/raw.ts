@@ -23,7 +23,7 @@ export function keepOpen(request: string): string {
   return request.replace('Connection: close\r\n', '')
 }
 
-/** Sends bytes as they are (a string as UTF-8) and reads the one answer, which ends with the connection. */
+/** Sends bytes as they are (a string as UTF-8) and reads the one response, which ends with the connection. */
 export async function exchange(target: Target, bytes: string | Uint8Array, options: ExchangeOptions = {}) {
   return parse(await receive(target, bytes, options))
 }
@@ -62,8 +62,8 @@ export function receive(
   })
 }
 
-function parse(answer: Buffer): Reply {
-  const text = answer.toString()
+function parse(response: Buffer): Reply {
+  const text = response.toString()
   const end = text.indexOf('\r\n\r\n')
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
   const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine)?.[1]
@@ -74,7 +74,7 @@ function parse(answer: Buffer): Reply {
       return [line.slice(0, colon), line.slice(colon + 1).trim()]
     }),
   )
-  const body = answer.subarray(Buffer.byteLength(text.slice(0, end + 4)))
+  const body = response.subarray(Buffer.byteLength(text.slice(0, end + 4)))
   if (headers.get('transfer-encoding') === 'chunked') return readReply(Number(status), headers, dechunk(body))
   const length = headers.get('content-length')
   if (length !== null) assert.equal(body.length, Number(length), 'the body is as long as Content-Length says')

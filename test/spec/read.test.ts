@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertAnswer, type Book, targets } from './client.ts'
+import { assertResponse, type Book, targets } from './client.ts'
 import { NOVEL, useSession } from './session.ts'
 
 for (const target of targets()) {
@@ -10,7 +10,7 @@ for (const target of targets()) {
     it('§4 GET /book/:id: "success" is 200 Book retrieved successfully with the Book', async () => {
       const { id } = await session.create()
       const reply = await session.call('GET', `/book/${id}`)
-      assertAnswer(reply, 200, 'Book retrieved successfully', { id, ...NOVEL })
+      assertResponse(reply, 200, 'Book retrieved successfully', { id, ...NOVEL })
     })
 
     it('§4 GET /book/:id: each id has its own book', async () => {
@@ -20,17 +20,17 @@ for (const target of targets()) {
 
     it('§4 GET /book/:id: "no book with that id" is 404 Book not found', async () => {
       const reply = await session.call('GET', `/book/${await session.missingId()}`)
-      assertAnswer(reply, 404, 'Book not found', null)
+      assertResponse(reply, 404, 'Book not found', null)
     })
 
-    it('§4 GET /book/:id changes nothing: a second answer is the same', async () => {
+    it('§4 GET /book/:id changes nothing: a second response is the same', async () => {
       const { id } = await session.create()
       const [first, second] = [
         await session.call<Book>('GET', `/book/${id}`),
         await session.call<Book>('GET', `/book/${id}`),
       ]
       assert.deepEqual(second.body, first.body)
-      assertAnswer(first, 200, 'Book retrieved successfully', { id, ...NOVEL })
+      assertResponse(first, 200, 'Book retrieved successfully', { id, ...NOVEL })
     })
   })
 }

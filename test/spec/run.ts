@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     return
   }
   const target = readTarget(options)
-  await checkAnswers(target.url)
+  await checkResponses(target.url)
   process.exitCode = await runTests(target, options['contract-only'] ?? false)
 }
 
@@ -73,7 +73,7 @@ function readTarget(options: ReturnType<typeof readOptions>): Target {
   return { name: url, url, ...account, ...(secret === undefined ? {} : { secret }) }
 }
 
-async function checkAnswers(url: string): Promise<void> {
+async function checkResponses(url: string): Promise<void> {
   try {
     await fetch(`${url}/books`, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIME) })
   } catch (error) {

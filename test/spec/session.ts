@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { assertAnswer, type Book, call, logIn, type Options, type Reply, type Target } from './client.ts'
+import { assertResponse, type Book, call, logIn, type Options, type Reply, type Target } from './client.ts'
 
 export const NOVEL = { title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
 
@@ -51,19 +51,19 @@ class Session {
   /** Creates a book and answers it as stored. */
   async create(fields: Partial<Omit<Book, 'id'>> = {}): Promise<Book> {
     const reply = await this.call<Book>('POST', '/book', { json: { ...NOVEL, ...fields } })
-    assertAnswer(reply, 201, 'Book created successfully')
+    assertResponse(reply, 201, 'Book created successfully')
     return reply.body.data
   }
 
   /** Checks that a book can be read and is stored as given. */
   async assertStored(book: Book): Promise<void> {
-    assertAnswer(await this.call('GET', `/book/${book.id}`), 200, 'Book retrieved successfully', book)
+    assertResponse(await this.call('GET', `/book/${book.id}`), 200, 'Book retrieved successfully', book)
   }
 
   /** An id that no book has: that of a book just deleted. */
   async missingId(): Promise<number> {
     const { id } = await this.create()
-    assertAnswer(await this.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
+    assertResponse(await this.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
     return id
   }
 }

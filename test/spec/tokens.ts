@@ -51,7 +51,7 @@ export function decode(part: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(part, 'base64url').toString())
 }
 
-/** The service's clock as its answer shows it, or else ours: Unix time in whole seconds. */
+/** The service's clock as its response shows it, or else ours: Unix time in whole seconds. */
 export function serverTime(reply: Reply): number {
   const date = Date.parse(reply.headers.get('date') ?? '')
   return Math.floor((Number.isNaN(date) ? Date.now() : date) / 1000)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NOT_AN_OBJECT, WRONG_TYPE } from './bodies.ts'
-import { assertAnswer, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, call, targets } from './client.ts'
 import { useSession } from './session.ts'
 import { TEXTS } from './texts.ts'
 
@@ -28,7 +28,7 @@ for (const target of targets()) {
       it(`§4 rule 2: "Fields present in the body replace stored values; fields absent keep their stored values. The result is saved and returned.": ${JSON.stringify(change)}`, async () => {
         const book = await session.create()
         const updated = { ...book, ...change }
-        assertAnswer(await put(book.id, change), 200, 'Book updated successfully', updated)
+        assertResponse(await put(book.id, change), 200, 'Book updated successfully', updated)
         await session.assertStored(updated)
       })
     }
@@ -44,7 +44,7 @@ for (const target of targets()) {
       const book = await session.create()
       for (let time = 1; time <= 2; time++) {
         const reply = await put(book.id, { year: 2001 })
-        assertAnswer(reply, 200, 'Book updated successfully', { ...book, year: 2001 })
+        assertResponse(reply, 200, 'Book updated successfully', { ...book, year: 2001 })
       }
     })
 
@@ -59,7 +59,7 @@ for (const target of targets()) {
         const { id } = await session.create()
         const changes = [{ title: `title ${round}` }, { author: `author ${round}` }, { year: round }]
         const replies = await Promise.all(changes.map((change) => put(id, change)))
-        for (const reply of replies) assertAnswer(reply, 200, 'Book updated successfully')
+        for (const reply of replies) assertResponse(reply, 200, 'Book updated successfully')
         await session.assertStored({ id, title: `title ${round}`, author: `author ${round}`, year: round })
       }
     })
@@ -68,22 +68,22 @@ for (const target of targets()) {
       it(`§4 rule 2: "The result is saved and returned.": ${name}`, async () => {
         const updated = { ...(await session.create()), title: text, author: `by ${text}` }
         const reply = await put(updated.id, { title: text, author: `by ${text}` })
-        assertAnswer(reply, 200, 'Book updated successfully', updated)
+        assertResponse(reply, 200, 'Book updated successfully', updated)
         await session.assertStored(updated)
       })
     }
 
     it('§4 PUT /book/:id: "no book with that id" is 404 Book not found, and none is created', async () => {
       const id = await session.missingId()
-      assertAnswer(await put(id, { title: 'changed' }), 404, 'Book not found', null)
-      assertAnswer(await session.call('GET', `/book/${id}`), 404, 'Book not found', null)
+      assertResponse(await put(id, { title: 'changed' }), 404, 'Book not found', null)
+      assertResponse(await session.call('GET', `/book/${id}`), 404, 'Book not found', null)
     })
 
     for (const [name, text] of Object.entries({ ...NOT_AN_OBJECT, ...WRONG_TYPE })) {
       it(`§4 PUT /book/:id: "body cannot be read as a Book" is 400 Invalid input, and nothing is changed: ${name}`, async () => {
         const book = await session.create({ title: 'kept', author: 'kept', year: 1 })
         const reply = await session.call('PUT', `/book/${book.id}`, { text })
-        assertAnswer(reply, 400, 'Invalid input', null)
+        assertResponse(reply, 400, 'Invalid input', null)
         await session.assertStored(book)
       })
     }
@@ -92,19 +92,24 @@ for (const target of targets()) {
       const path = `/book/${await session.missingId()}`
       const { body } = await call(target, 'PUT', path, { text: '{' })
       assert.deepEqual(body, { status: 401, message: 'Authorization token required', data: null })
-      assertAnswer(await call(target, 'PUT', path, { text: '{', token: 'x' }), 401, 'Invalid token', null)
+      assertResponse(await call(target, 'PUT', path, { text: '{', token: 'x' }), 401, 'Invalid token', null)
     })
 
     it(`${ORDER}: authentication before the body of an existing book`, async () => {
       const path = `/book/${(await session.create()).id}`
-      assertAnswer(await call(target, 'PUT', path, { text: '{' }), 401, 'Authorization token required', null)
-      assertAnswer(await call(target, 'PUT', path, { text: '{', token: 'x' }), 401, 'Invalid token', null)
+      assertResponse(
+        await call(target, 'PUT', path, { text: '{' }),
+        401,
+        'Authorization token required',
+        null,
+      )
+      assertResponse(await call(target, 'PUT', path, { text: '{', token: 'x' }), 401, 'Invalid token', null)
     })
 
     for (const text of ['', '{', '[]', '{"title":5}', '{"year":"1999"}']) {
       it(`${ORDER}: existence before the body ${text}`, async () => {
         const reply = await session.call('PUT', `/book/${await session.missingId()}`, { text })
-        assertAnswer(reply, 404, 'Book not found', null)
+        assertResponse(reply, 404, 'Book not found', null)
       })
     }
   })

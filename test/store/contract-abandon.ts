@@ -45,7 +45,7 @@ export function abandonContract(open: () => Promise<TestStore>): void {
     })
   }
 
-  it('an abort after the answer changes nothing', async () => {
+  it('an abort after the response changes nothing', async () => {
     const controller = new AbortController()
     await opened.store.create(BOOK)
     assert.equal(await opened.store.count({}, { signal: controller.signal }), 1)

@@ -5,7 +5,7 @@ import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/catalogue/query.ts'
 import { searchedWords } from '../../src/catalogue/search-words.js'
 import { booksOf, listAll } from './pages.ts'
-import { answerOf, compareText, compareWords, searchFor, statisticsOf } from './query-model.ts'
+import { compareText, compareWords, responseOf, searchFor, statisticsOf } from './query-model.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const KIB = 1024
@@ -196,7 +196,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
         fc.array(newBook, { maxLength: 2 }),
         async (query, limit, more) => {
           books.push(...(await create(more)))
-          const expected = answerOf(books, query, compare)
+          const expected = responseOf(books, query, compare)
           assert.deepEqual(await walk(query, limit), expected)
           assert.equal(await opened.store.count(query.filter), expected.length)
           assert.deepEqual(await opened.store.statistics(query.filter), statisticsOf(expected, compare))
@@ -273,7 +273,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
         for (const descending of [false, true]) {
           const query = { filter, order: sorted(name, descending) }
           for (const limit of [1, 2])
-            assert.deepEqual(await walk(query, limit), answerOf(books, query, compare))
+            assert.deepEqual(await walk(query, limit), responseOf(books, query, compare))
         }
   })
 

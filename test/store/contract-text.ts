@@ -42,13 +42,13 @@ export function textContract(open: () => Promise<TestStore>): void {
       const created = await opened.store.create({ title: text, author: text, year: 1 })
       const { id } = await opened.store.create({ title: 'T', author: 'A', year: 1 })
       const updated = await opened.store.update(id, { title: text, author: text })
-      const answers = {
+      const responses = {
         created,
         updated,
         found: await opened.store.find(created.id),
         foundUpdated: await opened.store.find(id),
       }
-      for (const [answer, book] of Object.entries(answers)) {
+      for (const [answer, book] of Object.entries(responses)) {
         // Not assert.equal, which would print a mebibyte.
         assert.ok(book?.title === text, `${name}: title ${answer}`)
         assert.ok(book?.author === text, `${name}: author ${answer}`)

@@ -124,12 +124,12 @@ export function booksContract(open: () => Promise<TestStore>): void {
 
   it('deletes a book once when it is asked to several times at once', async () => {
     const { id } = await opened.store.create(BOOK)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       opened.store.delete(id),
       opened.store.delete(id),
       opened.store.delete(id),
     ])
-    assert.deepEqual(answers.toSorted(), [false, false, true])
+    assert.deepEqual(responses.toSorted(), [false, false, true])
   })
 
   it('does not bring a book back that is deleted while it is updated', async () => {

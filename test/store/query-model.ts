@@ -81,7 +81,7 @@ function passes(book: Book, { title, author, year, yearMin, yearMax, words }: Bo
 }
 
 /** The books of a query in their order, as every engine has to find them. Texts must not be longer than a sort key. */
-export function answerOf(
+export function responseOf(
   books: readonly Book[],
   { filter, order, searchedTitle = '' }: BookQuery,
   compare: CompareTexts = compareWords,

@@ -11,9 +11,9 @@ export async function logIn(url: string): Promise<string> {
 /** Searches until no book is missing from the index. */
 export async function untilIndexed(url: string, authorization: string): Promise<void> {
   for (;;) {
-    const answer = await fetch(`${url}/books?q=a&limit=1`, { headers: { authorization } })
-    await answer.arrayBuffer()
-    if (answer.ok && !answer.headers.has('x-search-index')) return
+    const response = await fetch(`${url}/books?q=a&limit=1`, { headers: { authorization } })
+    await response.arrayBuffer()
+    if (response.ok && !response.headers.has('x-search-index')) return
     await sleep(200)
   }
 }

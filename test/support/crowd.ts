@@ -26,7 +26,7 @@ export class Crowd implements Disposable {
     }
   }
 
-  /** How often each status was the first answer; 0 for none. */
+  /** How often each status was the first response; 0 for none. */
   statuses(): Map<number, number> {
     const statuses = new Map<number, number>()
     for (const { text } of this.#members) {

@@ -1,4 +1,4 @@
-/** An operation on a register. Times are of one monotonic clock: `start` before it was sent, `end` after its answer. */
+/** An operation on a register. Times are of one monotonic clock: `start` before it was sent, `end` after its response. */
 export interface Operation<Value> {
   readonly kind: 'read' | 'write'
   /** What was written or read. No two writes are of the same value. */

@@ -34,7 +34,7 @@ async function runAll(url: string, ca: string | undefined, statements: string[])
     connectTimeout: 20_000,
     ...(ca && { ssl: { ca } }),
   })
-  // A server that ends cuts the connection also after its answer.
+  // A server that ends cuts the connection also after its response.
   connection.on('error', () => {})
   try {
     let rows: Row[] = []

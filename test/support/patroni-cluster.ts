@@ -274,8 +274,8 @@ class Member implements PatroniMember {
 
   /** @returns undefined if it does not answer. */
   async status(): Promise<Status | undefined> {
-    const answer = await this.#ask('/patroni')
-    return (await answer?.json().catch(() => undefined)) as Status | undefined
+    const response = await this.#ask('/patroni')
+    return (await response?.json().catch(() => undefined)) as Status | undefined
   }
 
   async post(path: string, body: object): Promise<void> {

@@ -20,7 +20,7 @@ export const POOL_SIZE = 3
 export interface Pooler extends Databases {
   /** The administrator's URL of PgBouncer itself. */
   readonly adminUrl: string
-  /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its answer. */
+  /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its response. */
   command(sql: string): Promise<Row[]>
   /** Ends it when no transaction runs, and starts it again. */
   restart(): Promise<void>

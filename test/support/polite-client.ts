@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { processTime } from './cpu-time.ts'
 
-/** How long an answer may take before the request counts as failed, with all that is tried again; milliseconds. */
+/** How long a response may take before the request counts as failed, with all that is tried again; milliseconds. */
 const PATIENCE = 60_000
 
 /** How long the client rests after each request, in milliseconds. */

@@ -27,7 +27,7 @@ async function runAll(url: string, ca: string | undefined, statements: string[])
     connectionTimeoutMillis: 20_000,
     ...(ca && { ssl: { ca } }),
   })
-  // A server that ends cuts the connection also after its answer.
+  // A server that ends cuts the connection also after its response.
   client.on('error', () => {})
   await client.connect()
   try {

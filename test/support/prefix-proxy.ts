@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 /** What a proxy does beside passing on. */
 interface Doings {
   /** Answers a request itself, and returns true. */
-  readonly answer?: (request: IncomingMessage, response: ServerResponse) => boolean
+  readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Changes the header fields of requests. */
   readonly request?: (headers: IncomingHttpHeaders) => void
   /** Changes the header fields of the service's responses. */
@@ -27,14 +27,14 @@ interface Doings {
 export async function openPrefixProxy(prefix: string, service: string, doings: Doings = {}) {
   const server = createServer((incoming, outgoing) => {
     const { url = '', method, headers } = incoming
-    if (doings.answer?.(incoming, outgoing)) return
+    if (doings.handle?.(incoming, outgoing)) return
     const isIn = url.startsWith(prefix) || url.split('?', 1)[0] === prefix.slice(0, -1)
     if (!isIn) return void outgoing.writeHead(404).end()
     doings.request?.(headers)
-    const forwarded = request(service + url.slice(prefix.length - 1), { method, headers }, (answer) => {
-      doings.response?.(answer.headers)
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(outgoing)
+    const forwarded = request(service + url.slice(prefix.length - 1), { method, headers }, (response) => {
+      doings.response?.(response.headers)
+      outgoing.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(outgoing)
     })
     forwarded.once('error', () => outgoing.destroy())
     incoming.pipe(forwarded)

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net'
 /** A connection on which nothing moves for so long, in milliseconds, is a failed test. */
 const PATIENCE = 30_000
 
-/** An answer as it came over the wire. Header names are in lower case. */
-export interface RawAnswer {
+/** A response as it came over the wire. Header names are in lower case. */
+export interface RawResponse {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
@@ -48,7 +48,7 @@ export class RawConnection implements Disposable {
     socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`nothing moved for ${PATIENCE} ms`)))
   }
 
-  /** Stops reading until the next answer is asked for. */
+  /** Stops reading until the next response is asked for. */
   stopReading(): void {
     this.#socket.pause()
   }
@@ -63,15 +63,17 @@ export class RawConnection implements Disposable {
     this.#socket.end()
   }
 
-  /** Waits for the next whole answer. @throws if the connection ends before. */
-  async answer(): Promise<RawAnswer> {
+  /** Waits for the next whole response. @throws if the connection ends before. */
+  async response(): Promise<RawResponse> {
     this.#socket.resume()
     for (;;) {
-      const answer = this.#take()
-      if (answer !== undefined) return answer
+      const response = this.#take()
+      if (response !== undefined) return response
       if (this.#closed) {
         const received = JSON.stringify(this.#received)
-        throw new Error(`the connection ended before an answer; received ${received}`, { cause: this.#error })
+        throw new Error(`the connection ended before a response; received ${received}`, {
+          cause: this.#error,
+        })
       }
       await this.#news.promise
     }
@@ -100,7 +102,7 @@ export class RawConnection implements Disposable {
     this.#news = Promise.withResolvers()
   }
 
-  #take(): RawAnswer | undefined {
+  #take(): RawResponse | undefined {
     const headEnd = this.#received.indexOf('\r\n\r\n')
     if (headEnd === -1) return undefined
     const [statusLine = '', ...fields] = this.#received.slice(0, headEnd).split('\r\n')
@@ -113,7 +115,7 @@ export class RawConnection implements Disposable {
       }),
     )
     const length = headers.get('content-length') ?? (status === '100' ? '0' : undefined)
-    if (length === undefined) throw new Error(`an answer without Content-Length: ${this.#received}`)
+    if (length === undefined) throw new Error(`a response without Content-Length: ${this.#received}`)
     const bodyEnd = headEnd + 4 + Number(length)
     if (this.#received.length < bodyEnd) return undefined
     const body = Buffer.from(this.#received.slice(headEnd + 4, bodyEnd), 'latin1').toString()
@@ -122,19 +124,19 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** Sends what must be refused: one answer, after which the server closes the connection. */
-export async function refusal(url: string, bytes: string | Uint8Array): Promise<RawAnswer> {
+/** Sends what must be refused: one response, after which the server closes the connection. */
+export async function refusal(url: string, bytes: string | Uint8Array): Promise<RawResponse> {
   using connection = await RawConnection.open(url)
   await connection.send(bytes)
-  const answer = await connection.answer()
-  assert.equal(answer.headers.get('connection'), 'close', `${answer.status} ${answer.body}`)
-  assert.equal(await connection.rest(), '', 'nothing follows the answer')
-  return answer
+  const response = await connection.response()
+  assert.equal(response.headers.get('connection'), 'close', `${response.status} ${response.body}`)
+  assert.equal(await connection.rest(), '', 'nothing follows the response')
+  return response
 }
 
 /** Checks that an error is in the envelope (§2, §7), to the character. */
-export function assertFailure(answer: RawAnswer, status: number, message: string): void {
-  assert.equal(answer.body, JSON.stringify({ status, message, data: null }))
-  assert.equal(answer.status, status)
-  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+export function assertFailure(response: RawResponse, status: number, message: string): void {
+  assert.equal(response.body, JSON.stringify({ status, message, data: null }))
+  assert.equal(response.status, status)
+  assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
 }

@@ -16,10 +16,10 @@ export function beginRequest(url: string, body: string) {
     const isRead = () => fetch(`${url}/healthz`).then(() => setTimeout(100))
     socket.write(head + body.slice(0, -1), () => resolve(isRead()))
   })
-  const answer = new Promise<string>((resolve, reject) => {
+  const response = new Promise<string>((resolve, reject) => {
     socket.once('end', () => resolve(text)).once('error', reject)
   })
-  return { begun, finish: () => socket.write(body.slice(-1)), answer }
+  return { begun, finish: () => socket.write(body.slice(-1)), response }
 }
 
 /** Rejects as soon as no connection is accepted any more. */

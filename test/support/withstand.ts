@@ -10,7 +10,7 @@ const MOST_MEMORY = 400e6
 /**
  * Runs an attack beside a polite client, and sees that neither this one nor the memory suffers.
  * @param kinds of requests of the polite client that have to be answered in time.
- * @param wait the most processor time that the service takes before such an answer, in milliseconds.
+ * @param wait the most processor time that the service takes before such a response, in milliseconds.
  */
 export async function withstand<Result>(
   t: TestContext,

@@ -8,7 +8,7 @@ import { logIn } from '../support/client.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import { parseExposition, total } from '../support/exposition.ts'
 import { freePort } from '../support/free-port.ts'
-import { head, type RawAnswer, RawConnection } from '../support/raw-socket.ts'
+import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
 import {
   ACCOUNT,
   SECRET,
@@ -35,24 +35,24 @@ const DYING = ['--import', resolve(import.meta.dirname, 'dying-thread.ts')]
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => i)
 
 /** Sends a request on each of many connections, all at the same time. */
-function onEach(url: string, request: (i: number) => string): Promise<RawAnswer[]> {
+function onEach(url: string, request: (i: number) => string): Promise<RawResponse[]> {
   return Promise.all(numbered(CONNECTIONS).map((i) => once(url, request(i))))
 }
 
-async function once(url: string, request: string): Promise<RawAnswer> {
+async function once(url: string, request: string): Promise<RawResponse> {
   using connection = await RawConnection.open(url)
   await connection.send(request)
-  return await connection.answer()
+  return await connection.response()
 }
 
 function withBody(line: string, body: string, ...fields: string[]): string {
   return head(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields) + body
 }
 
-/** How many answers have each status. */
-const statuses = (answers: readonly RawAnswer[]) =>
+/** How many responses have each status. */
+const statuses = (responses: readonly RawResponse[]) =>
   Object.fromEntries(
-    Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([status, all]) => [
+    Object.entries(Object.groupBy(responses, ({ status }) => status)).map(([status, all]) => [
       status,
       all?.length,
     ]),
@@ -91,13 +91,13 @@ function sharesPromises(engine: Engine): void {
   /** Sends all of a file but its end. @returns when its import has begun. */
   async function beginImport(connection: RawConnection, ...fields: string[]): Promise<void> {
     await connection.send(importing(FILE, 'Expect: 100-continue', ...fields).slice(0, -END.length))
-    assert.equal((await connection.answer()).status, 100)
+    assert.equal((await connection.response()).status, 100)
   }
 
   /** Creates a book. @returns its path. */
   async function create(): Promise<string> {
-    const answer = await once(service.url, withBody('POST /book', BOOK, authorization))
-    return `/book/${JSON.parse(answer.body).data.id}`
+    const response = await once(service.url, withBody('POST /book', BOOK, authorization))
+    return `/book/${JSON.parse(response.body).data.id}`
   }
 
   const untilImported = () =>
@@ -116,9 +116,9 @@ function sharesPromises(engine: Engine): void {
   it('refuses a file with the reason, and stores nothing of it', async () => {
     const before = (await get('/books?count=true&limit=1')).headers.get('x-total-count')
     const rows = 'x,y,1\n'.repeat(5000)
-    const answer = await once(service.url, importing(`title,author,year\n${rows}x,y,never\n`))
-    assert.equal(answer.status, 400)
-    assert.match(answer.body, /1 of 5001 rows.*line 5002/)
+    const response = await once(service.url, importing(`title,author,year\n${rows}x,y,never\n`))
+    assert.equal(response.status, 400)
+    assert.match(response.body, /1 of 5001 rows.*line 5002/)
     assert.equal((await get('/books?count=true&limit=1')).headers.get('x-total-count'), before)
   })
 
@@ -144,7 +144,7 @@ function sharesPromises(engine: Engine): void {
       const connection = await RawConnection.open(service.url)
       connections.use({ [Symbol.asyncDispose]: async () => connection[Symbol.dispose]() })
       await connection.send(head('GET /healthz'))
-      others.push({ connection, thread: (await connection.answer()).headers.get('x-thread') })
+      others.push({ connection, thread: (await connection.response()).headers.get('x-thread') })
     }
     const dying = others.shift()
     const deaths = service.output().split('a thread died').length
@@ -156,8 +156,8 @@ function sharesPromises(engine: Engine): void {
     assert.match(service.output(), /"level":50.*the error of the test.*a thread died/)
     for (const { connection, thread } of others) {
       await connection.send(head('GET /healthz'))
-      const answer = await connection.answer().catch(() => undefined)
-      assert.equal(answer?.status, thread === dying?.thread ? undefined : 200)
+      const response = await connection.response().catch(() => undefined)
+      assert.equal(response?.status, thread === dying?.thread ? undefined : 200)
     }
     const served = await onEach(service.url, () => withBody('POST /book', BOOK, authorization))
     assert.deepEqual(statuses(served), { 201: CONNECTIONS })
@@ -182,8 +182,8 @@ function sharesPromises(engine: Engine): void {
   })
 
   it('takes a token and a cursor on every thread, whichever gave it out', async () => {
-    for (const answer of await onEach(service.url, () => withBody('POST /book', BOOK, authorization)))
-      assert.equal(answer.status, 201)
+    for (const response of await onEach(service.url, () => withBody('POST /book', BOOK, authorization)))
+      assert.equal(response.status, 201)
     const first = await get('/books?sort=title&limit=1')
     const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1]
     const second = await onEach(service.url, () => head(`GET /${next}`, authorization))
@@ -205,9 +205,9 @@ function sharesPromises(engine: Engine): void {
     await beginImport(slow)
     assert.deepEqual(statuses(await onEach(service.url, () => importing(FILE))), { 503: CONNECTIONS })
     await slow.send(END)
-    assert.equal((await slow.answer()).status, 200)
-    const answers = await onEach(service.url, () => importing(FILE))
-    assert.ok((statuses(answers)[200] ?? 0) > 0)
+    assert.equal((await slow.response()).status, 200)
+    const responses = await onEach(service.url, () => importing(FILE))
+    assert.ok((statuses(responses)[200] ?? 0) > 0)
   })
 
   it('has ended an import before it answers, so that the next one can begin on any thread', async () => {
@@ -225,13 +225,13 @@ function sharesPromises(engine: Engine): void {
     const writing = writers.map(async (writer) => {
       while (!isOver) {
         await writer.send(withBody(`PUT ${path}`, '{"year":1}', authorization))
-        assert.equal((await writer.answer()).status, 200)
+        assert.equal((await writer.response()).status, 200)
       }
     })
     for (const i of numbered(60)) {
       const importer = importers[i % importers.length]
       await importer?.send(importing(FILE))
-      assert.equal((await importer?.answer())?.status, 200)
+      assert.equal((await importer?.response())?.status, 200)
     }
     isOver = true
     await Promise.all(writing)
@@ -290,9 +290,9 @@ describe('a service with threads', () => {
       return (await onEach(other.url, () => head('GET /healthz')).catch(ended)) !== undefined
     })
     const created = await once(other.url, withBody('POST /book', BOOK, token))
-    const answers = await onEach(other.url, () => head('GET /books', token))
-    assert.deepEqual(statuses(answers), { 200: CONNECTIONS })
-    for (const { body } of answers) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
+    const responses = await onEach(other.url, () => head('GET /books', token))
+    assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
+    for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
   })
 
   it('listens on port 80 with every thread', async (t) => {
@@ -329,13 +329,13 @@ describe('a service with threads', () => {
       connection = await RawConnection.open(url).catch(() => undefined)
       await connection?.send(request.slice(0, -1))
       // The service tries the port first, and closes it again.
-      return (await connection?.answer().catch(() => undefined))?.status === 100
+      return (await connection?.response().catch(() => undefined))?.status === 100
     })
     child.kill('SIGTERM')
     // In which the others would go on.
     await setTimeout(500)
     await connection?.send(request.slice(-1))
-    assert.equal((await connection?.answer())?.status, 401)
+    assert.equal((await connection?.response())?.status, 401)
     assert.deepEqual(await ended, { code: 0, signal: null })
     assert.doesNotMatch(output(), /"level":[45]0/)
   })
@@ -347,12 +347,12 @@ describe('a service with threads', () => {
     const request = withBody('POST /book', BOOK, token, 'Expect: 100-continue')
     const connections = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(other.url)))
     await Promise.all(connections.map((connection) => connection.send(request.slice(0, -1))))
-    for (const connection of connections) assert.equal((await connection.answer()).status, 100)
+    for (const connection of connections) assert.equal((await connection.response()).status, 100)
     const ended = other.stop()
     await setTimeout(200)
     await Promise.all(connections.map((connection) => connection.send(request.slice(-1))))
-    const answers = await Promise.all(connections.map((connection) => connection.answer()))
-    assert.deepEqual(statuses(answers), { 201: CONNECTIONS })
+    const responses = await Promise.all(connections.map((connection) => connection.response()))
+    assert.deepEqual(statuses(responses), { 201: CONNECTIONS })
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 
@@ -372,8 +372,8 @@ describe('a service with threads', () => {
     t.after(() => other.stop())
     // The token is of another service with the same secret.
     const token = `Authorization: ${await logIn(service.url)}`
-    const answers = await onEach(other.url, () => head('GET /books', token))
-    assert.deepEqual(statuses(answers), { 200: CONNECTIONS })
+    const responses = await onEach(other.url, () => head('GET /books', token))
+    assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
     await logIn(other.url)
   })
 

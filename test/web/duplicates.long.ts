@@ -122,8 +122,8 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
 
   async function read(query: string): Promise<{ id: number }[]> {
     const headers = { authorization: service.token }
-    const answer = await fetch(`${service.url}/books?${query}`, { headers })
-    return ((await answer.json()) as { data: { id: number }[] }).data
+    const response = await fetch(`${service.url}/books?${query}`, { headers })
+    return ((await response.json()) as { data: { id: number }[] }).data
   }
 })
 

@@ -3,7 +3,14 @@ import { afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, holdAnswer, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
+import {
+  assertAccessible,
+  holdResponse,
+  openCatalogue,
+  screenshot,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 describe('finding and adding books on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -114,7 +121,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   })
 
   it('suggests no authors for what is no longer typed', async () => {
-    const held = await holdAnswer(page, 'GET', /q=toni/)
+    const held = await holdResponse(page, 'GET', /q=toni/)
     await button('Add book').click()
     await field('Author').fill('toni')
     await held.answered

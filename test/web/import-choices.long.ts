@@ -48,8 +48,9 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported 1 book.').or(page.getByText('Imported 2 books.')).waitFor()
     const headers = { authorization: service.token }
-    const answer = await fetch(`${service.url}/books?sort=-id&limit=1`, { headers })
-    const [book] = ((await answer.json()) as { data: { title: string; author: string; year: number }[] }).data
+    const response = await fetch(`${service.url}/books?sort=-id&limit=1`, { headers })
+    const [book] = ((await response.json()) as { data: { title: string; author: string; year: number }[] })
+      .data
     return [book?.title, book?.author, book?.year]
   }
 

@@ -29,8 +29,8 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   /** The ids of the books of an author. */
   async function stored(author: string): Promise<number[]> {
-    const answer = await fetch(`${service.url}/books?author=${author}`, { headers: headers() })
-    return ((await answer.json()) as { data: { id: number }[] }).data.map(({ id }) => id)
+    const response = await fetch(`${service.url}/books?author=${author}`, { headers: headers() })
+    return ((await response.json()) as { data: { id: number }[] }).data.map(({ id }) => id)
   }
 
   async function choose(author: string, rows: number): Promise<void> {
@@ -76,14 +76,14 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('says that it was too late to cancel when the books are stored, and offers to delete them', async () => {
     await choose('Late', 3)
-    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
     await button('Import').click()
     await page.getByText('Storing…').waitFor()
-    await answer.arrived
+    await response.arrived
     await assertAccessible(page)
     await button('Cancel import').click()
     await page.getByText('It was too late to cancel. Imported 3 books.').waitFor()
-    answer.release()
+    response.release()
     assert.equal((await stored('Late')).length, 3)
     await button('Undo import').click()
     await button('Delete 3 books').click()
@@ -92,16 +92,16 @@ describeOnEngine('an import that the user of the web page takes back', (database
   })
 
   it('can be cancelled while the file is checked', async () => {
-    const answer = relay.hold('POST /books/import?dry_run=true', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=true', 'answer')
     const path = join(service.directory, 'checked.csv')
     writeFileSync(path, 'title,author,year\nT,Checked,1')
     await button('Import…').click()
     await page.getByLabel('File').setInputFiles(path)
-    await answer.arrived
+    await response.arrived
     await button('Cancel check').click()
     await page.getByText('Check cancelled.').waitFor()
     await assertAccessible(page)
-    answer.release()
+    response.release()
     await button('Check again').click()
     await page.getByText('To add').waitFor()
   })
@@ -141,9 +141,9 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('goes on when its dialog is closed, and says so', async () => {
     await choose('Closed', 3)
-    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
     await button('Import').click()
-    await answer.arrived
+    await response.arrived
     await button('Close').click()
     const notice = page.getByText('Importing “Closed.csv”…')
     await notice.waitFor()
@@ -154,7 +154,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
     assert.equal(await notice.count(), 0)
     await button('Close').click()
     await notice.waitFor()
-    answer.release()
+    response.release()
     await page.getByText('Imported 3 books.').waitFor()
     assert.equal(await notice.count(), 0)
     await button('Undo import').click()
@@ -261,11 +261,11 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('is not offered to be undone if somebody else has added a book meanwhile', async () => {
     await choose('Mixed', 3)
-    const answer = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
     await button('Import').click()
-    await answer.arrived
+    await response.arrived
     await service.createBook({ title: 'Mixed in', author: 'Other', year: 1 })
-    answer.release()
+    response.release()
     await page.getByText('Imported 3 books.').waitFor()
     assert.equal(await button('Undo import').count(), 0)
     await button('Show').click()

@@ -41,8 +41,8 @@ describeOnEngine('an import by the web page', (database) => {
   /** How many books of an author are stored, without the relay. */
   async function stored(author: string): Promise<number> {
     const headers = { authorization: service.token }
-    const answer = await fetch(`${service.url}/books?limit=1&count=true&author=${author}`, { headers })
-    return Number(answer.headers.get('x-total-count'))
+    const response = await fetch(`${service.url}/books?limit=1&count=true&author=${author}`, { headers })
+    return Number(response.headers.get('x-total-count'))
   }
 
   async function choose(path: string): Promise<void> {
@@ -78,7 +78,7 @@ describeOnEngine('an import by the web page', (database) => {
     assert.equal(await stored('Half'), ROWS)
   })
 
-  it('stores no book twice when only the answer was lost', async () => {
+  it('stores no book twice when only the response was lost', async () => {
     await choose(file('Whole', 3))
     relay.cut('POST /books/import?dry_run=false', 'answering')
     await importButton().click()

@@ -6,7 +6,7 @@ import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
   enterPassword,
-  holdAnswer,
+  holdResponse,
   logInOn,
   openCatalogue,
   openPage,
@@ -15,7 +15,7 @@ import {
 
 const BOOK = /\/book\/\d+$/
 
-describe('an answer that reaches the web page late', { skip: browserMissing }, () => {
+describe('a response that reaches the web page late', { skip: browserMissing }, () => {
   const service = useService()
   const browser = useBrowser()
   let page: Page
@@ -43,7 +43,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   async function saveAndCancel(year: string) {
     await button('Sula').click()
     await field('Year').fill(year)
-    const held = await holdAnswer(page, 'PUT', BOOK)
+    const held = await holdResponse(page, 'PUT', BOOK)
     await button('Save').click()
     await held.answered
     await button('Cancel').click()
@@ -67,7 +67,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   }
 
   it('does not replace what is typed by a book that was chosen before', async () => {
-    const held = await holdAnswer(page, 'GET', BOOK)
+    const held = await holdResponse(page, 'GET', BOOK)
     await button('Sula').click()
     await held.answered
     await type('Half a ti')
@@ -77,7 +77,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   })
 
   it('does not replace the book that was chosen last', async () => {
-    const held = await holdAnswer(page, 'GET', BOOK)
+    const held = await holdResponse(page, 'GET', BOOK)
     await button('Sula').click()
     await held.answered
     await button('Kindred').click()
@@ -92,7 +92,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     ['something was searched for', () => page.getByLabel('Search').fill('kin')],
   ] as const)
     it(`opens no dialog after ${what}`, async () => {
-      const held = await holdAnswer(page, 'GET', BOOK)
+      const held = await holdResponse(page, 'GET', BOOK)
       await button('Sula').click()
       await held.answered
       await act()
@@ -131,7 +131,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await other.clock.install()
     await other.goto(service.url)
     await logInOn(other)
-    const held = await holdAnswer(other, 'GET', BOOK)
+    const held = await holdResponse(other, 'GET', BOOK)
     await other.getByRole('button', { name: 'Sula' }).click()
     await held.answered
     await other.clock.fastForward('14:30')
@@ -157,7 +157,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
     await button('Sula').click()
     await field('Author').fill('T. Morrison')
     await fetch(`${service.url}/book/${sula}`, { method: 'PUT', headers, body: '{"year":1975}' })
-    const held = await holdAnswer(page, 'PUT', BOOK)
+    const held = await holdResponse(page, 'PUT', BOOK)
     await button('Save').click()
     await held.answered
     await button('Cancel').click()
@@ -180,7 +180,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   it('of a new book is told after its dialog was closed', async () => {
     await type('Jazz')
     await field('Year').fill('1992')
-    const held = await holdAnswer(page, 'POST', /\/book$/)
+    const held = await holdResponse(page, 'POST', /\/book$/)
     await button('Save').click()
     await held.answered
     await page.keyboard.press('Escape')
@@ -210,7 +210,7 @@ describe('an answer that reaches the web page late', { skip: browserMissing }, (
   }
 
   it('of a check is not waited for once the import is closed', async () => {
-    const held = await holdAnswer(page, 'POST', /dry_run=true/)
+    const held = await holdResponse(page, 'POST', /dry_run=true/)
     await button('Import…').click()
     await page.getByLabel('File').setInputFiles(file)
     await held.answered

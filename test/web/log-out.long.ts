@@ -5,7 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  holdAnswer,
+  holdResponse,
   KEPT,
   keepNotices,
   makeLonger,
@@ -75,9 +75,9 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
       assert.ok(!(await page.getByLabel('Password').isVisible()))
     })
 
-  it('waits for an answer only so long, and tells that it is not known', async () => {
+  it('waits for a response only so long, and tells that it is not known', async () => {
     const url = await openBook('Paradise')
-    const held = await holdAnswer(page, 'DELETE', BOOK)
+    const held = await holdResponse(page, 'DELETE', BOOK)
     await button('Delete').click()
     await button('Log out').click()
     await page.getByText('Logging out…').waitFor()
@@ -99,7 +99,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await page.getByText('Logging out…').waitFor()
     released.resolve()
     await page.getByLabel('Username').waitFor()
-    const answer = await fetch(url, { headers: headers() })
-    assert.equal(((await answer.json()) as { data: { year: number } }).data.year, 2012)
+    const response = await fetch(url, { headers: headers() })
+    assert.equal(((await response.json()) as { data: { year: number } }).data.year, 2012)
   })
 })

@@ -90,7 +90,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
 
   async function readId(title: string): Promise<number | undefined> {
     const headers = { authorization: service.token }
-    const answer = await fetch(`${service.url}/books?title=${title}`, { headers })
-    return ((await answer.json()) as { data: { id: number }[] }).data[0]?.id
+    const response = await fetch(`${service.url}/books?title=${title}`, { headers })
+    return ((await response.json()) as { data: { id: number }[] }).data[0]?.id
   }
 })

@@ -126,16 +126,16 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
 }
 
-/** An answer of the service that its page does not get before the test releases it. */
-interface HeldAnswer {
+/** A response of the service that its page does not get before the test releases it. */
+interface HeldResponse {
   /** Once the service has answered. */
   readonly answered: Promise<void>
-  /** Lets the answer through, and waits until the page has had it, unless it had given up on it. */
+  /** Lets the response through, and waits until the page has had it, unless it had given up on it. */
   release(): Promise<void>
 }
 
-/** Holds the answer to the next request with this method whose URL matches. */
-export async function holdAnswer(page: Page, method: string, pattern: RegExp): Promise<HeldAnswer> {
+/** Holds the response to the next request with this method whose URL matches. */
+export async function holdResponse(page: Page, method: string, pattern: RegExp): Promise<HeldResponse> {
   const answered = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const isHeld = (request: Request) => request.method() === method && pattern.test(request.url())
@@ -157,7 +157,7 @@ export async function holdAnswer(page: Page, method: string, pattern: RegExp): P
     async release() {
       released.resolve()
       await ended
-      // What the page does with one answer it has done before it gets the next.
+      // What the page does with one response it has done before it gets the next.
       await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
     },
   }

@@ -92,12 +92,12 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
   })
 })
 
-/** Executes an operation of the API page, and answers what it shows of the answer. */
+/** Executes an operation of the API page, and answers what it shows of the response. */
 async function tryOut(page: Page, id: string, body?: string): Promise<string> {
   const block = page.locator(`[id$="-${id}"]`)
   await block.locator('.opblock-summary-control').click()
   if (body !== undefined) await block.locator('textarea').fill(body)
   await block.locator('button.execute').click()
-  const answer = block.locator('.live-responses-table pre.microlight').first()
-  return (await answer.textContent()) ?? ''
+  const response = block.locator('.live-responses-table pre.microlight').first()
+  return (await response.textContent()) ?? ''
 }

@@ -54,7 +54,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     it(`says what it got when the proxy ${name}, and keeps what is typed over a reload`, async () => {
       let isUp = false
       const proxy = await openPrefixProxy('/', service.url, {
-        answer({ headers: { 'sec-fetch-mode': mode }, url = '' }, response) {
+        handle({ headers: { 'sec-fetch-mode': mode }, url = '' }, response) {
           // Whoever loads a page logs in at the proxy.
           if (url === '/log-in' || mode === 'navigate') isUp = false
           else if (isUp) response.writeHead(status, headers).end(body)

@@ -55,7 +55,7 @@ export class Relay implements AsyncDisposable {
   }
 
   /**
-   * Keeps back the first request that begins with this text, or its answer, until it is released. It is lost if the
+   * Keeps back the first request that begins with this text, or its response, until it is released. It is lost if the
    * browser gives it up before.
    */
   hold(
@@ -91,8 +91,8 @@ export class Relay implements AsyncDisposable {
     /** What the connection is to be cut at, once the request has begun on it. */
     let when: 'sending' | 'answering' | undefined
     let sent = 0
-    /** What holds the answer, once the request has begun. */
-    let answer: Holding | undefined
+    /** What holds the response, once the request has begun. */
+    let response: Holding | undefined
     const cut = () => {
       this.#cuts++
       client.resetAndDestroy()
@@ -106,10 +106,10 @@ export class Relay implements AsyncDisposable {
       from.on('data', (data: Buffer) => {
         if (from === service) {
           if (when === 'answering') return cut()
-          if (answer !== undefined) {
-            answer.arrive()
-            void answer.released.then(() => client.readyState === 'open' && client.write(data))
-            answer = undefined
+          if (response !== undefined) {
+            response.arrive()
+            void response.released.then(() => client.readyState === 'open' && client.write(data))
+            response = undefined
             return
           }
         } else {
@@ -124,7 +124,7 @@ export class Relay implements AsyncDisposable {
           if (holding !== undefined && data.indexOf(holding.request) === 0) {
             this.#holding = undefined
             if (holding.what === 'answer') {
-              answer = holding
+              response = holding
               service.write(data)
               return
             }

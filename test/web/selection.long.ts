@@ -6,7 +6,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  holdAnswer,
+  holdResponse,
   KEPT,
   keepNotices,
   openCatalogue,
@@ -41,9 +41,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     page.locator('.selection [role=status]', { hasText: new RegExp(`^${text}$`) }).waitFor()
 
   async function read(query: string): Promise<{ id: number; title: string; author: string; year: number }[]> {
-    const answer = await fetch(`${service.url}/books?${query}`, { headers: headers() })
-    return ((await answer.json()) as { data: { id: number; title: string; author: string; year: number }[] })
-      .data
+    const response = await fetch(`${service.url}/books?${query}`, { headers: headers() })
+    return (
+      (await response.json()) as { data: { id: number; title: string; author: string; year: number }[] }
+    ).data
   }
 
   async function change(title: string, body: object): Promise<void> {
@@ -119,10 +120,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   it('are none of an earlier search, even if they are read only after another one was typed', async () => {
     await page.getByLabel('Search').fill('volume 2')
     await page.getByText('511 books', { exact: true }).waitFor()
-    const second = await holdAnswer(page, 'GET', /q=volume.2.*after=/)
+    const second = await holdResponse(page, 'GET', /q=volume.2.*after=/)
     await page.getByRole('checkbox', { name: 'Select all' }).click()
     await second.answered
-    const part = await holdAnswer(page, 'GET', /q=part/)
+    const part = await holdResponse(page, 'GET', /q=part/)
     await page.getByLabel('Search').fill('part')
     await part.answered
     const last = page.waitForResponse(
@@ -382,8 +383,8 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       `\ufeff"book-catalogue id","title","author","year"\r\n"${book?.id}","Part 1","'=Parts, ""all""","1900"\r\n`,
     )
     const options = { method: 'POST', headers: { ...headers(), 'content-type': 'text/csv' }, body: text }
-    const answer = await fetch(`${service.url}/books/import?dry_run=true&skip_existing=true`, options)
-    assert.equal(((await answer.json()) as { data: { skipped: number } }).data.skipped, 1)
+    const response = await fetch(`${service.url}/books/import?dry_run=true&skip_existing=true`, options)
+    assert.equal(((await response.json()) as { data: { skipped: number } }).data.skipped, 1)
     assert.equal((await titles(page)).length > 0, true)
   })
 

@@ -100,14 +100,14 @@ describe('the web page', () => {
       body.toString().matchAll(/(?:href|src)="\.(\/web\/[^"]*)"/g),
       ([, path]) => path ?? '',
     )
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['/', ...new Set(named)].map((path) => get(path, { 'accept-encoding': 'br' })),
     )
-    const bytes = answers.reduce(
+    const bytes = responses.reduce(
       (sum, { headers, body }) => sum + JSON.stringify(headers).length + body.length,
       0,
     )
-    assert.ok(answers.length <= FIRST_VISIT.requests, `${answers.length} requests`)
+    assert.ok(responses.length <= FIRST_VISIT.requests, `${responses.length} requests`)
     assert.ok(bytes <= FIRST_VISIT.bytes, `${bytes} bytes`)
   })
 

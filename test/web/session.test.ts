@@ -122,7 +122,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     })
 
   for (const date of ['Fri, 01 Jan 2100 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT', ''])
-    it(`begins though the answer has the date “${date}”`, async () => {
+    it(`begins though the response has the date “${date}”`, async () => {
       const other = await openPage(browser(), service.url)
       await other.route('**/token', async (route) => {
         const response = await route.fetch()

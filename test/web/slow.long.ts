@@ -60,7 +60,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     await page.context().close()
   })
 
-  it('is kept and saved when each answer takes ten seconds', async () => {
+  it('is kept and saved when each response takes ten seconds', async () => {
     const page = await openCatalogue(browser(), relay.url)
     await waitForTitles(page, ['Sula', 'Jazz'])
     await page.clock.install()
@@ -99,8 +99,8 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     for (const release of delayed) release()
     await page.unrouteAll({ behavior: 'wait' })
     const headers = { authorization: await logIn(service.url) }
-    const answer = await fetch(`${service.url}/books?title=Paradise`, { headers })
-    const { data } = (await answer.json()) as { data: { author: string }[] }
+    const response = await fetch(`${service.url}/books?title=Paradise`, { headers })
+    const { data } = (await response.json()) as { data: { author: string }[] }
     assert.deepEqual(
       data.map(({ author }) => author),
       ['Toni Mo'],

@@ -5,7 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  holdAnswer,
+  holdResponse,
   keepNotices,
   logInOn,
   openCatalogue,
@@ -111,7 +111,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     assert.deepEqual(await titles(page), [])
     await assertAccessible(page)
     await button('Retry now').click()
-    // It stays in sight until there is an answer, whatever else is drawn anew.
+    // It stays in sight until there is a response, whatever else is drawn anew.
     await page.setViewportSize({ width: 1000, height: 800 })
     await page.waitForTimeout(300)
     assert.equal(await page.getByText('The service is busy').isVisible(), true)
@@ -146,12 +146,12 @@ describe('what the web page says', { skip: browserMissing }, () => {
   })
 
   it('says that it is counting, and that it is opening a book, if that takes long', async () => {
-    const counted = await holdAnswer(page, 'GET', /count=true/)
+    const counted = await holdResponse(page, 'GET', /count=true/)
     await search('vol')
     await page.getByText('Counting…').waitFor()
     await counted.release()
     await count('250 books')
-    const read = await holdAnswer(page, 'GET', /\/book\/\d+$/)
+    const read = await holdResponse(page, 'GET', /\/book\/\d+$/)
     await button('Volume 2').click()
     await page.getByText('Opening book…').waitFor()
     await assertAccessible(page)

@@ -42,12 +42,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     service = await start('the secret of the tests, the first of the two')
     const headers = { authorization: await logIn(service.url) }
     const body = ['title,author,year', 'Kindred,Octavia E. Butler,1979', ...volumes].join('\n')
-    const answer = await fetch(`${service.url}/books/import`, {
+    const response = await fetch(`${service.url}/books/import`, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'text/csv' },
       body,
     })
-    assert.equal(answer.status, 200)
+    assert.equal(response.status, 200)
     relay = await Relay.open(() => service.url)
     browser = await launchBrowser()
   })

@@ -1,6 +1,6 @@
 // Starts Swagger UI.
 
-/** @typedef {{ url: string, ok: boolean, obj?: { data: { token: string } } }} Answer */
+/** @typedef {{ url: string, ok: boolean, obj?: { data: { token: string } } }} LoginResponse */
 /** @typedef {{ preauthorizeApiKey(scheme: string, key: string): void }} Ui */
 /** @typedef {((options: object) => Ui) & { presets: { apis: unknown }, plugins: { DownloadUrl: unknown } }} Bundle */
 const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: Bundle }} */ (/** @type {unknown} */ (window))
@@ -26,11 +26,11 @@ const ui = SwaggerUIBundle({
 
 /**
  * After a successful login, further calls have its token.
- * @template {Answer} T
- * @param {T} answer
+ * @template {LoginResponse} T
+ * @param {T} response
  */
-function useTokenOfLogin(answer) {
-  const { url, ok, obj } = answer
+function useTokenOfLogin(response) {
+  const { url, ok, obj } = response
   if (ok && obj && new URL(url).pathname.endsWith('/token')) ui.preauthorizeApiKey('token', obj.data.token)
-  return answer
+  return response
 }

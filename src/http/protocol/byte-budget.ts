@@ -8,7 +8,7 @@ const PATIENCE = 1000
 const LONGEST_PATIENCE = 30_000
 
 /** What takes memory: a response, or without a connection its request. */
-type Holder = ServerResponse | IncomingMessage
+type Message = ServerResponse | IncomingMessage
 
 interface Share {
   readonly bytes: number
@@ -22,7 +22,7 @@ export class ByteBudget {
   readonly #limitOfBegun: number
   readonly #log: Pick<FastifyBaseLogger, 'debug'>
   /** The one that changed longest ago comes first. */
-  readonly #shares = new Map<Holder, Share>()
+  readonly #shares = new Map<Message, Share>()
   #total = 0
 
   /**
@@ -39,43 +39,43 @@ export class ByteBudget {
    * Notes how many bytes a body or a response takes, until the response is sent or its client has gone.
    * @returns false if there is no room for them. Then nothing has changed.
    */
-  take(holder: Holder, bytes: number): boolean {
-    if (holder.closed) return true
+  take(message: Message, bytes: number): boolean {
+    if (message.closed) return true
     const now = performance.now()
-    this.#makeRoom(holder, bytes, now)
-    const share = this.#shares.get(holder)
+    this.#makeRoom(message, bytes, now)
+    const share = this.#shares.get(message)
     const others = this.#total - (share?.bytes ?? 0)
     const limit = share === undefined ? this.#limit : this.#limitOfBegun
     // One alone always has room: the budget of a thread may be smaller than a page.
     if (others > 0 && others + bytes > limit) return false
-    if (share === undefined) holder.once('close', () => this.#release(holder))
-    this.#shares.delete(holder)
-    this.#shares.set(holder, { bytes, since: now })
+    if (share === undefined) message.once('close', () => this.#release(message))
+    this.#shares.delete(message)
+    this.#shares.set(message, { bytes, since: now })
     this.#total = others + bytes
     return true
   }
 
   /** Cuts clients that do not take what there is for them. What the system has accepted for a client counts as taken. */
-  #makeRoom(holder: Holder, bytes: number, now: number): void {
-    const more = bytes - (this.#shares.get(holder)?.bytes ?? 0)
+  #makeRoom(message: Message, bytes: number, now: number): void {
+    const more = bytes - (this.#shares.get(message)?.bytes ?? 0)
     for (const [other, { since }] of this.#shares) {
       const isLate = now - since >= LONGEST_PATIENCE && this.#total > this.#limit / 2
       const isInTheWay = now - since >= PATIENCE && this.#total + more > this.#limit
       if (!isLate && !isInTheWay) return
-      if (other === holder || !other.socket?.writableLength) continue
+      if (other === message || !other.socket?.writableLength) continue
       this.cut(other)
     }
   }
 
   /** Ends a connection, so that there is room for others at once. */
-  cut(holder: Holder): void {
-    this.#log.debug({ ip: holder.socket?.remoteAddress }, 'a client was cut that did not take its answer')
-    this.#release(holder)
-    holder.destroy()
+  cut(message: Message): void {
+    this.#log.debug({ ip: message.socket?.remoteAddress }, 'a client was cut that did not take its response')
+    this.#release(message)
+    message.destroy()
   }
 
-  #release(holder: Holder): void {
-    this.#total -= this.#shares.get(holder)?.bytes ?? 0
-    this.#shares.delete(holder)
+  #release(message: Message): void {
+    this.#total -= this.#shares.get(message)?.bytes ?? 0
+    this.#shares.delete(message)
   }
 }

@@ -25,15 +25,15 @@ let allWaiting = 0
 
 /**
  * Serves the requests of a connection one after the other. Node would begin to serve all requests at once that a client
- * sends without waiting for answers, and keep every answer in memory until its turn. It would also serve requests that
- * follow one after whose answer the connection is closed.
+ * sends without waiting for responses, and keep every response in memory until its turn. It would also serve requests that
+ * follow one after whose response the connection is closed.
  * @param limit how many requests may wait on all connections.
  * @param idle the connections without a request, the one that has been idle longest first. This keeps them so.
  */
 export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestListener) => RequestListener {
   return (serve) => (request, response) => {
     const { socket } = request
-    // After the last answer of a connection, nothing that has come is taken for a request.
+    // After the last response of a connection, nothing that has come is taken for a request.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket)
     const begin = () => {
@@ -73,7 +73,7 @@ function watch(socket: Socket): Turns {
   const turns: Turns = { busy: false, response: undefined, waiting: [] }
   turnsOf.set(socket, turns)
   // Node reads on with every request that is served.
-  socket.on('resume', () => hold(turns, socket))
+  socket.on('resume', () => pauseIfMany(turns, socket))
   socket.once('close', () => forget(turns))
   return turns
 }
@@ -86,11 +86,11 @@ function wait(turns: Turns, socket: Socket, turn: Turn, limit: number): void {
   }
   allWaiting++
   turns.waiting.push(turn)
-  hold(turns, socket)
+  pauseIfMany(turns, socket)
 }
 
 /** Reads no more while many requests wait. The body of the request being served is complete, because they followed it. */
-function hold({ waiting }: Turns, socket: Socket): void {
+function pauseIfMany({ waiting }: Turns, socket: Socket): void {
   if (waiting.length >= MANY_WAITING) socket.pause()
 }
 

@@ -36,7 +36,7 @@ export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
       const book = await books.store.create(request.body)
       // Relative to the request, as in `Link`: a proxy may have the service under a path.
       reply.header('location', `book/${book.id}`)
-      return bookAnswer(reply, success.bookCreated, book)
+      return bookResponse(reply, success.bookCreated, book)
     },
   }
 }
@@ -61,10 +61,10 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
       reply.headers(REVALIDATED)
       if (!ifNoneMatch(request.headers, tag)) {
-        // Fastify would answer a HEAD request with a Content-Length of 0, but not for a stream (RFC 9110 §8.6).
+        // Fastify would give the response to HEAD a Content-Length of 0, but not for a stream (RFC 9110 §8.6).
         return reply.header('etag', tag).code(304).send(Readable.from([]))
       }
-      return bookAnswer(reply, success.bookRetrieved, book, tag)
+      return bookResponse(reply, success.bookRetrieved, book, tag)
     },
   }
 }
@@ -91,7 +91,7 @@ export function updateBook({ books }: Services): Endpoint<OneBook & { Body: Book
       const book = await conditionalWrite(books.store, id, request.headers, (expected) =>
         books.store.update(id, request.body, expected),
       )
-      return bookAnswer(reply, success.bookUpdated, orNotFound(book))
+      return bookResponse(reply, success.bookUpdated, orNotFound(book))
     },
     // The update itself tells whether the book exists. If the body is refused before, the store has to be asked.
     errorHandler: async (error, request) => {
@@ -138,7 +138,7 @@ function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
 }
 
-function bookAnswer(
+function bookResponse(
   reply: FastifyReply,
   outcome: StatusLine,
   book: Book,

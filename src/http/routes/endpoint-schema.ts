@@ -41,12 +41,12 @@ interface Description {
   /** Whether the body is a file of books, which the endpoint reads itself. */
   readonly readsFile?: boolean
   readonly success: StatusLine
-  /** Another answer of success, with the same status. */
+  /** Another response of success, with the same status. */
   readonly otherSuccess?: StatusLine
   readonly data: Schema
-  /** The header fields that the answer of success has beside those of every answer. */
+  /** The header fields that the response of success has beside those of every response. */
   readonly headers?: readonly HeaderName[]
-  /** Whether it answers 304 to a client that already has the book. */
+  /** Whether the response is 304 to a client that already has the book. */
   readonly revalidated?: boolean
   /** Whether it stores nothing (RFC 9110 §9.2.1). */
   readonly readsOnly?: boolean
@@ -55,7 +55,7 @@ interface Description {
 }
 
 /**
- * Makes the schema of the route. Fastify validates the body and serialises the answer with it. The OpenAPI document has
+ * Makes the schema of the route. Fastify validates the body and serialises the response with it. The OpenAPI document has
  * the same schemas, and describes what the endpoint checks itself: ids and preconditions (404, 412), query parameters.
  */
 export function describeEndpoint(endpoint: Description): FastifySchema {
@@ -72,7 +72,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
   } = endpoint
   const isPublic = tag !== 'Books'
   const successes = [success, ...(otherSuccess ? [otherSuccess] : [])] as const
-  const answer = envelopeSchema(successes, reference(data), example(data) ?? null)
+  const response = envelopeSchema(successes, reference(data), example(data) ?? null)
   const failures = [
     ...endpoint.failures,
     ...(isPublic ? [] : [failure.tokenRequired, failure.invalidToken]),
@@ -86,7 +86,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
   ]
   return {
     ...(body && { body: reference(endpoint.accepted ?? body) }),
-    response: { [success.status]: answer },
+    response: { [success.status]: response },
     operation: {
       operationId: id,
       tags: [tag],
@@ -103,8 +103,8 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
             'application/json': {
               schema: new Component(
                 'schemas',
-                `${id.replace(/^./, (letter) => letter.toUpperCase())}Answer`,
-                answer,
+                `${id.replace(/^./, (letter) => letter.toUpperCase())}Envelope`,
+                response,
               ),
             },
           },

@@ -48,8 +48,8 @@ export function failureResponses(
   return responses
 }
 
-export function messagesOf(answers: readonly StatusLine[]): string {
-  return answers.map(({ message }) => message).join(', or ')
+export function messagesOf(responses: readonly StatusLine[]): string {
+  return responses.map(({ message }) => message).join(', or ')
 }
 
 /** The name of the failure in the table, such as `bookNotFound`. */

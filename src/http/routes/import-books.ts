@@ -33,7 +33,7 @@ const ImportParameters = partialSchema<{
 }>({
   dry_run: {
     type: 'boolean',
-    description: 'Checks the file without storing anything. The answer is 200 and reports the faults.',
+    description: 'Checks the file without storing anything. The response is 200 and reports the faults.',
   },
   skip_existing: {
     type: 'boolean',
@@ -43,7 +43,7 @@ const ImportParameters = partialSchema<{
   },
   skip_faulty: {
     type: 'boolean',
-    description: 'Skips rows that cannot be stored. The answer reports them.',
+    description: 'Skips rows that cannot be stored. The response reports them.',
   },
   columns: {
     type: 'string',
@@ -59,7 +59,7 @@ const NULLABLE_TEXT: Schema = { anyOf: [{ type: 'string' }, { type: 'null' }] }
 
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
-/** The answer to an import. */
+/** The response to an import. */
 export interface ImportResult {
   readonly source: string
   readonly encoding: string
@@ -240,7 +240,7 @@ const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${c
 async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
   let size = 0
   try {
-    // The connection stays open for the answer, even if the rest of the file is not read.
+    // The connection stays open for the response, even if the rest of the file is not read.
     const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
     for await (const chunk of atLeast(chunks, LEAST_RATE, () => failure.requestTimeout)) {
       size += chunk.length

@@ -53,7 +53,7 @@ export function listBooks(
       id: 'listBooks',
       summary: 'List all books in the order of their ids, or a selection of them',
       description:
-        'With `Accept: text/csv` or `Accept: application/x-ndjson`, the answer is the same books as a file.',
+        'With `Accept: text/csv` or `Accept: application/x-ndjson`, the response is the same books as a file.',
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
@@ -76,18 +76,18 @@ export function listBooks(
           }
         : {}
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
-      // The answer to HEAD says nothing of the coding of a whole list: it depends on its length.
+      // The response to HEAD says nothing of the coding of a whole list: it depends on its length.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
       const preferred = chooseCoding(request)
       const coding =
         preferred !== 'identity' && (asked?.limit !== undefined || mayBegin()) ? preferred : 'identity'
       const list = await readList(request, reply, asked, format, options, coding)
-      const answer =
+      const response =
         coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
       // Only now, because a failure is answered in the envelope.
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
-      return answer
+      return response
     },
   }
 
@@ -114,7 +114,7 @@ export function listBooks(
     if (!responses.take(reply.raw, LIST_SIZE + more)) throw failure.unavailable
     const pages = allPages(books.store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
-      // The first page tells whether the list can be read. The answer has no books, and so its length is not known.
+      // The first page tells whether the list can be read. The response has no books, and so its length is not known.
       for await (const _page of pages) break
       return Readable.from([])
     }
@@ -136,10 +136,10 @@ export function listBooks(
     coding: Exclude<ListCoding, 'identity'>,
   ): Promise<Buffer | Readable> {
     if (typeof list === 'string' && !responses.take(reply.raw, list.length)) throw failure.unavailable
-    const answer = await compress(list, coding, () => reply.raw.destroy())
-    if (answer instanceof Buffer) responses.take(reply.raw, answer.length)
+    const response = await compress(list, coding, () => reply.raw.destroy())
+    if (response instanceof Buffer) responses.take(reply.raw, response.length)
     reply.header('content-encoding', coding)
-    return answer
+    return response
   }
 }
 

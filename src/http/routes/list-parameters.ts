@@ -82,7 +82,7 @@ export const ListParameters = partialSchema<ListValues>({
     minimum: 1,
     maximum: 1000,
     description:
-      'The maximum number of books on a page. The `Link` header of the answer leads to the next page, if there is one.',
+      'The maximum number of books on a page. The `Link` header of the response leads to the next page, if there is one.',
   },
   after: { type: 'string', description: 'The position where the page begins, from a `Link` header.' },
   count: {

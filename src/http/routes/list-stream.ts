@@ -30,16 +30,16 @@ export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, render
 export const listText = (page: Page, { head, tail, render }: Framing) => head + render(page) + tail
 
 /**
- * Makes the answer to GET /books, and never holds more than a few pages of it. A list of one page is a string. A longer
+ * Makes the response to GET /books, and never holds more than a few pages of it. A list of one page is a string. A longer
  * one is a stream, which reads the next page when the client has taken the last. If a page cannot be read, the promise
  * is rejected, or the stream is destroyed if it has begun.
  * @param pages none of them empty.
- * @param hold is called with the number of bytes that the stream has in memory, whenever that changes.
+ * @param reserve is called with the number of bytes that the stream has in memory, whenever that changes.
  */
 export async function listing(
   pages: AsyncIterable<Page>,
   framing: Framing = enveloped,
-  hold: (bytes: number) => void = () => {},
+  reserve: (bytes: number) => void = () => {},
 ): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const next = () =>
@@ -62,9 +62,9 @@ export async function listing(
   let ready: Buffer | undefined = Buffer.from(head + textOf(first.value))
   // One page waits here, and the one before it for the client.
   let [before, last] = [0, ready.length]
-  hold(last)
+  reserve(last)
   return new Readable({
-    // One page ahead of the client is enough for a fast answer, because pages are large.
+    // One page ahead of the client is enough for a fast response, because pages are large.
     objectMode: true,
     highWaterMark: 1,
     read() {
@@ -77,7 +77,7 @@ export async function listing(
         const { done, value } = await iterator.next()
         const bytes = Buffer.from(done ? tail : textOf(value))
         ;[before, last] = [last, bytes.length]
-        hold(before + last)
+        reserve(before + last)
         this.push(bytes)
         if (done) this.push(null)
       }

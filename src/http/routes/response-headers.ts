@@ -1,6 +1,6 @@
 import { Component } from '../openapi.ts'
 
-/** The header fields of answers that the OpenAPI document describes. */
+/** The header fields of responses that the OpenAPI document describes. */
 const HEADERS = {
   ETag: { description: 'The strong entity tag of the book (RFC 9110 §8.8.3).', schema: { type: 'string' } },
   Link: {
@@ -26,7 +26,7 @@ const HEADERS = {
   },
   'X-Search-Index': {
     description:
-      'Sent only while many books are being indexed. Books that were written lately may be missing from the answer, or not in their place yet.',
+      'Sent only while many books are being indexed. Books that were written lately may be missing from the response, or not in their place yet.',
     schema: { type: 'string', enum: ['incomplete'] },
   },
   'X-Stored': {
@@ -41,13 +41,13 @@ const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS
 
-/** @returns the named fields, and those of every answer, for a Response Object. */
+/** @returns the named fields, and those of every response, for a Response Object. */
 export function headers(...names: readonly HeaderName[]): Record<string, Component> {
   const all = [...names, 'X-Request-Id'] as const
   return Object.fromEntries(all.map((name) => [name, new Component('headers', name, HEADERS[name])]))
 }
 
-/** Says that the index, and so the answer, may lack the last writes. */
+/** Says that the index, and so the response, may lack the last writes. */
 export function announceIncomplete(reply: { header(name: string, value: string): unknown }): void {
   reply.header('x-search-index', 'incomplete')
 }

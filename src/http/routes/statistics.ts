@@ -9,7 +9,7 @@ import { announceIncomplete } from './response-headers.ts'
 
 const count: Schema = { type: 'integer', minimum: 1 }
 
-/** The answer of GET /books/statistics. */
+/** The response of GET /books/statistics. */
 export const BookStatistics = objectSchema<Statistics>(
   {
     decades: {

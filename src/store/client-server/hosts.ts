@@ -80,7 +80,7 @@ export class ConnectTime {
 }
 
 /** Whether it matters what the server of a new connection can do. */
-export const isChoosy = (choice: HostChoice) => choice.hosts.length > 1 || wanted(choice) !== 'any'
+export const checksRole = (choice: HostChoice) => choice.hosts.length > 1 || wanted(choice) !== 'any'
 
 /** Whether the service is told to do without writes, or may have to. */
 export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>

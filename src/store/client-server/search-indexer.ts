@@ -57,7 +57,7 @@ export interface BookKeys {
 }
 
 /** What is indexed of all books in the database. */
-export interface SearchIndex<Entry = BookWords> {
+export interface BookIndex<Entry = BookWords> {
   /** The first stale books with an id above `after`, in the order of ids, at most STALE_BOOKS. */
   stale(after: number): Promise<readonly StaleBook[]>
   /**
@@ -101,7 +101,7 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
  * that other programs wrote are stale.
  */
 export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
-  readonly #index: SearchIndex<Entry>
+  readonly #index: BookIndex<Entry>
   readonly #content: Content<Entry>
   readonly #report: (message: string) => void
   #running: Promise<unknown> = Promise.resolve()
@@ -116,7 +116,7 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
   #completeAt = Number.NEGATIVE_INFINITY
 
   /** @param report tells the operator something, in one line. */
-  constructor(index: SearchIndex<Entry>, content: Content<Entry>, report: (message: string) => void) {
+  constructor(index: BookIndex<Entry>, content: Content<Entry>, report: (message: string) => void) {
     this.#index = index
     this.#content = content
     this.#report = report

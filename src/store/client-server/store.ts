@@ -17,9 +17,9 @@ import { type ImportTransaction, importIntoServer } from './import.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
 import {
+  type BookIndex,
   type BookKeys,
   KEYS_OF_BOOKS,
-  type SearchIndex,
   SearchIndexer,
   WORDS_OF_BOOKS,
 } from './search-indexer.ts'
@@ -43,9 +43,9 @@ const CLOSE_TIME = 4000
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly books: BookStatements<Connection>
   /** Makes the index of words; undefined if the database has none. */
-  readonly searchIndex: ((run: RunOn<Connection>) => SearchIndex) | undefined
+  readonly searchIndex: ((run: RunOn<Connection>) => BookIndex) | undefined
   /** Makes the index of sort keys; undefined if the database has none. */
-  readonly keyIndex: ((run: RunOn<Connection>) => SearchIndex<BookKeys>) | undefined
+  readonly keyIndex: ((run: RunOn<Connection>) => BookIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   /** Reads a book. @returns why the server refuses writes that the service is there for; undefined if it does not. */

@@ -7,8 +7,8 @@ import { codeOf } from '../client-server/errors.ts'
 import {
   type Address,
   ConnectTime,
+  checksRole,
   connectToHost,
-  isChoosy,
   type SilentHosts,
   unsuitable,
 } from '../client-server/hosts.ts'
@@ -129,7 +129,7 @@ export class MysqlDriver implements Driver<Connection> {
       // Without a listener, a lost connection would end the process. Its use fails anyway.
       connection.on('error', () => {})
       await settleConnection(connection, this.#lockTime)
-      return [connection, isChoosy(this.#target) && (await isReadOnly(connection))] as const
+      return [connection, checksRole(this.#target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()
       throw error

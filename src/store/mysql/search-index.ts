@@ -2,8 +2,8 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
 import type { RunOn } from '../client-server/pool.ts'
 import {
+  type BookIndex,
   type BookWords,
-  type SearchIndex,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -43,7 +43,7 @@ const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
 const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
 
 /** The words in the table WORDS. */
-export function mysqlSearchIndex(run: RunOn<Connection>): SearchIndex {
+export function mysqlSearchIndex(run: RunOn<Connection>): BookIndex {
   return {
     stale: (after) =>
       run(async (connection) => {

@@ -3,8 +3,8 @@ import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
+  type BookIndex,
   type BookKeys,
-  type SearchIndex,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -21,7 +21,7 @@ const SELECT_STALE = `
 const LOCK = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
 
 /** The sort keys in KEY_COLUMNS. */
-export function mysqlKeyIndex(run: RunOn<Connection>): SearchIndex<BookKeys> {
+export function mysqlKeyIndex(run: RunOn<Connection>): BookIndex<BookKeys> {
   return {
     stale: (after) =>
       run(async (connection) => {

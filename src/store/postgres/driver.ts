@@ -21,18 +21,18 @@ const clockOffsets = new WeakMap<pg.Client, number>()
 
 /**
  * What to add to `Date.now()` for the time of the server, in milliseconds. The sum may be too early, by the time that
- * an answer of the server takes, but not too late unless a clock is set.
+ * a response of the server takes, but not too late unless a clock is set.
  */
 export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
 
 /**
- * Whether the server refuses writes. Its answer also sets the clock.
+ * Whether the server refuses writes. Its response also sets the clock.
  * @param more further columns to read.
  */
 export async function isReadOnly(client: pg.Client, more = ''): Promise<boolean> {
   const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE + more)
   const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
-  // The server has read its clock before the answer arrived.
+  // The server has read its clock before the response arrived.
   clockOffsets.set(client, clock - Date.now())
   return isReadOnly
 }
@@ -86,7 +86,7 @@ export class PostgresDriver implements Driver<pg.Client> {
     connection.startup = () => connection.cancel(processID, secretKey)
     const time = new ConnectTime(CONNECT_TIME)
     time.cut(() => connection.stream)
-    // The server closes it without an answer.
+    // The server closes it without a response.
     await canceller.connect().catch(() => {})
     time.end()
   }

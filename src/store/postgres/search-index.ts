@@ -3,8 +3,8 @@ import type { IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
 import type { RunOn } from '../client-server/pool.ts'
 import {
+  type BookIndex,
   hasShortTexts,
-  type SearchIndex,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -58,7 +58,7 @@ const STORE = `
   WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
 
 /** The words in the column WORDS. */
-export function postgresSearchIndex(run: RunOn<pg.Client>): SearchIndex {
+export function postgresSearchIndex(run: RunOn<pg.Client>): BookIndex {
   return {
     stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),
     async store(books) {

@@ -3,8 +3,8 @@ import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
+  type BookIndex,
   type BookKeys,
-  type SearchIndex,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -27,7 +27,7 @@ const STORE = `
   WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
 
 /** The sort keys in KEY_COLUMNS. */
-export function postgresKeyIndex(run: RunOn<pg.Client>): SearchIndex<BookKeys> {
+export function postgresKeyIndex(run: RunOn<pg.Client>): BookIndex<BookKeys> {
   return {
     stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),
     async store(books) {

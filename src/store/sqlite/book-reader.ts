@@ -6,7 +6,7 @@ import type { Page, PageBounds, Store } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './errors.ts'
-import type { AnswerCount } from './threads.ts'
+import type { ResponseCount } from './threads.ts'
 
 /**
  * A read transaction for all reads of one turn of the event loop. Taking and releasing locks for each read would be two
@@ -14,27 +14,27 @@ import type { AnswerCount } from './threads.ts'
  */
 export class SharedReadTransaction {
   readonly #database: DatabaseSync
-  readonly #answers: AnswerCount
+  readonly #responses: ResponseCount
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
   #isOpen = false
   /** The count when the transaction began. */
   #begunAt = 0
 
-  constructor(database: DatabaseSync, answers: AnswerCount) {
+  constructor(database: DatabaseSync, responses: ResponseCount) {
     this.#database = database
-    this.#answers = answers
+    this.#responses = responses
     this.#begin = database.prepare('BEGIN')
     this.#rollback = database.prepare('ROLLBACK')
   }
 
   /** All reads until the end of this turn, or until the count changes, see the same state of the database. */
   begin(): void {
-    const answers = this.#answers.get()
-    if (this.#isOpen && answers === this.#begunAt) return
+    const responses = this.#responses.get()
+    if (this.#isOpen && responses === this.#begunAt) return
     this.#end()
     this.#begin.run()
-    this.#begunAt = answers
+    this.#begunAt = responses
     this.#isOpen = true
     setImmediate(() => this.#end())
   }
@@ -63,11 +63,11 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
   readonly #selectJson: StatementSync
   readonly #selectLines: StatementSync
 
-  /** @param answers of all threads that use the file. */
-  constructor(database: DatabaseSync, answers: AnswerCount) {
+  /** @param responses of all threads that use the file. */
+  constructor(database: DatabaseSync, responses: ResponseCount) {
     database.exec('PRAGMA query_only = ON')
     this.#database = database
-    this.#snapshot = new SharedReadTransaction(database, answers)
+    this.#snapshot = new SharedReadTransaction(database, responses)
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
     this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
     this.#lastId = database.prepare('SELECT max(id) AS id FROM books')
@@ -140,6 +140,6 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
 }
 
 /** Opens a file for another thread, which the store has opened already. */
-export function openBookReader(path: string, answers: AnswerCount): SqliteBookReader {
-  return new SqliteBookReader(openConnection(path), answers)
+export function openBookReader(path: string, responses: ResponseCount): SqliteBookReader {
+  return new SqliteBookReader(openConnection(path), responses)
 }

@@ -14,7 +14,7 @@ export class CommitQueue {
   #waiting: Pending[] = []
   #isScheduled = false
   /** How many imports are storing their books. Meanwhile nothing is committed. */
-  #holders = 0
+  #pauses = 0
   /** Why the last write was refused, if it was not for a lock of others. */
   refusal: StoreUnavailable | undefined
 
@@ -36,13 +36,13 @@ export class CommitQueue {
     return pending.promise
   }
 
-  /** Until `release`, nothing is committed, so that an import can write to the file without blocking this thread. */
-  hold(): void {
-    this.#holders++
+  /** Until `resume`, nothing is committed, so that an import can write to the file without blocking this thread. */
+  pause(): void {
+    this.#pauses++
   }
 
-  release(): void {
-    this.#holders--
+  resume(): void {
+    this.#pauses--
     this.#commitSoon()
   }
 
@@ -52,7 +52,7 @@ export class CommitQueue {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      if (this.#holders === 0 && this.#waiting.length > 0) this.#commitAll(this.#waiting.splice(0))
+      if (this.#pauses === 0 && this.#waiting.length > 0) this.#commitAll(this.#waiting.splice(0))
     })
   }
 

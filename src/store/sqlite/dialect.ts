@@ -80,8 +80,8 @@ export function dialectOf({ keys, words, isBehind }: Tables, database?: Statemen
     // Without an index, it is faster to compare the texts than to make a key of each.
     keyOf: (name, text) => (isBehind ? undefined : String(sortKey(name, text))),
     equals: (name, placeholder) => `${name} = ${placeholder}`,
-    hasWords(words, whole, bind) {
-      if (whole || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, whole))}`
+    hasWords(words, exact, bind) {
+      if (exact || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, exact))}`
       // The longest words are mostly the rarest.
       const sorted = words.toSorted((a, b) => b.length - a.length)
       const [first = '', ...others] = groups(sorted, WORDS_AT_ONCE).map((some) => bind(matching(some, false)))
@@ -126,6 +126,6 @@ function groups(words: readonly string[], size: number): (readonly string[])[] {
 }
 
 /** Writes an FTS5 query. Words have only letters, digits and marks, which have no special meaning there. */
-function matching(words: readonly string[], whole: boolean): string {
-  return words.map((word) => `"${word}"${whole ? '' : '*'}`).join(' AND ')
+function matching(words: readonly string[], exact: boolean): string {
+  return words.map((word) => `"${word}"${exact ? '' : '*'}`).join(' AND ')
 }

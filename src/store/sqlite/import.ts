@@ -38,13 +38,13 @@ export async function importIntoSqlite(
     await Promise.all(adding)
     while (options.skipExisting && (await thread.call('skipExisting'))) signal?.throwIfAborted()
     if (options.dryRun) return await thread.call('count')
-    await writer.call('hold')
+    await writer.call('pause')
     try {
       signal?.throwIfAborted()
       return await thread.call('store')
     } finally {
-      // A writer that has died holds nothing.
-      await writer.call('release').catch(() => {})
+      // A writer that has died is not paused.
+      await writer.call('resume').catch(() => {})
     }
   } finally {
     // One that has died has nothing to close.

@@ -121,8 +121,8 @@ export class IndexScheduler {
 function pauses(): () => Promise<void> {
   let restedAt = Date.now()
   return async () => {
-    const isTired = Date.now() - restedAt > WORK_TIME
-    await sleep(isTired ? LONG_PAUSE : PAUSE)
-    if (isTired) restedAt = Date.now()
+    const isLongPauseDue = Date.now() - restedAt > WORK_TIME
+    await sleep(isLongPauseDue ? LONG_PAUSE : PAUSE)
+    if (isLongPauseDue) restedAt = Date.now()
   }
 }

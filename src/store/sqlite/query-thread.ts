@@ -161,7 +161,7 @@ function answerSoon(): void {
   })
 }
 
-/** The statements of an answer share a transaction, so they see the same books. */
+/** The statements of a response share a transaction, so they see the same books. */
 async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'> {
   if (asked.isCancelled) throw cancelled()
   const { question } = asked

@@ -24,7 +24,7 @@ import { describeAccess, describeProblem } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import { AnswerCount, SqliteThreads, ThreadClient } from './threads.ts'
+import { ResponseCount, SqliteThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
 /** How long a query may take, waiting included, in milliseconds: several times what it takes to count a million books. */
@@ -43,8 +43,8 @@ const ROOM = 1024 * 1024
 export interface SqliteAccess {
   readonly path: string
   readonly connect: SqliteThreads['connect']
-  /** The answers of all threads that read the file. */
-  readonly answers: AnswerCount
+  /** The responses of all threads that read the file. */
+  readonly responses: ResponseCount
   /** How many threads answer requests. */
   readonly threads: number
   /** Called when the store has been closed. */
@@ -100,7 +100,7 @@ export function openSqliteAlone(path: string, report: (message: string) => void,
     report(`this user can only read the file, and cannot run the service on it: ${reason}`)
   const threads = prepareSqlite(path, report, isReadOnly ? onReadOnly : undefined)
   const connect = threads.connect.bind(threads)
-  return openSqlite({ path, connect, answers: new AnswerCount(), threads: 1, end: () => threads.close() })
+  return openSqlite({ path, connect, responses: new ResponseCount(), threads: 1, end: () => threads.close() })
 }
 
 /** Opens a prepared file for a thread that answers requests. */
@@ -111,7 +111,7 @@ export function openSqlite(access: SqliteAccess): Store {
 /** Reads books with its own connection. Other threads write, and answer queries. */
 class SqliteStore implements Store {
   readonly #path: string
-  readonly #answers: AnswerCount
+  readonly #responses: ResponseCount
   readonly #books: SqliteBookReader
   readonly #writer: ThreadClient<WriterFunctions>
   /** Answers pages without words: an index gives them at once. */
@@ -125,10 +125,10 @@ class SqliteStore implements Store {
   readonly #imports = new Set<Promise<unknown>>()
   readonly #end: SqliteAccess['end']
 
-  constructor(database: DatabaseSync, { path, connect, answers, threads, end }: SqliteAccess) {
+  constructor(database: DatabaseSync, { path, connect, responses, threads, end }: SqliteAccess) {
     this.#path = path
-    this.#answers = answers
-    this.#books = new SqliteBookReader(database, answers)
+    this.#responses = responses
+    this.#books = new SqliteBookReader(database, responses)
     this.#writer = new ThreadClient('writer', connect)
     this.#pages = new ThreadClient('pages', connect)
     this.#searches = new ThreadClient('searches', connect)
@@ -190,7 +190,7 @@ class SqliteStore implements Store {
       return await importing
     } finally {
       this.#imports.delete(importing)
-      this.#answers.add()
+      this.#responses.add()
     }
   }
 
@@ -211,7 +211,7 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Has a book written. Later reads must be at least as new as the answer, even if it says that there is no such book.
+   * Has a book written. Later reads must be at least as new as the response, even if it says that there is no such book.
    * @param text the length of its texts, in UTF-16 code units.
    * @throws StoreUnavailable, at once if too much is unanswered already.
    */
@@ -232,7 +232,7 @@ class SqliteStore implements Store {
     try {
       return await this.#writer.call(name, ...args)
     } finally {
-      this.#answers.add()
+      this.#responses.add()
       unanswered.text -= text
       if (--unanswered.writes === 0) this.#drained()
     }
@@ -256,7 +256,7 @@ class SqliteStore implements Store {
       return result
     } finally {
       this.#unanswered.queries--
-      this.#answers.add()
+      this.#responses.add()
       if (deadline.isPassed()) thread.call('cancel', number).catch(() => {})
       deadline.clear()
     }

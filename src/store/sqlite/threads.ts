@@ -36,8 +36,8 @@ export interface Parent {
   committed(writes: number): void
 }
 
-/** Counts the answers of all threads, in shared memory. A read must be at least as new as every answer before it. */
-export class AnswerCount {
+/** Counts the responses of all threads, in shared memory. A read must be at least as new as every response before it. */
+export class ResponseCount {
   /** To make the same count in another thread. */
   readonly memory: SharedArrayBuffer
   readonly #count: Int32Array

@@ -16,8 +16,8 @@ export interface WriterFunctions {
   /** Is answered when the index has everything that was committed before. */
   index(): Promise<void>
   /** Pauses the commits, so that an import can store its books. None is running when it is answered. */
-  hold(): void
-  release(): void
+  pause(): void
+  resume(): void
   /**
    * Fails while nothing can be written. A write tells, but only where an earlier one or the disk gives reason to doubt.
    * @param isDoubtful whether the disk does. A probe may be small enough for it where a write was not.
@@ -37,7 +37,7 @@ const queue = new CommitQueue(path, (writes) => groupCommit.commit(writes), comm
 
 function committed(writes: number): void {
   if (countsCommits) parent.call('committed', writes).catch(() => {})
-  // After the answers, because the index may take a while.
+  // After the responses, because the index may take a while.
   setImmediate(() => scheduler.noteWrites(writes))
 }
 
@@ -51,7 +51,7 @@ function probe(isDoubtful: boolean): void {
 }
 
 function client() {
-  let holds = 0
+  let pauses = 0
   const functions: WriterFunctions = {
     async create(book) {
       const written = await queue.add({ kind: 'create', book })
@@ -62,19 +62,19 @@ function client() {
       (await queue.add({ kind: 'update', id, changes, expected })) as Book | undefined,
     delete: async (id, expected) => (await queue.add({ kind: 'delete', id, expected })) !== undefined,
     index: () => scheduler.bringUpToDate(),
-    hold() {
-      holds++
-      queue.hold()
+    pause() {
+      pauses++
+      queue.pause()
     },
-    release() {
-      holds--
-      queue.release()
+    resume() {
+      pauses--
+      queue.resume()
       scheduler.noteWrites(0)
     },
     probe,
   }
   const gone = () => {
-    while (holds > 0) functions.release()
+    while (pauses > 0) functions.resume()
   }
   return { functions, gone }
 }

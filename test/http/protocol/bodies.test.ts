@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { assertFailure, head, type RawAnswer, RawConnection } from '../../support/raw-socket.ts'
+import { assertFailure, head, RawConnection, type RawResponse } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 
 const MIB = 1024 * 1024
@@ -17,13 +17,13 @@ const FIELD = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
 const NESTED = '['.repeat(200_000) + ']'.repeat(200_000)
 const OBJECTS = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
 
-async function send(line: string, body: string | Buffer, ...fields: string[]): Promise<RawAnswer> {
+async function send(line: string, body: string | Buffer, ...fields: string[]): Promise<RawResponse> {
   using connection = await RawConnection.open(service.url)
   const bytes = Buffer.from(body)
   const authorization = `Authorization: ${service.token}`
   await connection.send(head(line, authorization, `Content-Length: ${bytes.length}`, ...fields))
   await connection.send(bytes)
-  return await connection.answer()
+  return await connection.response()
 }
 
 const bytes = (...parts: (string | number[])[]) =>
@@ -60,8 +60,8 @@ describe('a hostile body is refused, whatever the endpoint', () => {
   }
 
   it('gzip, also when it says so', async () => {
-    const answer = await send('POST /book', gzipSync(BOOK), 'Content-Encoding: gzip')
-    assertFailure(answer, 400, 'Invalid input')
+    const response = await send('POST /book', gzipSync(BOOK), 'Content-Encoding: gzip')
+    assertFailure(response, 400, 'Invalid input')
   })
 
   it('one of many small values, whatever they are', async () => {
@@ -110,8 +110,8 @@ describe('keys that mean something to JavaScript pollute nothing', () => {
   }
 
   it('nor do the names of a query', async () => {
-    const answer = await send('GET /book/1?__proto__[polluted]=1&constructor.prototype.polluted=1', '')
-    assert.deepEqual(JSON.parse(answer.body).data, { id: 1, ...JSON.parse(BOOK) })
+    const response = await send('GET /book/1?__proto__[polluted]=1&constructor.prototype.polluted=1', '')
+    assert.deepEqual(JSON.parse(response.body).data, { id: 1, ...JSON.parse(BOOK) })
   })
 })
 
@@ -145,10 +145,10 @@ describe('chunks of a byte', () => {
     await connection.send(head('POST /book', `Authorization: ${flooded.token}`, 'Transfer-Encoding: chunked'))
     let isAnswered = false
     let ended = false
-    const answer = connection.answer().finally(() => {
+    const response = connection.response().finally(() => {
       isAnswered = true
     })
-    const rest = answer
+    const rest = response
       .then(() => connection.rest())
       .finally(() => {
         ended = true
@@ -158,7 +158,7 @@ describe('chunks of a byte', () => {
       await Promise.race([connection.send(isAnswered ? chunk : chunk.repeat(64 * 1024)), rest])
       await setTimeout(10)
     }
-    assertFailure(await answer, 413, 'Request body too large')
+    assertFailure(await response, 413, 'Request body too large')
     assert.equal(await rest, '')
   })
 
@@ -173,7 +173,7 @@ describe('chunks of a byte', () => {
       await connection.send(head(line, `Authorization: ${flooded.token}`, 'Transfer-Encoding: chunked'))
       await connection.send(`${body}2\r\n{}\r\n0\r\n\r\n`)
       assert.equal(
-        (await connection.answer()).status,
+        (await connection.response()).status,
         { 'POST /token': 401, 'PUT /book/1': 200 }[line] ?? 400,
       )
     }

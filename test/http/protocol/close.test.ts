@@ -74,7 +74,7 @@ describe('malformed HTTP is answered with 400 Bad request, and the connection cl
   it('every byte of it in a packet of its own', async () => {
     using connection = await RawConnection.open(service.url)
     for (const byte of get(`${HOST}Bad header: x\r\n`)) await connection.send(byte)
-    assertFailure(await connection.answer(), 400, 'Bad request')
+    assertFailure(await connection.response(), 400, 'Bad request')
     assert.equal(await connection.rest(), '')
   })
 
@@ -82,10 +82,10 @@ describe('malformed HTTP is answered with 400 Bad request, and the connection cl
     using connection = await RawConnection.open(service.url)
     for (let i = 0; i < 2; i++) {
       await connection.send(get(HOST))
-      assertFailure(await connection.answer(), 401, 'Authorization token required')
+      assertFailure(await connection.response(), 401, 'Authorization token required')
     }
     await connection.send('what is this?\r\n\r\n')
-    assertFailure(await connection.answer(), 400, 'Bad request')
+    assertFailure(await connection.response(), 400, 'Bad request')
     assert.equal(await connection.rest(), '')
   })
 })
@@ -109,7 +109,7 @@ describe('a header block over 16 KiB is answered with 431, and the connection cl
     connection.stopReading()
     await connection.send(`GET /books HTTP/1.1\r\n${HOST}A: `)
     for (let sent = 0; sent < 200_000; sent += 10_000) await connection.send('x'.repeat(10_000))
-    assertFailure(await connection.answer(), 431, 'Request header fields too large')
+    assertFailure(await connection.response(), 431, 'Request header fields too large')
     assert.equal(await connection.rest(), '')
     assert.equal(connection.wasCut, false)
   })
@@ -117,7 +117,7 @@ describe('a header block over 16 KiB is answered with 431, and the connection cl
   it('but not one of 15 KiB', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(get(`${HOST}Authorization: ${service.token}\r\nA: ${'x'.repeat(15 * KIB)}\r\n`))
-    assert.equal((await connection.answer()).status, 200)
+    assert.equal((await connection.response()).status, 200)
   })
 })
 

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertFailure, head, type RawAnswer, RawConnection } from '../../support/raw-socket.ts'
+import { assertFailure, head, RawConnection, type RawResponse } from '../../support/raw-socket.ts'
 import { ACCOUNT } from '../../support/service.ts'
 import { useService } from '../../support/use-service.ts'
 
 const service = useService((started) => started.createBook(), { LOG_LEVEL: 'debug', TRUST_PROXY: 'true' })
 
-async function send(line: string, fields: readonly string[] = [], body = ''): Promise<RawAnswer> {
+async function send(line: string, fields: readonly string[] = [], body = ''): Promise<RawResponse> {
   using connection = await RawConnection.open(service.url)
   const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
   const bytes = head(line, `Authorization: ${service.token}`, ...length, ...fields)
   await connection.send(Buffer.concat([Buffer.from(bytes, 'latin1'), Buffer.from(body)]))
-  return await connection.answer()
+  return await connection.response()
 }
 
 describe('a hostile path is refused', () => {

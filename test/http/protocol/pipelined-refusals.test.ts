@@ -17,7 +17,7 @@ const A_MOMENT = 200
 const GARBAGE = 'what is this?\r\n\r\n'
 const BAD_REQUEST = [400, 'Bad request'] as const
 
-/** What makes the parser give up, at each of the places where it can, and the answer to it. */
+/** What makes the parser give up, at each of the places where it can, and the response to it. */
 const FATAL: Record<string, { bytes: string; refusal: readonly [status: number, message: string] }> = {
   garbage: { bytes: GARBAGE, refusal: BAD_REQUEST },
   'a bad chunk': {
@@ -97,7 +97,7 @@ after(() => app.close())
 const authorized = (line: string, ...fields: string[]) => head(line, `Authorization: ${token}`, ...fields)
 const BOOK = '{"title":"slow","author":"A","year":1}'
 
-/** Requests that the store keeps waiting, and their answers. */
+/** Requests that the store keeps waiting, and their responses. */
 const SLOW = {
   'GET /book/7': { request: () => authorized('GET /book/7'), status: 200 },
   'POST /book': {
@@ -108,7 +108,7 @@ const SLOW = {
 
 describe('decision: a client that closes its side of the connection after its request is taken for gone', () => {
   for (const [name, { request }] of Object.entries(SLOW)) {
-    it(`${name} gets no answer`, async () => {
+    it(`${name} gets no response`, async () => {
       using connection = await RawConnection.open(url)
       await connection.send(request())
       await store.asked.promise
@@ -126,14 +126,14 @@ describe('requests that are sent at once', () => {
     await store.asked.promise
     await setTimeout(A_MOMENT)
     store.go()
-    const first = await connection.answer()
+    const first = await connection.response()
     assert.deepEqual(JSON.parse(first.body).data.id, 7)
-    assertFailure(await connection.answer(), 404, 'Book not found')
-    assertFailure(await connection.answer(), 404, 'Not found')
+    assertFailure(await connection.response(), 404, 'Book not found')
+    assertFailure(await connection.response(), 404, 'Not found')
   })
 })
 
-describe('a request that waits for its answer, then what cannot be read', () => {
+describe('a request that waits for its response, then what cannot be read', () => {
   for (const [name, { request, status }] of Object.entries(SLOW)) {
     for (const [kind, { bytes, refusal }] of Object.entries(FATAL)) {
       it(`${name}, then ${kind}: both are answered in turn`, async () => {
@@ -143,8 +143,8 @@ describe('a request that waits for its answer, then what cannot be read', () => 
         await connection.send(bytes)
         await setTimeout(A_MOMENT)
         store.go()
-        assert.equal((await connection.answer()).status, status)
-        assertFailure(await connection.answer(), ...refusal)
+        assert.equal((await connection.response()).status, status)
+        assertFailure(await connection.response(), ...refusal)
         assert.equal(await connection.rest(), '')
       })
 
@@ -154,8 +154,8 @@ describe('a request that waits for its answer, then what cannot be read', () => 
         await store.asked.promise
         await setTimeout(A_MOMENT)
         store.go()
-        assert.equal((await connection.answer()).status, status)
-        assertFailure(await connection.answer(), ...refusal)
+        assert.equal((await connection.response()).status, status)
+        assertFailure(await connection.response(), ...refusal)
         assert.equal(await connection.rest(), '')
       })
     }
@@ -167,9 +167,9 @@ describe('a request that waits for its answer, then what cannot be read', () => 
     await store.asked.promise
     await setTimeout(A_MOMENT)
     store.go()
-    assert.equal((await connection.answer()).status, 200)
-    assertFailure(await connection.answer(), 404, 'Book not found')
-    assertFailure(await connection.answer(), ...BAD_REQUEST)
+    assert.equal((await connection.response()).status, 200)
+    assertFailure(await connection.response(), 404, 'Book not found')
+    assertFailure(await connection.response(), ...BAD_REQUEST)
     assert.equal(await connection.rest(), '')
   })
 
@@ -194,9 +194,9 @@ describe('a request that is answered, then what cannot be read', () => {
       await connection.send(request())
       await store.asked.promise
       store.go()
-      assert.equal((await connection.answer()).status, status)
+      assert.equal((await connection.response()).status, status)
       await connection.send(GARBAGE)
-      assertFailure(await connection.answer(), ...BAD_REQUEST)
+      assertFailure(await connection.response(), ...BAD_REQUEST)
       assert.equal(await connection.rest(), '')
     })
   }
@@ -204,15 +204,15 @@ describe('a request that is answered, then what cannot be read', () => {
   it('at once, with the garbage in the same packet: both are answered', async () => {
     using connection = await RawConnection.open(url)
     await connection.send(head('GET /nowhere') + GARBAGE)
-    assertFailure(await connection.answer(), 404, 'Not found')
-    assertFailure(await connection.answer(), ...BAD_REQUEST)
+    assertFailure(await connection.response(), 404, 'Not found')
+    assertFailure(await connection.response(), ...BAD_REQUEST)
     assert.equal(await connection.rest(), '')
   })
 
-  it('before its body, which is malformed: it gets no second answer', async () => {
+  it('before its body, which is malformed: it gets no second response', async () => {
     using connection = await RawConnection.open(url)
     await connection.send(`${head('POST /book', 'Transfer-Encoding: chunked')}zz\r\n`)
-    assertFailure(await connection.answer(), 401, 'Authorization token required')
+    assertFailure(await connection.response(), 401, 'Authorization token required')
     assert.equal(await connection.rest(), '')
   })
 })

@@ -78,10 +78,10 @@ describe('a request that others may read otherwise is 400, and what follows it i
   async function assertRefused(...packets: string[]): Promise<void> {
     using connection = await RawConnection.open(service.url)
     for (const packet of packets) await connection.send(Buffer.from(packet, 'latin1'))
-    const answer = await connection.answer()
-    assertFailure(answer, 400, 'Bad request')
-    assert.equal(answer.headers.get('connection'), 'close')
-    assert.equal(await connection.rest(), '', 'one answer')
+    const response = await connection.response()
+    assertFailure(response, 400, 'Bad request')
+    assert.equal(response.headers.get('connection'), 'close')
+    assert.equal(await connection.rest(), '', 'one response')
     assert.deepEqual(await books(), [], 'nothing was stored')
   }
 
@@ -102,7 +102,7 @@ describe('a request that others may read otherwise is 400, and what follows it i
         await setTimeout(20)
         await connection.send(smuggled())
       }
-      assertFailure(await connection.answer(), 400, 'Bad request')
+      assertFailure(await connection.response(), 400, 'Bad request')
       assert.equal(await connection.rest(), '')
       assert.equal(connection.wasCut, false)
     }
@@ -125,7 +125,7 @@ describe('a request that others may read otherwise is 400, and what follows it i
     using connection = await RawConnection.open(service.url)
     const fields = Array.from({ length: 200 }, (_, i) => `A${i}: ${'x'.repeat(78)}`)
     await connection.send(head('GET /books', ...fields) + smuggled())
-    assertFailure(await connection.answer(), 431, 'Request header fields too large')
+    assertFailure(await connection.response(), 431, 'Request header fields too large')
     assert.equal(await connection.rest(), '')
     assert.deepEqual(await books(), [])
   })
@@ -133,7 +133,7 @@ describe('a request that others may read otherwise is 400, and what follows it i
   it('nor what follows a request that asks for the connection to be closed', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(head('GET /nowhere', 'Connection: close') + smuggled())
-    assertFailure(await connection.answer(), 404, 'Not found')
+    assertFailure(await connection.response(), 404, 'Not found')
     await connection.rest()
     await setTimeout(100)
     assert.deepEqual(await books(), [])
@@ -142,9 +142,9 @@ describe('a request that others may read otherwise is 400, and what follows it i
   it('but what came before it is answered', async () => {
     using connection = await RawConnection.open(service.url)
     await connection.send(head('GET /nowhere').repeat(2) + get(HOST + HOST) + smuggled())
-    assertFailure(await connection.answer(), 404, 'Not found')
-    assertFailure(await connection.answer(), 404, 'Not found')
-    assertFailure(await connection.answer(), 400, 'Bad request')
+    assertFailure(await connection.response(), 404, 'Not found')
+    assertFailure(await connection.response(), 404, 'Not found')
+    assertFailure(await connection.response(), 400, 'Bad request')
     assert.equal(await connection.rest(), '')
     assert.deepEqual(await books(), [])
   })

@@ -53,7 +53,7 @@ describe('thousands of requests that are sent without waiting', { skip }, () => 
 
   it(`${REQUESTS} on each of ${SOCKETS} connections are answered in order, and others meanwhile`, async (t) => {
     const before = service.memory('VmRSS')
-    const answers = Array.from({ length: SOCKETS }, async () => {
+    const responses = Array.from({ length: SOCKETS }, async () => {
       const socket = open(t)
       let text = ''
       socket.setEncoding('latin1').on('data', (more: string) => {
@@ -67,7 +67,7 @@ describe('thousands of requests that are sent without waiting', { skip }, () => 
       await once(socket, 'close')
       return text.match(/(?<=x-request-id: )\d+/g)?.map(Number)
     })
-    const { result, served } = await serveOthersDuring(Promise.all(answers))
+    const { result, served } = await serveOthersDuring(Promise.all(responses))
     const inOrder = Array.from({ length: REQUESTS }, (_, i) => i)
     for (const ids of result) assert.deepEqual(ids, inOrder)
     const rise = Math.round((service.memory('VmHWM') - before) / MIB)
@@ -95,7 +95,7 @@ describe('thousands of requests that are sent without waiting', { skip }, () => 
     assert.ok(served >= 3 && rise < 256, `${served} served, the memory rose by ${rise} MiB`)
   })
 
-  it('clients that do not take their answers hold a bounded number of requests in memory', async (t) => {
+  it('clients that do not take their responses hold a bounded number of requests in memory', async (t) => {
     const before = service.memory('VmRSS')
     for (let i = 0; i < 100; i++) {
       const socket = open(t)

@@ -127,7 +127,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
           }, assertUnavailable)
         }
       })
-      // Each counts a book up. A write that was lost after its answer, or done again later, breaks the row.
+      // Each counts a book up. A write that was lost after its response, or done again later, breaks the row.
       const counting = ids.map(async (id) => {
         for (let book = await store.find(id), year = 1; !isOver; ) {
           try {

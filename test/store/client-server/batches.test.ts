@@ -164,11 +164,11 @@ for (const engine of ['postgres', 'mysql'] as const) {
       ]
 
       const updated = books.map((book, i) => ({ ...book, ...(isDone[i] ? changes[i % 4] : {}) }))
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         books.map((book, i) => store.update(book.id, changes[i % 4] ?? {}, expectedOf(book, i))),
       )
       assert.deepEqual(
-        answers.map((book) => book && { ...book }),
+        responses.map((book) => book && { ...book }),
         updated.map((book, i) => (isDone[i] ? book : undefined)),
       )
       assert.deepEqual(
@@ -193,16 +193,16 @@ for (const engine of ['postgres', 'mysql'] as const) {
       const { store, url, on } = await prepare(t)
       const [first, second, third, fourth] = plain(await createMany(store, 4)) as [Book, Book, Book, Book]
       const wrong = { ...third, author: 'other' }
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         store.update(first.id, { title: 'new' }),
         store.update(second.id, { title: 'new', year: -1 }),
         store.update(third.id, { title: 'new' }, wrong),
       ])
-      assert.deepEqual(plain(answers.slice(0, 2)), [
+      assert.deepEqual(plain(responses.slice(0, 2)), [
         { ...first, title: 'new' },
         { ...second, title: 'new', year: -1 },
       ])
-      assert.equal(answers[2], undefined)
+      assert.equal(responses[2], undefined)
       const deletions = [store.delete(first.id), store.delete(second.id), store.delete(third.id, wrong)]
       assert.deepEqual(await Promise.all(deletions), [true, true, false])
       assert.deepEqual(await readRows(on, url), [third, fourth])
@@ -230,9 +230,9 @@ for (const engine of ['postgres', 'mysql'] as const) {
       const deletions = created.slice(5).flatMap(({ id }) => [store.delete(id), store.delete(id)])
       let books = created
       for (const [i, changes] of steps.entries()) {
-        const answers = await Promise.all(updates[i]?.slice(0, 5) ?? [])
+        const responses = await Promise.all(updates[i]?.slice(0, 5) ?? [])
         books = books.map((book) => ({ ...book, ...changes }))
-        assert.deepEqual(plain(answers), books.slice(0, 5))
+        assert.deepEqual(plain(responses), books.slice(0, 5))
       }
       assert.deepEqual(await Promise.all(deletions), Array(5).fill([true, false]).flat())
       await Promise.all(updates.flat())
@@ -567,7 +567,7 @@ describe('requests at the same time on PostgreSQL', { skip: engineMissing('postg
     for (const { title, year } of rows) assert.equal(title, `${year}`)
   })
 
-  it('have their own answers if a trigger leaves out one from an update or a deletion', async (t) => {
+  it('have their own responses if a trigger leaves out one from an update or a deletion', async (t) => {
     const { open, run, url } = await prepareDatabase(t, databases)
     const store = await open()
     const created = await createMany(store, 30)

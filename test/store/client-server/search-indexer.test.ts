@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { ServerQueries } from '../../../src/store/client-server/queries.ts'
 import {
+  type BookIndex,
   type BookWords,
-  type SearchIndex,
   SearchIndexer,
   type StaleBook,
   WORDS_OF_BOOKS,
@@ -12,7 +12,7 @@ import {
 import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
 
 /** An index in memory of books that are all stale, and which stores a step when it is told. */
-class FakeIndex implements SearchIndex {
+class FakeIndex implements BookIndex {
   readonly steps: (readonly BookWords[])[] = []
   /** How often it was looked for stale books. */
   looks = 0

@@ -9,7 +9,7 @@ import { asAdministrator, openSession, until } from '../../faults/engine-servers
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { DROP_EARLIER_KEYS, EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
 import { booksOf, listAll } from '../pages.ts'
-import { answerOf, statisticsOf } from '../query-model.ts'
+import { responseOf, statisticsOf } from '../query-model.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { restrict, TABLES } from './tables-of-others.ts'
 
@@ -79,7 +79,7 @@ async function assertComplete(store: Store): Promise<void> {
 async function assertInOrder(store: Store): Promise<void> {
   const all = await listAll(store)
   for (const query of ORDERS)
-    assert.deepEqual(await walk(store, query), { books: answerOf(all, query), incomplete: 0 })
+    assert.deepEqual(await walk(store, query), { books: responseOf(all, query), incomplete: 0 })
   await assertExact(store, all)
 }
 
@@ -91,7 +91,7 @@ async function assertExact(store: Store, all: readonly Book[]): Promise<void> {
     { author: 'Éluard' },
   ]
   for (const filter of filters) {
-    const books = answerOf(all, { ...by('id'), filter })
+    const books = responseOf(all, { ...by('id'), filter })
     assert.equal(await store.count(filter), books.length)
     assert.deepEqual((await walk(store, { ...by('id'), filter }, 1000)).books, books)
     const { authors, decades } = await store.statistics(filter)

@@ -90,9 +90,9 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
       assert.equal((await reader.call('GET /readyz')).status, ready, query)
       assert.equal((await reader.ok<{ title: string }>(`GET /book/${id}`)).title, 'Kindred')
       await reader.unavailable(`PUT /book/${id}`, { title: 'refused' })
-      const answer = await reader.call('GET /books?q=dune')
-      assert.equal(answer.headers.get('x-search-index'), 'incomplete')
-      assert.equal(JSON.parse(answer.body).data.length, 1)
+      const response = await reader.call('GET /books?q=dune')
+      assert.equal(response.headers.get('x-search-index'), 'incomplete')
+      assert.equal(JSON.parse(response.body).data.length, 1)
     }
     await readOnly.query('SET GLOBAL read_only = 0')
     await writer.ok('GET /readyz')

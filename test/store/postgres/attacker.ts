@@ -61,7 +61,7 @@ export async function startAttacker(
 }
 
 /** Answers each message of the client with the next of these. */
-export function answer(...messages: readonly Buffer[]): (client: Socket) => void {
+export function response(...messages: readonly Buffer[]): (client: Socket) => void {
   return (client) => {
     const rest = [...messages]
     client.on('data', () => client.write(rest.shift() ?? Buffer.alloc(0)))

@@ -8,7 +8,7 @@ import { engineMissing } from '../../support/engines.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { memoryDirectory } from '../../support/server-directory.ts'
 import { useMisnamedCertificate, useServers } from '../client-server/tls-modes.ts'
-import { type Attacker, answer, PROTOCOL, relayTo, startAttacker } from './attacker.ts'
+import { type Attacker, PROTOCOL, relayTo, response, startAttacker } from './attacker.ts'
 
 const SECRET = 'hunter2'
 
@@ -147,7 +147,7 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
           ['prefer', false],
           ['allow', false],
         ] as const) {
-          const url = await attack(`sslmode=${mode}&channel_binding=require`, answer(...messages), withTls)
+          const url = await attack(`sslmode=${mode}&channel_binding=require`, response(...messages), withTls)
           await assert.rejects(use(url), /channel_binding=require|SASL/)
           await sentNothing()
         }
@@ -155,14 +155,14 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     }
 
     it('would give away the password otherwise, which shows that these tests would see it', async () => {
-      const url = await attack('sslmode=require', answer(passwordInClear, ready, emptyResult, emptyResult))
+      const url = await attack('sslmode=require', response(passwordInClear, ready, emptyResult, emptyResult))
       const driver = new PostgresDriver(parsePostgresUrl(url))
       driver.destroy(await driver.connect())
       assert.match((await attacker?.received()) ?? '', new RegExp(SECRET))
     })
 
     it('leaves no connection open that failed on this side', async () => {
-      const url = new URL(await attack('sslmode=require', answer(scram, challenge)))
+      const url = new URL(await attack('sslmode=require', response(scram, challenge)))
       url.password = ''
       await assert.rejects(use(url.href), /password/)
       await sentNothing()

@@ -10,10 +10,10 @@ it('an import makes the words of costly books in short turns, between which othe
   const books = Array.from({ length: 400 }, () => ({ title: text, author: text, year: 1 }))
   let turns = 0
   let isSent = false
-  const answer = Promise.withResolvers<{ rowCount: number }>()
+  const response = Promise.withResolvers<{ rowCount: number }>()
   const query = () => {
     isSent = true
-    return answer.promise
+    return response.promise
   }
   const count = () => {
     if (isSent) return
@@ -24,7 +24,7 @@ it('an import makes the words of costly books in short turns, between which othe
   const importing = postgresImport({ query } as unknown as pg.Client, { hasKeys: true, hasWords: true })
   // The next books are read while the server stores these.
   await importing.insert(books, undefined)
-  answer.resolve({ rowCount: books.length })
+  response.resolve({ rowCount: books.length })
   assert.equal(await importing.stored(), books.length)
   assert.ok(turns >= 5, `${turns} turns`)
 })

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { ALL_BOOKS, BY_ID } from '../../../src/catalogue/query.ts'
 import { openBookReader } from '../../../src/store/sqlite/book-reader.ts'
-import { AnswerCount } from '../../../src/store/sqlite/threads.ts'
+import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { booksOf } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
@@ -45,7 +45,7 @@ it('reads pages in the order of ids, and leaves long ones and others to the thre
   const store = await openFile(file.path)
   for (const title of ['One', 'Two', 'x'.repeat(LENGTH), 'Four'])
     await store.create({ title, author: 'A', year: 1 })
-  const reader = openBookReader(file.path, new AnswerCount())
+  const reader = openBookReader(file.path, new ResponseCount())
   const page = (after: number, books: number, text = 2 * LENGTH) => {
     const found = reader.page(ALL_BOOKS, [after], { books, text })
     return found && [booksOf(found).map(({ id }) => id), found.last, found.more]

@@ -20,8 +20,8 @@ it('eight processes that open one new SQLite file at the same moment all work', 
   for (let round = 0; round < ROUNDS; round++) {
     const path = join(file.directory, `${round}.db`)
     const at = Date.now() + HEAD_START
-    const answers = await Promise.all(openers.map(({ open }) => open(path, at)))
-    assert.deepEqual(answers.toSorted(), ids, `round ${round}`)
+    const responses = await Promise.all(openers.map(({ open }) => open(path, at)))
+    assert.deepEqual(responses.toSorted(), ids, `round ${round}`)
   }
 })
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { SharedReadTransaction } from '../../../src/store/sqlite/book-reader.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
-import { AnswerCount } from '../../../src/store/sqlite/threads.ts'
+import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { newFile } from './file.ts'
 
 describe('a snapshot of a database', () => {
@@ -27,19 +27,19 @@ describe('a snapshot of a database', () => {
 
   const read = () => reading?.prepare('SELECT x FROM t').get()?.x
   const begin = () => {
-    const answers = new AnswerCount()
-    const snapshot = new SharedReadTransaction(reading as DatabaseSync, answers)
+    const responses = new ResponseCount()
+    const snapshot = new SharedReadTransaction(reading as DatabaseSync, responses)
     snapshot.begin()
-    return { snapshot, answers }
+    return { snapshot, responses }
   }
 
-  it('shows the same until an answer of any thread is counted', () => {
-    const { snapshot, answers } = begin()
+  it('shows the same until a response of any thread is counted', () => {
+    const { snapshot, responses } = begin()
     assert.equal(read(), 1)
     writing?.exec('UPDATE t SET x = 2')
     snapshot.begin()
     assert.equal(read(), 1)
-    new AnswerCount(answers.memory).add()
+    new ResponseCount(responses.memory).add()
     snapshot.begin()
     assert.equal(read(), 2)
     writing?.exec('UPDATE t SET x = 3')
@@ -57,10 +57,10 @@ describe('a snapshot of a database', () => {
   })
 
   it('may have been ended by an error', async () => {
-    const { snapshot, answers } = begin()
+    const { snapshot, responses } = begin()
     read()
     reading?.exec('ROLLBACK')
-    answers.add()
+    responses.add()
     snapshot.begin()
     assert.equal(reading?.isTransaction, true)
   })

@@ -231,14 +231,14 @@ for (const THREADS of ['1', '4'])
       for (const path of ['sort=title', 'q=before']) assert.equal((await search(path)).status, 200)
 
       const blocked = lock()
-      const answers = numbered(CLIENTS).map(async (title) => ({ title, response: await post(title) }))
+      const responses = numbered(CLIENTS).map(async (title) => ({ title, response: await post(title) }))
       while ((await waiting()) < CLIENTS) await setTimeout(5)
       service.process.kill('SIGUSR2')
       while (!/writer thread died/.test(service.output())) await setTimeout(5)
       blocked[Symbol.dispose]()
       const stored = ['before']
       let lost = 0
-      for (const { title, response } of await Promise.all(answers)) {
+      for (const { title, response } of await Promise.all(responses)) {
         // Those of a thread that had written nothing yet wait for the next writer.
         if (response.status === 201) stored.push(title)
         if (response.status === 201) continue

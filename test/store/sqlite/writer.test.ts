@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { type Imported, type ImportOptions, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
-import { AnswerCount, ThreadClient } from '../../../src/store/sqlite/threads.ts'
+import { ResponseCount, ThreadClient } from '../../../src/store/sqlite/threads.ts'
 import type { WriterFunctions } from '../../../src/store/sqlite/writer-thread.ts'
 import { listAll } from '../pages.ts'
 import {
@@ -53,7 +53,7 @@ describe('writes to SQLite that arrive together', { timeout }, () => {
     assert.ok(shared <= 125, `${shared} commits for 500 writes`)
   })
 
-  it('are all stored, each once and with its own answer', async () => {
+  it('are all stored, each once and with its own response', async () => {
     const titles = numbered(5000)
     const created = await Promise.all(titles.map(create))
     assert.deepEqual(
@@ -146,10 +146,10 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
   function openOther({ threads = 1 } = {}) {
     const fileThreads = prepareSqlite(file.path, () => {})
     const connect = fileThreads.connect.bind(fileThreads)
-    const answers = new AnswerCount()
+    const responses = new ResponseCount()
     const end = () => fileThreads.close()
     return {
-      other: openSqlite({ path: file.path, connect, answers, threads, end }),
+      other: openSqlite({ path: file.path, connect, responses, threads, end }),
       newClient: () => new ThreadClient<WriterFunctions>('writer', connect),
     }
   }
@@ -157,16 +157,16 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
   it('wait for the last steps of all imports, and not for one whose thread has died', async () => {
     const { other, newClient } = openOther()
     const clients = [newClient(), newClient(), newClient()] as const
-    for (const client of clients) await client.call('hold')
+    for (const client of clients) await client.call('pause')
     let isWritten = false
     const write = other.create({ title: 'T', author: 'A', year: 1 }).then(() => {
       isWritten = true
     })
-    await clients[0].call('release')
+    await clients[0].call('resume')
     await clients[1].close()
     await other.ready()
     assert.equal(isWritten, false)
-    await clients[2].call('release')
+    await clients[2].call('resume')
     await write
     for (const client of clients) await client.close()
     await other.close()
@@ -183,7 +183,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
         const refused: string[] = []
         const { other, newClient } = openOther({ threads })
         const client = newClient()
-        await client.call('hold')
+        await client.call('pause')
         const write = (title: string) => other.create({ title, author: 'A', year: 1 })
         const writes = titles.map((title) =>
           write(title).then(
@@ -197,7 +197,7 @@ describe('writes to SQLite that have to wait', { timeout }, () => {
         )
         await setImmediate()
         assert.equal(refused.length, room)
-        await client.call('release')
+        await client.call('resume')
         const stored = (await Promise.all(writes)).filter((title) => title !== undefined)
         assert.equal(refused.length, room)
         assert.deepEqual(titlesOf(await listAll(store)), stored)

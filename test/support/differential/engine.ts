@@ -95,17 +95,17 @@ export class EngineInUse {
   }
 
   async create(number: number, body: Body): Promise<Answer> {
-    const answer = await this.#send('POST', '/book', body)
-    if (answer.status === 201) {
-      const { id } = (JSON.parse(answer.text) as { data: Book }).data
+    const response = await this.#send('POST', '/book', body)
+    if (response.status === 201) {
+      const { id } = (JSON.parse(response.text) as { data: Book }).data
       assert.ok(id >= this.#nextId, `${this.name} gave the id ${id} after ${this.#nextId - 1}`)
       assert.ok(!this.#numbers.has(id), `${this.name} gave the id ${id} twice`)
       this.#ids.set(number, id)
       this.#numbers.set(id, number)
-      this.#tags.set(number, answer.headers.etag ?? NO_TAG)
+      this.#tags.set(number, response.headers.etag ?? NO_TAG)
       this.#highest = Math.max(this.#highest, id)
     }
-    return this.#comparable(answer)
+    return this.#comparable(response)
   }
 
   /** @param call whose target is the number of a creation, or what stands in the place of an id. */
@@ -127,16 +127,16 @@ export class EngineInUse {
 
   /** The list, ordered as the books were asked for: those that were created at once may have ids in any order. */
   async list(): Promise<Answer> {
-    const answer = await this.#send('GET', '/books')
-    const { data, ...rest } = JSON.parse(answer.text) as { data: Book[] | null }
-    if (data === null) return this.#comparable(answer)
+    const response = await this.#send('GET', '/books')
+    const { data, ...rest } = JSON.parse(response.text) as { data: Book[] | null }
+    if (data === null) return this.#comparable(response)
     const ids = data.map(({ id }) => id)
     const ascending = ids.toSorted((a, b) => a - b)
     assert.deepEqual(ids, ascending, `${this.name} lists out of order`)
     const books = data.map((book) => ({ ...book, id: this.#number(book.id) }))
     // As entries, so that the order of the fields counts too.
     const entries = books.toSorted((a, b) => a.id - b.id).map(Object.entries)
-    const { status, headers } = answer
+    const { status, headers } = response
     return { status, headers, body: { ...rest, data: entries } }
   }
 
@@ -147,24 +147,24 @@ export class EngineInUse {
   async query(query: ListQuery): Promise<Answer> {
     const first = await this.#send('GET', pathOf(query))
     const books: Book[] = []
-    for (let answer = first; ; ) {
-      const { data, ...rest } = JSON.parse(answer.text) as { data: Book[] | null }
-      if (data === null) return this.#comparable(answer)
+    for (let response = first; ; ) {
+      const { data, ...rest } = JSON.parse(response.text) as { data: Book[] | null }
+      if (data === null) return this.#comparable(response)
       assert.ok(
         data.length <= Number(parameterOf(query, 'limit') ?? data.length),
         `${this.name}: over the limit`,
       )
       books.push(...data)
-      const next = nextOf(answer.link)
+      const next = nextOf(response.link)
       if (next === undefined) {
         const total = first.total === undefined ? undefined : Number(first.total)
         if (total !== undefined) assert.equal(total, books.length, `${this.name} counts wrongly`)
         const numbers = books.map(({ id }) => this.#number(id)).toSorted((a, b) => a - b)
         const places = books.map((book) => placeOf(query, book))
-        const { status, headers } = answer
+        const { status, headers } = response
         return { status, headers, body: { ...rest, total, numbers, places } }
       }
-      answer = await this.#send('GET', query.tampered ? tamper(next) : next)
+      response = await this.#send('GET', query.tampered ? tamper(next) : next)
     }
   }
 

@@ -21,7 +21,7 @@ interface Call {
 /** The requests of a step, made at once. */
 export interface Plan {
   readonly requests: readonly Request[]
-  /** What of their answers does not depend on their order. */
+  /** What of their responses does not depend on their order. */
   readonly compared: 'all' | 'allInAnyOrder' | 'status'
 }
 
@@ -94,10 +94,10 @@ export function planReads(created: number): Plan {
 
 /** @returns what has to be the same on every engine. */
 export async function carryOut({ requests, compared }: Plan, engine: EngineInUse): Promise<unknown[]> {
-  const answers = await allOf(requests.map((request) => make(request, engine)))
-  if (compared === 'status') return answers.map(({ status }) => status)
-  if (compared === 'all') return answers
-  return answers.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0))
+  const responses = await allOf(requests.map((request) => make(request, engine)))
+  if (compared === 'status') return responses.map(({ status }) => status)
+  if (compared === 'all') return responses
+  return responses.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0))
 }
 
 function make(request: Request, engine: EngineInUse): Promise<Answer> {

@@ -28,7 +28,7 @@ export type Operation =
 /** Operations that one follows the other, or that are done at once. */
 export type Step =
   | { readonly kind: 'one'; readonly operation: Operation }
-  /** Each at another book, so that no answer depends on the order. */
+  /** Each at another book, so that no response depends on the order. */
   | { readonly kind: 'together'; readonly operations: readonly Operation[] }
   /** All at one book: which of them is answered how depends on the order, how many are does not. */
   | { readonly kind: 'deleteTogether'; readonly target: number; readonly times: number }
