@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, string> = {
   'index.ts': 'service config.ts settings.ts',
   service: 'threads http auth files observability catalogue store store/sqlite config.ts',
   threads: 'catalogue',
-  cli: 'cli/commands http auth files observability catalogue store config.ts settings.ts stop-signal.ts',
+  cli: 'cli/commands http auth files observability catalogue store config.ts settings.ts setting-file.ts stop-signal.ts',
   'cli/commands':
     'cli service http auth files observability catalogue store store/sqlite config.ts stop-signal.ts',
   http: 'http/protocol http/routes http/web-page auth observability catalogue config.ts stop-signal.ts',
@@ -24,11 +24,11 @@ const MAY_IMPORT: Record<string, string> = {
   observability: 'catalogue',
   files: 'catalogue',
   auth: 'catalogue',
-  'config.ts': 'store settings.ts',
-  store: 'catalogue store/sqlite store/client-server store/postgres store/mysql',
+  'config.ts': 'auth store settings.ts setting-file.ts',
+  store: 'setting-file.ts catalogue store/sqlite store/client-server store/postgres store/mysql',
   'store/query': 'catalogue',
   'store/sqlite': 'catalogue store store/query threads',
-  'store/client-server': 'catalogue store store/query',
+  'store/client-server': 'setting-file.ts catalogue store store/query',
   'store/postgres': 'catalogue store store/query store/client-server',
   'store/mysql': 'catalogue store store/query store/client-server',
 }

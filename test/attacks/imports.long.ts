@@ -24,13 +24,13 @@ const WAIT = 1000
 /** An import that takes longer, and one that is refused for longer, is too slow; milliseconds. */
 const LONG = 60_000
 
-interface Answer {
+interface ImportResponse {
   readonly status: number
   readonly message: string
 }
 
 /** Sends a file that is not in memory. @returns the response, which may come before all of it is sent. */
-function send(url: string, token: string, type: string, file: Iterable<string>, query = ''): Promise<Answer> {
+function send(url: string, token: string, type: string, file: Iterable<string>, query = ''): Promise<ImportResponse> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: token, 'content-type': type }
     const sending = request(`${url}/books/import${query}`, { method: 'POST', headers }, (response) => {

@@ -18,13 +18,13 @@ interface Login {
   readonly forwardedFor?: string
 }
 
-interface Answer {
+interface LoginResponse {
   readonly status: number | undefined
   readonly retryAfter: string | undefined
   readonly body: string
 }
 
-function logIn(url: string, { account = WRONG, from, forwardedFor }: Login = {}): Promise<Answer> {
+function logIn(url: string, { account = WRONG, from, forwardedFor }: Login = {}): Promise<LoginResponse> {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
   return new Promise((resolve, reject) => {
     const options = {
@@ -50,7 +50,7 @@ function logIn(url: string, { account = WRONG, from, forwardedFor }: Login = {})
 const INVALID = '{"status":401,"message":"Invalid credentials","data":null}'
 const TOO_MANY = '{"status":429,"message":"Too many requests","data":null}'
 
-function assertTooMany({ status, retryAfter, body }: Answer): void {
+function assertTooMany({ status, retryAfter, body }: LoginResponse): void {
   assert.equal(body, TOO_MANY)
   assert.equal(status, 429)
   const seconds = Number(retryAfter)

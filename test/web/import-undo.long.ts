@@ -76,7 +76,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('says that it was too late to cancel when the books are stored, and offers to delete them', async () => {
     await choose('Late', 3)
-    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'response')
     await button('Import').click()
     await page.getByText('Storing…').waitFor()
     await response.arrived
@@ -92,7 +92,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
   })
 
   it('can be cancelled while the file is checked', async () => {
-    const response = relay.hold('POST /books/import?dry_run=true', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=true', 'response')
     const path = join(service.directory, 'checked.csv')
     writeFileSync(path, 'title,author,year\nT,Checked,1')
     await button('Import…').click()
@@ -141,7 +141,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('goes on when its dialog is closed, and says so', async () => {
     await choose('Closed', 3)
-    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'response')
     await button('Import').click()
     await response.arrived
     await button('Close').click()
@@ -261,7 +261,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('is not offered to be undone if somebody else has added a book meanwhile', async () => {
     await choose('Mixed', 3)
-    const response = relay.hold('POST /books/import?dry_run=false', 'answer')
+    const response = relay.hold('POST /books/import?dry_run=false', 'response')
     await button('Import').click()
     await response.arrived
     await service.createBook({ title: 'Mixed in', author: 'Other', year: 1 })

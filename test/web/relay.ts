@@ -6,7 +6,7 @@ const IN_THE_MIDDLE = 500_000
 
 interface Holding {
   readonly request: string
-  readonly what: 'request' | 'answer'
+  readonly what: 'request' | 'response'
   readonly arrive: () => void
   readonly released: Promise<void>
 }
@@ -123,7 +123,7 @@ export class Relay implements AsyncDisposable {
           const holding = this.#holding
           if (holding !== undefined && data.indexOf(holding.request) === 0) {
             this.#holding = undefined
-            if (holding.what === 'answer') {
+            if (holding.what === 'response') {
               response = holding
               service.write(data)
               return
