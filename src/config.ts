@@ -7,42 +7,41 @@ import { meantSetting, type SettingName } from './settings.ts'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
-/** Trusted proxies: none, the nearest, this many in a row, or those with these addresses or networks. */
+/** Trusted proxies: none, the nearest one, this many in a row, or these addresses and networks. */
 export type TrustProxy = boolean | number | string[]
 
-/** The validated settings, which can be cloned. `docs/configuration.md` describes each for users. */
+/** The validated settings, which can be posted to a thread. `docs/configuration.md` describes each of them. */
 export interface Config {
   readonly dbUrl: DbUrl
-  /** The most connections to a database server. */
+  /** The maximum number of connections to a database server. */
   readonly dbConnections: number
-  /** How old a connection to a database server may become, in milliseconds. */
+  /** In milliseconds. */
   readonly dbConnectionMaxAge: number
-  /** How long an operation on a database server may take, in milliseconds. */
+  /** The time limit of an operation on a database server, in milliseconds. */
   readonly storeTimeout: number
-  /** Signs the tokens; never empty. */
+  /** Signs the tokens. Never empty. */
   readonly secretToken: string
   readonly username: string
   readonly password: string
-  /** TCP port; 0 lets the system choose a free one. */
+  /** 0 lets the system choose a free port. */
   readonly port: number
-  /** Address to listen on; undefined means every address, IPv6 and IPv4. */
+  /** Undefined means every address, IPv6 and IPv4. */
   readonly host: string | undefined
-  /** Threads that response requests. */
+  /** The number of threads that answer requests. */
   readonly threads: number
   readonly logLevel: LogLevel
-  /** Failed logins from one address within 15 minutes before it is refused; 0 means no limit. */
+  /** Failed logins of one address within 15 minutes, after which it has to wait; 0 means no limit. */
   readonly loginFailureLimit: number
-  /** Proxies trusted to name client addresses. */
   readonly trustProxy: TrustProxy
-  /** Origins whose pages may call the service, '*' for all; none by default. */
+  /** Origins whose pages may call the service; `*` means every origin. */
   readonly corsOrigins: readonly string[]
-  /** The maximum size of an uploaded file of books, in bytes. */
+  /** The maximum size of an imported file, in bytes. */
   readonly importLimit: number
-  /** TCP port of the metrics; undefined for none. */
+  /** Undefined means no metrics. */
   readonly metricsPort: number | undefined
   /** Absent settings that got a random value for this run. */
   readonly generated: ReadonlySet<Secret>
-  /** About settings that were accepted, and names that probably mean others; one line each. */
+  /** One line each: about accepted settings, and about names that are probably misspelt settings. */
   readonly warnings: readonly string[]
 }
 
@@ -54,17 +53,17 @@ const MINUTE = 60_000
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Each takes memory. More of them than processors make nothing faster. */
+/** Each thread takes memory, and more threads than processors make nothing faster. */
 const MAX_THREADS = 64
 
 /** Settings that get a random value if they are absent. */
 const SECRETS = ['SECRET_TOKEN', 'PASSWORD'] as const
 type Secret = (typeof SECRETS)[number]
 
-/** Names of networks that stand for their addresses. */
+/** Names that Fastify accepts in place of addresses. */
 const NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
 
-/** RFC 7518 §3.2: an HS256 key has at least the size of the hash. */
+/** RFC 7518 §3.2: an HS256 key is at least as long as the hash. */
 const RECOMMENDED_SECRET_BYTES = 32
 
 /**
@@ -84,7 +83,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   ): Value {
     const given = environment[name]
     if (given === undefined) return fallback()
-    // As in files: `kubectl create secret --from-file` takes the line end too.
+    // As in files, because `kubectl create secret --from-file` includes the line end.
     const text = given.replace(/\r?\n$/, '')
     if (text !== given) warnings.push(`${name} ends with a line break, which is left out`)
     try {
@@ -96,7 +95,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
 
-  /** @param bytes of the random value that it gets if it is absent. */
+  /** @param bytes the length of the random value of an absent setting. */
   function readSecret(name: Secret, accepted: string, bytes: number): string {
     const generate = () => {
       generated.add(name)
@@ -201,7 +200,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config
 }
 
-/** @returns what each of the threads that answer requests may use of what all of them may use together. */
+/** @returns the share of one thread in a limit for all threads that answer requests; at least 1. */
 export function shareOf(limit: number, { threads }: Pick<Config, 'threads'>): number {
   return Math.max(1, Math.floor(limit / threads))
 }
@@ -212,7 +211,7 @@ function parseLogLevel(text: string): LogLevel {
   return level
 }
 
-/** @returns a parser for numbers within the bounds. It throws an Error that quotes any other text. */
+/** @returns a parser for integers within the bounds. For any other text, it throws an Error that quotes the text. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN

@@ -1,10 +1,10 @@
-/** A command line that cannot be understood. The message is for the user. */
+/** The command line is invalid. The message is for the user. */
 export class UsageError extends Error {}
 
-/** A reason to end that the operator can do something about. The message is complete, and has no secrets. */
+/** The process ends for a reason that the operator can fix. The message is complete and has no secrets. */
 export class OperatorError extends Error {}
 
-/** All faults of the settings. `faults` has a line for each, without values that may be secret. */
+/** `faults` has one line for each fault of the settings, without values that may be secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly faults: readonly string[]
@@ -15,9 +15,9 @@ export class ConfigError extends Error {
   }
 }
 
-/** The message of an error in one line, with that of its cause unless it contains that already. */
+/** @returns the message of an error on one line, with that of its cause unless it contains it already. */
 export function describeError(error: unknown): string {
-  // Node gives no message to the errors of all addresses of a host.
+  // If every address of a host fails, the AggregateError of Node has no message.
   if (error instanceof AggregateError && !error.message && error.errors.length > 0)
     return describeError(error.errors[0])
   const text = (error instanceof Error ? error.message || error.name : String(error)).replace(

@@ -1,4 +1,4 @@
-/** What other programs import: docs/embedding.md. */
+/** The API for other programs, which docs/embedding.md describes. */
 
 import { readConfig } from './config.ts'
 import { prepareService } from './service/prepare.ts'
@@ -7,21 +7,21 @@ import type { Settings } from './settings.ts'
 export { ConfigError, OperatorError } from './errors.ts'
 export type { SettingName, Settings } from './settings.ts'
 
-/** The service as a part of another program. */
+/** The service in the process of another program. */
 export interface CatalogueService {
-  /** Where it answers. @throws Error before it has started. */
+  /** The base URL. @throws Error before the service has started. */
   readonly url: string
-  /** May be called once. @throws OperatorError if it cannot listen, or cannot open its store. */
+  /** May be called once. @throws OperatorError if the service cannot listen or cannot open its store. */
   start(): Promise<void>
   /**
-   * Accepts no more connections, answers the requests in flight for up to 5 seconds, and closes the store. While the
-   * service starts, this waits for the end of that.
+   * Accepts no more connections, finishes the requests in flight for up to 5 seconds, and closes the store. If
+   * `start()` is still running, waits for it first.
    */
   stop(): Promise<void>
 }
 
 /**
- * Makes a service that does not listen yet. Its settings are these alone, not those of the environment.
+ * Creates a service that does not listen yet. Settings in the environment have no effect.
  * @throws ConfigError that lists every fault at once.
  */
 export function createService(settings: Settings = {}): CatalogueService {
@@ -42,7 +42,7 @@ export function createService(settings: Settings = {}): CatalogueService {
       url = await starting
     },
     async stop() {
-      // Whoever has started it is told why it could not.
+      // The caller of start() gets the error.
       await starting?.catch(() => {})
       await (await prepared?.catch(() => undefined))?.stop()
     },

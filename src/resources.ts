@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { extname, join, resolve } from 'node:path'
 
-/** The code of a thread: its path in `src`, without the extension. */
+/** The path of a thread's code in `src`, without the extension. */
 export type ThreadName = `${string}-thread`
 
-/** Where the code of threads and the files of the pages come from. */
+/** Gives access to the code of threads and to the files of web pages. */
 interface Resources {
-  /** What a `Worker` is made with. */
+  /** @returns the URL for `new Worker()`. */
   thread(name: ThreadName): URL
-  /** The names of the files in a folder of `web`. */
+  /** @returns the names of the files in a folder of `web`. */
   webNames(folder: string): string[]
-  /** Reads a file of `web`. @param path in it. */
+  /** @param path in `web`. */
   webFile(path: string): Promise<Buffer>
-  /** Reads a module of the service that is JavaScript. @param path in `src`. */
+  /** @param path of a JavaScript module in `src`. */
   moduleFile(path: string): Promise<Buffer>
-  /** Reads a file of a package. @param path begins with the name of the package. */
+  /** @param path begins with the name of the package. */
   packageFile(path: string): Promise<Buffer>
 }
 
@@ -26,13 +26,12 @@ const sea = process.getBuiltinModule?.('node:sea')
 /** Whether this is the executable that package/build-executable.ts makes. */
 export const isExecutable = sea?.isSea() === true
 
-/** Inside the executable, and else beside this file. */
 export const resources: Resources = sea?.isSea() ? inside(sea) : beside()
 
 function inside({ getRawAsset, getAssetKeys }: typeof import('node:sea')): Resources {
   const read = (name: string) => Buffer.from(getRawAsset(name))
   return {
-    // A thread can be made of no other text with `import`.
+    // Of the ways to start a thread from a text, only a `data:` URL allows `import` in it.
     thread: (name) => new URL(`data:text/javascript;base64,${read(`${name}.js`).toString('base64')}`),
     webNames(folder) {
       const prefix = join('web', folder, '/')
@@ -54,7 +53,7 @@ function beside(): Resources {
     webFile: (path) => readFile(join(web, path)),
     moduleFile: (path) => readFile(join(import.meta.dirname, path)),
     packageFile(path) {
-      // npm may install a package of the service in any `node_modules` above it.
+      // npm may install a dependency in the `node_modules` of any directory above.
       const paths = require.resolve.paths(path)?.map((directory) => join(directory, path)) ?? []
       return readFile(paths.find((each) => existsSync(each)) ?? path)
     },

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 
 /**
- * Reads a file that holds the value of a setting. A line end after it does not belong to it.
+ * Reads the value of a setting from a file, without a line end after it.
  * @throws Error that says what is wrong, without the path or the content.
  */
 export function readSettingFile(path: string): string {
@@ -20,18 +20,18 @@ export function readSettingFile(path: string): string {
 }
 
 /**
- * @returns the content of a file, without the byte order mark with which some editors begin it.
- * @throws Error of the system, or one that says that it is not text in UTF-8.
+ * @returns the content of a file without a byte order mark, which some editors write.
+ * @throws the error of the system, or an Error that says that the content is not text in UTF-8.
  */
 export function readText(path: string): string {
   const bytes = readFileSync(path)
-  // Many different bytes would become one character, and a secret of them easy to guess. UTF-16 has zeros.
+  // Every invalid byte would become the same character, and such a secret easy to guess. UTF-16 has zero bytes.
   if (!isUtf8(bytes) || bytes.includes(0)) throw new Error('is not text in UTF-8')
   return bytes.toString().replace(/^\uFEFF/, '')
 }
 
 /**
- * Refuses what only a shell replaces. Everybody else would look for a directory of that name, or make it.
+ * Refuses a path that only a shell expands, because a directory of that name would be read or created instead.
  * @throws Error whose message continues the name of a setting.
  */
 export function refuseShellPath(path: string | undefined): void {

@@ -1,4 +1,4 @@
-/** What docs/configuration.md describes. */
+/** docs/configuration.md describes them. */
 export const SETTING_NAMES = [
   'DB_URL',
   'DB_URL_FILE',
@@ -25,24 +25,24 @@ export type SettingName = (typeof SETTING_NAMES)[number]
 /** Values as in the environment. A setting that is absent or undefined has its default. */
 export type Settings = { readonly [Name in SettingName]?: string | number | boolean | undefined }
 
-/** Variables of other programs that often stand in the same file: docs/configuration.md lists them. */
+/** Variables of other programs that are often in the same file. docs/configuration.md lists them. */
 const FOREIGN =
   /^(?:(?:POSTGRES|MYSQL|MARIADB|COMPOSE|DOCKER|NODE|MALLOC|SQLITE|SYSTEMD|LC)_|(?:SITE|UPSTREAM|PUID|UMASK|TZ|LANG|LANGUAGE|PATH|HOME|TMPDIR|HTTP_PROXY|HTTPS_PROXY|ALL_PROXY|NO_PROXY)$)/i
 
-/** Whether the service reads the variable. Those of libpq begin with PG. */
+/** Whether the service reads the variable: a setting, or a variable of libpq (`PG…`). */
 export const isSetting = (name: string) =>
   name.startsWith('PG') || SETTING_NAMES.some((setting) => setting === name)
 
 export const isForeign = (name: string) => FOREIGN.test(name)
 
-/** The setting whose name is most like another one. */
+/** @returns the setting whose name is most similar. */
 export function nearestSetting(name: string): SettingName {
   const unlike = (setting: SettingName) =>
     distance(name.toUpperCase(), setting) / Math.max(name.length, setting.length)
   return SETTING_NAMES.reduce((nearest, each) => (unlike(each) < unlike(nearest) ? each : nearest))
 }
 
-/** The setting that an unknown name probably means. A short name has few letters to be sure of. */
+/** @returns the setting that an unknown name probably misspells. Short names are too similar for two mistakes. */
 export function meantSetting(name: string): SettingName | undefined {
   if (isSetting(name) || isForeign(name)) return undefined
   const isNear = (setting: SettingName) => {
@@ -52,7 +52,7 @@ export function meantSetting(name: string): SettingName | undefined {
   return SETTING_NAMES.find(isNear)
 }
 
-/** How many letters are missing, too many, different, or exchanged with the next one. */
+/** @returns the number of letters that are missing, superfluous, different, or swapped with the next one. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
   const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /**
- * How long further signals belong to the first one, in milliseconds. Ctrl-C reaches every process of a terminal.
- * SIGTERM from a supervisor may reach every process of a group. npm and `bin/` also forward their signals.
+ * Signals within this time count as one, in milliseconds. Ctrl-C reaches every process of a terminal, a supervisor may
+ * signal every process of a group, and npm and `bin/` also forward their signals.
  */
 const SAME_SIGNAL_TIME = 1000
 
@@ -10,7 +10,7 @@ const SAME_SIGNAL_TIME = 1000
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   const ignore = () => {}
   const begin = (signal: NodeJS.Signals) => {
-    // The order matters: without a listener, a signal would end the process.
+    // In this order, because a signal without a listener would end the process.
     for (const each of SIGNALS) process.on(each, ignore).off(each, begin)
     setTimeout(() => {
       for (const each of SIGNALS) process.off(each, ignore)

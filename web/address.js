@@ -1,13 +1,13 @@
 import { readYear } from './text.js'
 
 /**
- * What is shown, as the address of the page has it: so back, forward and a link that is shared lead to the same.
+ * What the list shows. The address contains it, so back, forward and shared links lead to the same view.
  *
- * @typedef {{ q: string, sort: string, yearMin: string, yearMax: string, author: string }} View the years as they
- *   were typed.
+ * @typedef {{ q: string, sort: string, yearMin: string, yearMax: string, author: string }} View the years as the user
+ *   typed them.
  */
 
-/** The order in which the page lists likely duplicates only; the service does not know it. */
+/** The value of `sort` that lists only likely duplicates. The service does not know it. */
 export const DUPLICATES = 'duplicates'
 
 /** @returns {View} */
@@ -23,7 +23,7 @@ export function readAddress() {
   }
 }
 
-/** The time within which changes are one step back, in milliseconds: a word that is typed. */
+/** Typed changes less than this apart, in milliseconds, share a history entry: one step back undoes a whole word. */
 const ONE_STEP = 1500
 let lastChange = Number.NEGATIVE_INFINITY
 
@@ -37,10 +37,7 @@ export function writeAddress(view, how) {
   else history.pushState(null, '', address)
 }
 
-/**
- * The parameters of GET /books, which are those of the address too; and the order of duplicates.
- * @param {View} view
- */
+/** The parameters of GET /books, or `sort=duplicates`. The address has the same ones. @param {View} view */
 export function queryOf({ q, sort, yearMin, yearMax, author }) {
   const parameters = new URLSearchParams()
   if (q.trim() !== '') parameters.set('q', q)
@@ -56,16 +53,16 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
   return parameters.toString()
 }
 
-/** Those of GET /books/statistics. @param {View} view */
+/** The parameters of GET /books/statistics. @param {View} view */
 export const filterOf = (view) => queryOf({ ...view, sort: '' })
 
-/** The book that a link leads to, such as `/#book=5`. */
+/** The id in a link to a book, such as `/#book=5`. */
 export function linkedBook() {
   const id = /^#book=([1-9]\d*)$/.exec(location.hash)?.[1]
   return id === undefined ? undefined : Number(id)
 }
 
-/** Names the book that is open in the address, so that it can be copied. @param {number | undefined} id */
+/** Names the open book in the address, so that the link can be copied. @param {number | undefined} id */
 export function nameBook(id) {
   const hash = id === undefined ? '' : `#book=${id}`
   if (location.hash !== hash)

@@ -7,13 +7,13 @@ import { words } from './words.js'
 
 /** @typedef {import('./service.js').Book} Book */
 
-/** How long nothing more is typed before authors are looked for, in milliseconds. */
+/** How long typing has to pause before authors are searched, in milliseconds. */
 const PAUSE = 250
 
-/** The books in which they are looked for, and how many authors are suggested at most. */
+/** How many books are searched for authors, and how many authors are suggested at most. */
 const [BOOKS, MOST] = [100, 4]
 
-/** The authors in the catalogue that are suggested for a field: a choice of one replaces what is typed there. */
+/** Suggests authors in the catalogue for a field. Choosing one replaces what is typed there. */
 export class Authors {
   /** @type {string[]} */
   #found = []
@@ -22,9 +22,8 @@ export class Authors {
   #timer
 
   /**
-   * Looks for authors whose names have what is typed.
-   * @param {string} typed
-   * @param {() => void} changed called when others are suggested.
+   * Searches for authors whose names contain all words of a text.
+   * @param {string} typed @param {() => void} changed called when the suggestions may have changed.
    */
   look(typed, changed) {
     this.forget()
@@ -34,7 +33,7 @@ export class Authors {
       this.#timer = setTimeout(() => void this.#read(typed, searched, signal).then(changed), PAUSE)
   }
 
-  /** Suggests none, until something else is typed. */
+  /** Removes the suggestions, and cancels the search for others. */
   forget() {
     clearTimeout(this.#timer)
     this.#abort.abort()
@@ -56,13 +55,13 @@ export class Authors {
     try {
       /** @type {{ data: Book[] }} */
       const { data } = await (await call('GET', path, { signal })).json()
-      // The search has also looked into the titles.
+      // The search also matches titles.
       const authors = data
         .map(({ author }) => author)
         .filter((author) => author !== typed && has(author, searched))
       this.#found = [...new Set(authors)].slice(0, MOST)
     } catch (error) {
-      // They are only suggestions.
+      // The field works without suggestions, so failures are not reported.
       if (!(error instanceof Away || error instanceof Refused || wasAborted(error))) throw error
     }
   }

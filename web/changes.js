@@ -9,7 +9,7 @@ import { words } from './words.js'
 
 /** @typedef {import('./service.js').Book} Book */
 
-/** Shows a new book in its place, which is marked. @param {Book} book */
+/** Scrolls to a new book and marks it, or says that it is too far down the list. @param {Book} book */
 async function show(book) {
   const next = load()
   const row = await next.find(book.id)
@@ -20,7 +20,7 @@ async function show(book) {
     tell({ text: words.list.tooFar(quote(book.title)), actions })
 }
 
-/** Says so if a book that was stored is not one of those of the list. @param {Book} book @param {boolean} isNew */
+/** Updates the list, and says so if the book does not match the view. @param {Book} book @param {boolean} isNew */
 async function updated(book, isNew) {
   if (!isNew) pages.replace(book)
   if (selected.has(book.id)) select([book])
@@ -39,7 +39,7 @@ async function updated(book, isNew) {
   if (!isNew) changed()
 }
 
-/** What becomes of books that are edited. @type {import('./editor.js').Listener} */
+/** Updates the list when books are added, edited or deleted. @type {import('./editor.js').Listener} */
 export const bookListener = {
   created: (book) => void updated(book, true),
   updated: (book) => void updated(book, false),
@@ -55,12 +55,12 @@ export const bookListener = {
   filter: () => filterOf(view),
 }
 
-/** Shows the newest books, and selects some of them. @param {readonly Book[]} books */
+/** Lists all books, the newest first, and selects these. @param {readonly Book[]} books */
 function showNewest(books) {
   change({ ...EVERYTHING, sort: '-id' }, 'chosen')
   selected.clear()
   select(books)
 }
 
-/** What becomes of the books of files. @type {import('./imported.js').Listener} */
+/** Updates the list after imports. @type {import('./imported.js').Listener} */
 export const importListener = { changed: load, show: showNewest }

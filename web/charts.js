@@ -12,15 +12,15 @@ let isOpen = false
 /** @type {Statistics | undefined} */
 let statistics
 let message = ''
-/** What they are of. @type {string | undefined} */
+/** The filter of the statistics; undefined if they have to be read again. @type {string | undefined} */
 let shown
 let abort = new AbortController()
-/** What draws them, once it has been loaded. @type {typeof import('./plot.js') | undefined} */
+/** The module that draws the bars, once it has been loaded. @type {typeof import('./plot.js') | undefined} */
 let plot
-/** What is drawn, and how wide. @type {{ statistics?: Statistics, width?: number }} */
+/** The statistics that are drawn, and the width in pixels. @type {{ statistics?: Statistics, width?: number }} */
 let drawn = {}
 
-/** Counts anew if the charts are open, after the books or the filter have changed. @param {string} filter @param {() => void} changed */
+/** Reads the statistics again if the charts are open. @param {string} filter @param {() => void} changed */
 export async function updateCharts(filter, changed) {
   abort.abort()
   shown = undefined
@@ -31,7 +31,7 @@ export async function updateCharts(filter, changed) {
   try {
     const [response, loaded] = await Promise.all([
       call('GET', `/books/statistics${filter && '?'}${filter}`, { signal }),
-      // Most visits do not need it.
+      // Loaded only now, because most visits do not need it.
       import('./plot.js'),
     ])
     statistics = (await response.json()).data
@@ -46,17 +46,13 @@ export async function updateCharts(filter, changed) {
   if (!signal.aborted) changed()
 }
 
-/** Counts when the charts are opened. @param {boolean} isIt @param {string} filter @param {() => void} changed */
+/** @param {boolean} isIt @param {string} filter @param {() => void} changed */
 export function openCharts(isIt, filter, changed) {
   isOpen = isIt
   if (isOpen && shown !== filter) void updateCharts(filter, changed)
 }
 
-/**
- * The books by decade and by author. On each bar of the drawing lies a button, so that the mouse, the keyboard and a
- * screen reader have it.
- * @param {Listener} listener
- */
+/** On each bar lies a button: the keyboard and screen readers cannot use a canvas. @param {Listener} listener */
 export const charts = ({ chooseDecade, chooseAuthor }) => html`
   <p class="error" role="alert">${message}</p>
   ${
@@ -68,7 +64,7 @@ export const charts = ({ chooseDecade, chooseAuthor }) => html`
   }
 `
 
-/** Draws the bars below the buttons, if they or the space for them have changed. */
+/** Draws the bars below the buttons, if the statistics or the available width have changed. */
 export function drawCharts() {
   const [columns, rows] = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.charts .plot'))
   const width = columns?.parentElement?.clientWidth ?? 0
@@ -83,7 +79,7 @@ export function drawCharts() {
     width,
   )
   columns.parentElement?.style.setProperty('--inner', `${inner}px`)
-  // Most books are of the last decades.
+  // Most books are from the last decades, which are at the end.
   columns.parentElement?.scrollTo(columns.parentElement.scrollWidth, 0)
   const names = Math.min(width * 0.42, 240)
   rows.parentElement?.style.setProperty('--names', `${names}px`)
@@ -132,7 +128,7 @@ const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-
   </div>
 </section>`
 
-/** A year in the space that a bar has. @param {number} year */
+/** A year that fits the width of a bar. @param {number} year */
 const yearText = (year) =>
   Math.abs(year) < 100_000
     ? typeYear(year)

@@ -6,7 +6,7 @@ import { words } from './words.js'
 
 /** @typedef {typeof FIELDS[number]} Field */
 
-/** Those that files have most often, by the names that the service knows. */
+/** The most common encodings of files, by the names that the service knows. */
 const ENCODINGS = [
   'UTF-8',
   'Windows-1252',
@@ -19,26 +19,26 @@ const ENCODINGS = [
   'EUC-KR',
 ]
 
-/** As much of a column name as is shown, in characters. */
+/** The length at which column names and cells are cut, in code points. */
 const SHOWN = 60
 
-/** A choice: no column has the field. */
+/** The choice that no column contains the field. */
 const NONE = ''
 
-/** Where the fields of a CSV file are, and its encoding: as the service found them, or as the user chose. */
+/** The columns of a CSV file that contain the fields, and its encoding, as the service found or the user chose them. */
 export class Columns {
   isOpen = false
-  /** Whether the service could not tell which columns the fields are. */
+  /** Whether the service could not tell which columns contain the fields. */
   isUnclear = false
   #encoding = 'utf-8'
-  /** The column names, and some rows. @type {string[][]} */
+  /** The column names, then the first rows. @type {string[][]} */
   #rows = []
-  /** Where the service finds fields. @type {Partial<Record<Field, string | null>>} */
+  /** The column of each field that the service found. @type {Partial<Record<Field, string | null>>} */
   #found = {}
-  /** Where the user says that they are. @type {Partial<Record<Field, string>>} */
+  /** The column of each field that the user chose. @type {Partial<Record<Field, string>>} */
   #chosen = {}
 
-  /** @param {import('./upload.js').Report} report what the service has found. */
+  /** @param {import('./upload.js').Report} report of the check of the file. */
   update({ encoding, preview, columns, faults }) {
     this.#encoding = encoding
     this.#rows = preview
@@ -47,12 +47,11 @@ export class Columns {
     if (this.isUnclear || faults.some(({ code }) => code === 'invalid_bytes')) this.isOpen = true
   }
 
-  /** The media type of the file. */
   get type() {
     return `text/csv; charset=${this.#encoding}`
   }
 
-  /** What to tell the service beyond what it finds by itself, as `columns` has it. */
+  /** The user's choices as the parameter `columns` of POST /books/import; undefined if there are none. */
   get parameter() {
     const named = Object.entries(this.#chosen).map(
       ([field, name]) => `${field}=${name === NONE ? '' : `"${name.replaceAll('"', '""')}"`}`,
@@ -60,25 +59,22 @@ export class Columns {
     return named.length === 0 ? undefined : named.join(',')
   }
 
-  /** The fields for which neither the service nor the user has a column. */
+  /** The fields for which neither the service nor the user has named a column. */
   get missing() {
     return FIELDS.filter((field) => this.#columnOf(field) === undefined)
   }
 
-  /** A file that the service understands may have no years. @param {Field} field */
+  /** A file that the service understands may have no column for a field, such as the year. @param {Field} field */
   #columnOf(field) {
     return this.#chosen[field] ?? this.#found[field] ?? (this.isUnclear ? undefined : NONE)
   }
 
-  /**
-   * @param {boolean} isDisabled
-   * @param {() => void} changed called when the file has to be checked again.
-   */
+  /** @param {boolean} isDisabled @param {() => void} changed called when the file has to be checked again. */
   view(isDisabled, changed) {
     const [names = [], ...rows] = this.#rows
     const same = (/** @type {string | undefined} */ a, /** @type {string} */ b) =>
       a?.toLowerCase() === b.toLowerCase()
-    /** The first column of each name. @type {Map<string, number>} */
+    /** The index of the first column of each name, in lower case. @type {Map<string, number>} */
     const places = new Map()
     for (const [index, name] of names.entries()) {
       const key = name.toLowerCase()
@@ -96,7 +92,7 @@ export class Columns {
     }
     const decode = (/** @type {Event} */ event) => {
       this.#encoding = /** @type {HTMLSelectElement} */ (event.target).value
-      // Other names read differently in another encoding.
+      // Names that are not ASCII read differently in another encoding.
       for (const field of FIELDS) if (/[^\0-\x7f]/.test(this.#chosen[field] ?? '')) delete this.#chosen[field]
       changed()
     }

@@ -1,7 +1,10 @@
-/** Where a spreadsheet may see a formula: the service guards its files for spreadsheets in the same way. */
+/** Where a spreadsheet may see a formula: an apostrophe prevents it there, as in src/files/write-books.ts. */
 const UNGUARDED = /(?<=^|[;\t\r\n])(?='*[=+\-@\t\r\n＝＋－＠])/g
 
-/** A CSV file for spreadsheets, which know its encoding by the mark at its beginning. @param {readonly (readonly (string | number)[])[]} rows */
+/**
+ * A CSV file for spreadsheets, which recognise UTF-8 by the byte order mark at its beginning.
+ * @param {readonly (readonly (string | number)[])[]} rows
+ */
 export function csvOf(rows) {
   const lines = rows.map((cells) =>
     cells.map((cell) => `"${String(cell).replace(UNGUARDED, "'").replaceAll('"', '""')}"`).join(','),

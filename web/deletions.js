@@ -7,15 +7,15 @@ import { words } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
- * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void, filter(): string }} Listener told when books
- *   are to be hidden or shown again, and when they are no longer stored.
+ * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void, filter(): string }} Listener notified when
+ *   books are hidden or shown again, and when they are no longer stored.
  * @typedef {object} Deletion
  * @property {readonly Book[]} books
- * @property {string} text what to say at once.
- * @property {string} what a clause that becomes true with it, such as "2 books were deleted".
- * @property {() => Promise<Rest>} send deletes them from the catalogue.
+ * @property {string} text the notice with which it can be undone.
+ * @property {string} what a clause that is true once it is done, such as "2 books were deleted".
+ * @property {() => Promise<Rest>} send deletes the books from the catalogue.
  * @typedef {object} Rest what was not deleted.
- * @property {string} [text] what to say of it; undefined if all were deleted.
+ * @property {string} [text] the message about it; undefined if all were deleted.
  * @property {readonly Book[]} [changed] kept because somebody else has changed them.
  * @property {readonly Book[]} [left] kept for another reason.
  */
@@ -24,9 +24,9 @@ import { words } from './words.js'
 const UNDO_TIME = 6000
 
 /**
- * Deletes books some seconds later, unless the user undoes it.
+ * Deletes books after `UNDO_TIME`, unless the user undoes it.
  * @param {Deletion} deletion @param {Listener} listener
- * @returns {Promise<unknown>} resolved when they are deleted or the user has undone it.
+ * @returns {Promise<unknown>} resolves when the books are deleted or the user has undone it.
  */
 export function deleteLater({ books, text, what, send }, listener) {
   const filter = listener.filter()
@@ -50,10 +50,10 @@ export function deleteLater({ books, text, what, send }, listener) {
     resolve(undefined)
   }
 
-  /** @param {readonly Book[]} some @param {readonly Book[]} again those that may be selected again. */
+  /** @param {readonly Book[]} some @param {readonly Book[]} again the books that may be selected again. */
   function show(some, again) {
     for (const { id } of some) hidden.delete(id)
-    // Unless others are listed now.
+    // Another filter ends the selection.
     if (listener.filter() === filter) select(again.filter((book) => wereSelected.has(book)))
     listener.deletionsChanged()
   }
@@ -80,7 +80,7 @@ export function deleteLater({ books, text, what, send }, listener) {
 }
 
 /**
- * Deletes a book some seconds later, unless the user undoes it or somebody has changed the book.
+ * Deletes a book after `UNDO_TIME`, unless the user undoes it or somebody has changed the book.
  * @param {Book} book @param {string} tag its entity tag. @param {Listener} listener
  */
 export function deleteBook(book, tag, listener) {
@@ -88,7 +88,7 @@ export function deleteBook(book, tag, listener) {
   /** @returns {Promise<Rest>} */
   async function send() {
     try {
-      // The page may be closed before the response.
+      // `keepalive`, because the web page may be closed before the response arrives.
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
     } catch (error) {
       const status = error instanceof Refused ? error.status : undefined

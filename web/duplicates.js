@@ -6,13 +6,12 @@ import { words } from './words.js'
 
 /** @typedef {import('./service.js').Book} Book */
 
-/** Books of the same title and author, but for case and accents, are likely to be the same one. @param {Pick<Book, 'title' | 'author'>} book */
+/** Likely duplicates have equal keys: case and accents do not count. @param {Pick<Book, 'title' | 'author'>} book */
 export const keyOf = ({ title, author }) => `${fold(title).trim()}\0${fold(author).trim()}`
 
 /**
- * The books of a response that have likely duplicates there, up to as many as can be selected: those that are alike one
- * after the other, first the one that was added first.
- * @param {Response} response NDJSON in the order of authors: so only the books of one have to be in memory.
+ * The likely duplicates in a response, at most `MOST`: those that are alike side by side, first the one added first.
+ * @param {Response} response NDJSON in the order of authors, so only the books of one author have to be in memory.
  * @param {AbortSignal} signal
  */
 export async function readDuplicates({ body }, signal) {
@@ -38,7 +37,7 @@ export async function readDuplicates({ body }, signal) {
       if (book.author !== author) {
         const before = letters
         author = book.author
-        // Signs between letters do not matter for the order.
+        // Authors that differ only in punctuation may be mixed in this order.
         letters = fold(author).replace(/[^\p{L}\p{N}]+/gu, '')
         if (letters !== before) found.push(...alike(ofAuthor.splice(0)))
       }
@@ -50,7 +49,7 @@ export async function readDuplicates({ body }, signal) {
   return found.slice(0, MOST)
 }
 
-/** Those that are like another one. @param {readonly Book[]} books */
+/** The books that have a duplicate among these. Books without a title do not count. @param {readonly Book[]} books */
 const alike = (books) =>
   books.length < 2
     ? []
@@ -58,7 +57,7 @@ const alike = (books) =>
         .filter(([key, { length }]) => length > 1 && !key.startsWith('\0'))
         .flatMap(([, same]) => same.toSorted((a, b) => a.id - b.id))
 
-/** Without those whose duplicates are gone. @param {readonly Book[]} books */
+/** Leaves out books whose duplicates are gone. @param {readonly Book[]} books */
 export function withoutSingle(books) {
   const keys = books.map(keyOf)
   return books.filter((_, i) => keys[i] === keys[i - 1] || keys[i] === keys[i + 1])

@@ -10,33 +10,25 @@ import { words } from './words.js'
  * @typedef {Record<typeof import('./service.js').FIELDS[number], string>} Draft
  */
 
-/** How many likely duplicates are named at most. */
 const MOST_TWINS = 3
 
-/**
- * A book that is being edited or added. Each dialog has an edit of its own, so a late response changes only the one that
- * asked for it.
- */
+/** A book that is being edited or added. Each dialog has its own: a late response changes only the one that asked. */
 export class Edit {
-  /** As somebody else has stored the book meanwhile; null if it is gone. @type {Book | null | undefined} */
+  /** The book as somebody else has stored it meanwhile; null if it was deleted. @type {Book | null | undefined} */
   theirs
-  /** Why it could not be stored. */
+  /** Why the book could not be stored. */
   message = ''
-  /** The field that has to be changed first. @type {keyof Draft | undefined} */
+  /** The field that has to be corrected first. @type {keyof Draft | undefined} */
   fault
-  /** Other books in the catalogue that are likely to be the same one. @type {Book[]} */
+  /** Likely duplicates in the catalogue. @type {Book[]} */
   twins = []
-  /** The authors that are suggested. */
   authors = new Authors()
   /** Whether a save is under way. */
   isBusy = false
-  /** Whether the user is asked if what is typed may be discarded. */
+  /** Whether the user is being asked to discard what is typed. */
   isLeaving = false
 
-  /**
-   * @param {Book} [book] as it was read; undefined for a new one.
-   * @param {string} [tag] its entity tag.
-   */
+  /** @param {Book} [book] as it was read; undefined for a new one. @param {string} [tag] its entity tag. */
   constructor(book, tag = '') {
     this.book = book
     this.tag = tag
@@ -51,15 +43,15 @@ export class Edit {
   }
 
   /**
-   * Stores what is typed. If somebody else has changed the book, reads their version.
-   * @returns {Promise<Book | undefined>} undefined if it was not stored: then `message` or `theirs` says why.
+   * Stores what is typed. If somebody else has changed the book, reads their version instead.
+   * @returns {Promise<Book | undefined>} undefined if nothing was stored; `message` or `theirs` then says why.
    */
   async save() {
     const { title, author, year: text } = this.draft
     const year = readYear(text)
     this.message = ''
     this.fault = undefined
-    // A blank title that somebody has stored may stay.
+    // A blank title may stay: books that are stored through the API may have one.
     if (title.trim() === '' && (this.book === undefined || title !== this.book.title))
       return this.#refuse('title', words.editor.noTitle)
     if (year === undefined)
@@ -82,7 +74,7 @@ export class Edit {
     }
   }
 
-  /** Looks for books of the same title and author but for case and accents; for a new one, also before an author is typed. */
+  /** Looks for likely duplicates. For a new book that has no author yet, only the titles have to be equal. */
   async lookForTwins() {
     const { title, author } = this.draft
     const isAnyAuthor = this.book === undefined && author.trim() === ''
@@ -99,7 +91,7 @@ export class Edit {
         .filter((book) => keyOf(isAnyAuthor ? { ...book, author: '' } : book) === key)
         .slice(0, MOST_TWINS)
     } catch (error) {
-      // It is only a hint: a save tells what is wrong.
+      // Duplicates are only a hint. A save reports what is wrong.
       if (!(error instanceof Away || error instanceof Refused)) throw error
     }
   }
@@ -110,7 +102,7 @@ export class Edit {
     this.message = message
   }
 
-  /** From now on a save replaces what is shown as theirs, and nothing newer. @param {number} id */
+  /** Reads the stored version. The next save replaces this one, and nothing newer. @param {number} id */
   async #readTheirs(id) {
     try {
       const { book, tag } = await read(id)
@@ -123,7 +115,7 @@ export class Edit {
   }
 }
 
-/** What is typed for a book. @param {Book} [book] @returns {Draft} */
+/** The fields of a book as a user would type them. @param {Book} [book] @returns {Draft} */
 export const draftOf = (book) =>
   book === undefined
     ? { title: '', author: '', year: '' }
@@ -135,22 +127,18 @@ export async function readForEdit(id, signal) {
   return new Edit(book, tag)
 }
 
-/**
- * @param {number} id
- * @param {{ signal?: AbortSignal }} [options]
- * @returns {Promise<{ book: Book, tag: string }>} with its entity tag.
- */
+/** @param {number} id @param {{ signal?: AbortSignal }} [options] @returns {Promise<{ book: Book, tag: string }>} */
 export async function read(id, options) {
   const response = await call('GET', `/book/${id}`, options)
   /** @type {{ data: Book }} */
   const { data } = await response.json()
-  // Some proxies that compress take the tag out.
+  // Some proxies remove the entity tag when they compress.
   return { book: data, tag: response.headers.get('etag') ?? (await entityTag(data)) ?? '' }
 }
 
 /**
- * The entity tag of a book as it was read, by the rule of src/http/conditional-requests.ts: so it need not be read again.
- * @param {Book} book @returns {Promise<string | undefined>} undefined where browsers have no digests, as without HTTPS.
+ * Makes the entity tag of a book as src/http/conditional-requests.ts does, so that the book need not be read again.
+ * @param {Book} book @returns {Promise<string | undefined>} undefined if the browser has no digests, as without HTTPS.
  */
 export async function entityTag(book) {
   const digest = await crypto.subtle?.digest(

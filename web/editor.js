@@ -16,26 +16,26 @@ import { words } from './words.js'
  * @typedef {{ created(book: Book): void, updated(book: Book): void } & import('./deletions.js').Listener} Listener
  */
 
-/** How long a book may be on its way before the page says so, in milliseconds. */
+/** How long reading a book may take before a notice says so, in milliseconds. */
 const SLOW = 400
 
-/** As much of a text as two versions are compared by, in characters. */
+/** How much of each text the comparison of two versions shows, in code points. */
 const COMPARED = 2000
 
 /** The edit that the dialog shows, or showed last. */
 let current = new Edit()
-/** Whether the dialog is closed because its user, or its edit, is done with it. A browser may close one by itself. */
+/** Whether the dialog was closed on purpose. Browsers may also close it by themselves. */
 let isDone = true
-/** Those whose save the service has yet to answer, whether or not their dialog is still open. @type {Set<Edit>} */
+/** The edits whose save the service has not answered yet, even if their dialog is closed. @type {Set<Edit>} */
 const saving = new Set()
-/** What had the focus before the user was asked. @type {Element | null} */
+/** The element that had the focus before the user was asked whether to discard. @type {Element | null} */
 let before = null
-/** What is kept over a reload, until something else is typed. @type {Edit | undefined} */
+/** The edit that is kept over a reload, until something else is typed. @type {Edit | undefined} */
 let kept
-/** Cancels the read of the book that was clicked last. */
+/** Cancels the reading of the book that was clicked last. */
 let reading = new AbortController()
 
-// A user who does something else before the book is there no longer wants its dialog. Logging in is part of the wait.
+// If the user does something else before the book arrives, its dialog does not open. Logging in is part of the wait.
 for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
   addEventListener(
     type,
@@ -46,11 +46,11 @@ for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
     },
     true,
   )
-// The browser asks whether to leave the page.
+// Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
   if (saving.size > 0 || (isShown(current) && current.isChanged && current !== kept)) event.preventDefault()
 })
-// For a reload that the page itself offers, what is typed is kept.
+// The web page itself offers a reload when a proxy answers instead of the service. What is typed is kept for it.
 addEventListener('reloading', () => {
   const { book, tag, draft, isChanged } = current
   if (isShown(current) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = current
@@ -58,7 +58,7 @@ addEventListener('reloading', () => {
 
 export const addBook = () => open(new Edit())
 
-/** Goes on with what was kept over a reload. @param {string} text */
+/** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
   const { book, tag, draft } = JSON.parse(text)
   open(Object.assign(new Edit(book, tag), { draft }))
@@ -108,7 +108,7 @@ function close() {
   dialog()?.close()
 }
 
-/** Closes the dialog, if nothing is lost by it or the user agrees. @param {Edit} edit */
+/** Closes the dialog. If something typed would be lost, asks the user first. @param {Edit} edit */
 function leave(edit) {
   if (edit.isBusy || !edit.isChanged) return close()
   before = document.activeElement
@@ -125,10 +125,10 @@ function stay(edit) {
   restoreFocus()
 }
 
-/** What Escape does: in the question it is "no". @param {Event} event */
+/** Handles Escape, which answers the question whether to discard with "no". @param {Event} event */
 function cancel(event) {
   event.preventDefault()
-  // Otherwise the dialog is closed nonetheless.
+  // If the event cannot be cancelled, the dialog closes nonetheless, and `closed` opens it again.
   if (event.defaultPrevented) answerEscape()
 }
 
@@ -137,7 +137,7 @@ function answerEscape() {
   else leave(current)
 }
 
-/** Browsers let a dialog refuse to be closed only once before its user does something else. */
+/** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
 function closed() {
   if (dialog()?.open) return
   if (isDone) return nameBook(undefined)
@@ -148,7 +148,7 @@ function closed() {
 /** @param {string} selector */
 const focusOn = (selector) => find(`#editor ${selector}`)?.focus()
 
-/** @param {Edit} edit @param {boolean} [isMore] whether another book is to be added after it. */
+/** @param {Edit} edit @param {boolean} [isMore] whether to add another book after it. */
 function save(edit, isMore = false) {
   if (edit.isBusy) return
   const isNew = edit.book === undefined
@@ -173,7 +173,7 @@ function save(edit, isMore = false) {
     if (isShown(edit)) {
       draw()
       if (edit.fault) focusOn(`[name=${edit.fault}]`)
-      // Not on a button that overwrites, which the key would press that saved.
+      // Not on a button that overwrites: the key that saved would press it too.
       else if (edit.theirs !== undefined) focusOn('#conflict-title')
       restoreFocus()
       return undefined
@@ -225,7 +225,7 @@ function remove({ book, tag }) {
 /** @param {Edit} edit */
 const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'changed']
 
-/** Keeps what is typed. @param {Edit} edit @param {keyof Edit['draft']} name */
+/** @param {Edit} edit @param {keyof Edit['draft']} name */
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
   edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
   edit.isLeaving = false
@@ -245,7 +245,7 @@ function takeAuthor(edit, author) {
   focusOn('[name=author]')
 }
 
-/** Enter saves, as in a field of one line. @param {KeyboardEvent} event */
+/** Enter saves, as in an `<input>`. @param {KeyboardEvent} event */
 function submitOnEnter(event) {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
   event.preventDefault()
@@ -253,7 +253,7 @@ function submitOnEnter(event) {
   form?.requestSubmit()
 }
 
-/** Of several lines, because a field of one line drops line breaks. @param {Edit} edit @param {'title' | 'author'} name */
+/** A `<textarea>`, because an `<input>` drops line breaks. @param {Edit} edit @param {'title' | 'author'} name */
 const textField = (edit, name) => html`<label>${words.list[name]}
   <textarea
     name=${name}
@@ -320,7 +320,7 @@ const conflictSection = (edit) => html`<section class="conflict" aria-labelledby
   ${edit.theirs ? comparison(edit, edit.theirs) : html`<p>${words.conflict.deletedHint}</p>`}
 </section>`
 
-/** In a conflict no button is the one that Enter presses. @param {Edit} edit */
+/** In a conflict, Enter presses none of the buttons. @param {Edit} edit */
 function buttons(edit) {
   const { book, theirs, isBusy, isLeaving } = edit
   if (isLeaving)

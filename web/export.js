@@ -10,13 +10,12 @@ const FORMATS = [
   { name: words.export.ndjson, type: 'application/x-ndjson', ending: 'ndjson' },
 ]
 
-/** What the list shows. */
 let query = ''
 let message = ''
 let isBusy = false
 let abort = new AbortController()
 
-/** Asks for the format, and saves the books of a query as a file. @param {string} shown */
+/** @param {string} shown the query of the list. */
 export function exportBooks(shown) {
   query = shown
   message = ''
@@ -49,7 +48,7 @@ async function save({ type, ending, parameter = '' }) {
 
 /** @param {unknown} error */
 function explain(error) {
-  // A file that ends too early is no response of the service either.
+  // `blob()` throws a TypeError when the response ends too early.
   if (error instanceof TypeError) return words.export.failed
   if (error instanceof Away) return words.export.none(error.message)
   return error instanceof Error ? error.message : String(error)

@@ -5,7 +5,7 @@ import { change, isCounting, isSlow, pages, view } from './listing.js'
 import { noYear, oneLine, readYear } from './text.js'
 import { books, words } from './words.js'
 
-/** What the list is searched for, filtered and sorted by, and how many books it has. */
+/** The row with the search, the filters, the order and the number of books. */
 export const filters = () => html`<search>
   ${input('q', 'search')}
   <button type="button" class="narrow" popovertarget="years">${words.filters.years}${view.yearMin + view.yearMax === '' ? '' : ' ✓'}</button>
@@ -48,13 +48,13 @@ const input = (
   />
 </label>`
 
-/** What is typed for a year, unless it has only begun. @param {string} text */
+/** Whether a text is not a year. Nothing, or a sign alone, may still become one. @param {string} text */
 const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text) === undefined
 
 /** @param {string} author */
 export const chooseAuthor = (author) => change({ author }, 'chosen')
 
-/** The button that does it is gone then. */
+/** Moves the focus, because the button that was pressed disappears. */
 function clearAuthor() {
   chooseAuthor('')
   find('.q input')?.focus()

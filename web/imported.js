@@ -8,25 +8,24 @@ import { words } from './words.js'
  * @typedef {import('./service.js').Book} Book
  * @typedef {object} Listener
  * @property {() => void} changed called when books may have been stored or deleted.
- * @property {(books: readonly Book[]) => void} show shows the newest books, and selects these.
+ * @property {(books: readonly Book[]) => void} show lists the newest books first, and selects these.
  */
 
-/** Books that are asked for at once. */
 const PAGE_LENGTH = 1000
 
-/** Takes away what was told of the import before. */
+/** Removes the notice about the previous import. */
 let dismiss = () => {}
 
-/** The highest id of a book, 0 if there is none. */
+/** The highest id of a book; 0 if there is none. */
 export async function newestId() {
   const [book] = await newest(1)
   return book?.id ?? 0
 }
 
 /**
- * The books that were added after another one, the last one first.
- * @param {number} id that of the other one. @param {number} most as many as are looked for.
- * @returns {Promise<Book[]>} more than so many if there are more.
+ * Reads the books with a higher id than this one, the newest first.
+ * @param {number} id @param {number} most stops when there are more than these.
+ * @returns {Promise<Book[]>} more than `most` if there are more.
  */
 export async function booksAfter(id, most) {
   /** @type {Book[]} */
@@ -52,16 +51,13 @@ async function newest(limit) {
 }
 
 /**
- * Says how many books an import has added, and offers to show them and to delete them again.
- * @param {string} text what to say.
- * @param {string} name that of the file.
- * @param {number} added how many they are.
- * @param {number} before the highest id of a book before the import.
- * @param {Listener} listener
+ * Reports an import, and offers to show its books and to delete them again.
+ * @param {string} text says how many books were added. @param {string} name of the file. @param {number} added
+ * @param {number} before the highest id of a book before the import. @param {Listener} listener
  */
 export async function tellImported(text, name, added, before, listener) {
   const books = added > MOST ? [] : await booksAfter(before, added).catch(none)
-  // Others may have added books meanwhile, which nothing tells from those of the file.
+  // If others have added books meanwhile, nothing tells theirs from those of the file.
   const isExact = books.length === added
   /** @type {import('./notices.js').Action[]} */
   const actions = [
@@ -84,7 +80,7 @@ export async function tellImported(text, name, added, before, listener) {
   dismiss = dismissThis
 }
 
-/** The file was imported, even if its books cannot be read now. @param {unknown} error @returns {Book[]} */
+/** The import has succeeded even if its books cannot be read now. @param {unknown} error @returns {Book[]} */
 function none(error) {
   if (error instanceof Away || error instanceof Refused) return []
   throw error
@@ -92,7 +88,7 @@ function none(error) {
 
 /**
  * @param {string} name @param {readonly Book[]} books @param {Listener} listener
- * @param {() => void} undone called once nothing is left to be undone.
+ * @param {() => void} undone called once nothing is left to undo.
  */
 function undoImport(name, books, { changed }, undone) {
   openTask({

@@ -2,8 +2,8 @@ import { tell } from './notices.js'
 import { words } from './words.js'
 
 /**
- * A module that the first view does not need. Once it is loaded, it is used at once: what is typed after a click is then
- * for the dialog that the click opens.
+ * A module that the first view does not need. Once it is loaded, `use` is synchronous, so that what is typed after a
+ * click goes to the dialog that the click opens.
  * @template T @param {() => Promise<T>} load
  */
 function later(load) {
@@ -28,7 +28,7 @@ const exporting = later(() => import('./export.js'))
 const selecting = later(() => import('./selecting.js'))
 const charts = later(() => import('./charts.js'))
 
-/** Loads every part once the first view is there, so that the service may be away when one is needed. */
+/** Loads all parts once the first view is shown, so that they work even if the service is unavailable later. */
 export const loadParts = () =>
   void Promise.allSettled([editor, transfer, exporting, selecting, charts].map(({ get }) => get()))
 
@@ -40,19 +40,16 @@ export const editBook = (id) => editor.use((part) => void part.editBook(id))
 /** @param {string} draft what was typed before a reload. */
 export const resumeEdit = (draft) => editor.use((part) => part.resume(draft))
 
-/** Asks for a file to import. */
 export const importBooks = () => transfer.use((part) => part.openImport(undefined))
 
-/** Asks for the format, and saves the books of a query as a file. @param {string} query */
+/** @param {string} query */
 export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
 
-/** What selects books, and what can be done with them. */
 export const useSelecting = selecting.use
 
-/** What shows the charts. */
 export const useCharts = charts.use
 
-/** Files that are dropped anywhere on the page are imported. */
+/** Opens the import dialog for a file that is dropped anywhere on the web page. */
 export function acceptDrops() {
   const mark = (/** @type {boolean} */ isOver) =>
     document.documentElement.classList.toggle('dragging', isOver)

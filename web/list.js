@@ -15,43 +15,43 @@ import { words } from './words.js'
  * @property {string} q what is searched for.
  * @property {(author: string) => void} chooseAuthor
  * @property {(id: number) => void} edit
- * @property {(row: number, isRange: boolean, from?: number) => void} select selects a row, or all up to it.
+ * @property {(row: number, isRange: boolean, from?: number) => void} select toggles a row, or selects all up to it.
  * @property {() => void} selectAll
  * @property {() => Promise<void>} findEnd finds out how many rows there are.
  * @property {() => void} redraw draws the rows that are now in sight.
  */
 
-/** Rows that are there beyond those in sight, so that the keyboard always finds the next one. */
+/** Rows that are drawn before and after those in sight, so that the keyboard always finds the next one. */
 const SPARE = 12
 
-/** No browser shows an element of more than some 17 million pixels; from here on a pixel is more than one. */
+/** Browsers show elements of at most some 17 million pixels. A list that would be higher is scaled to this height. */
 const MAX_HEIGHT = 15_000_000
 
 /** @type {readonly Column[]} */
 const COLUMNS = ['title', 'author', 'year']
 
-/** Before these is one in which rows are selected. */
+/** The columns of cells: before `COLUMNS` is the one with the boxes that select rows. */
 const [FIRST, LAST] = [0, COLUMNS.length]
 
-/** The longest author that the list can be filtered by, in code units: an address has to have room for it. */
+/** The longest author that can be a filter, in UTF-16 code units: the address has to have room for it. */
 const LONGEST_AUTHOR = 500
 
-/** Whether the row of the head is shown: a narrow window has no space for it. */
+/** Whether the column headings are shown: a narrow window has no space for them. */
 const hasHead = () => find('.head')?.checkVisibility() !== false
 
-/** The row of the head. */
+/** The row of column headings. */
 const HEAD = -1
 
 /** The cell that has the focus, or gets it by Tab. */
 let active = { row: 0, column: 1 }
 
-/** The book that was added last. @type {number | undefined} */
+/** The id of the book that was added last. @type {number | undefined} */
 let marked
 
-/** Finds what is marked. It is loaded with the first search. @type {typeof import('./found.js') | undefined} */
+/** Finds what to mark; loaded with the first search. @type {typeof import('./found.js') | undefined} */
 let finding
 
-/** Whether all books that are there are drawn, for paper. */
+/** Whether the rows in memory are drawn for printing, instead of those in sight. */
 export let isPrinting = false
 
 /** @param {boolean} isIt */
@@ -68,8 +68,10 @@ const rowHeight = () =>
   Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
 
 /**
- * Which rows are to be drawn, and where. Either the list scrolls in itself or, where there is little space, the page.
- * @param {number} length how many there are.
+ * Which rows to draw, and where. The list scrolls by itself or, in a small window, with the whole web page.
+ * @param {number} length how many rows there are.
+ * @returns rows `first` to `end` (exclusive) are drawn, with `before` and `after` pixels around them; `inSight` rows
+ *   are in sight, from row `top`.
  */
 export function rowsInSight(length) {
   const [element, row] = [list(), rowHeight()]
@@ -77,7 +79,7 @@ export function rowsInSight(length) {
   const height = Math.min(length * row, MAX_HEIGHT)
   const scrolled = Math.max(element?.scrollTop ?? 0, -(element?.getBoundingClientRect().top ?? 0))
   const top = Math.min(scrolled, height)
-  /** Rows in the height of one. */
+  /** How many rows pass when the list scrolls by the height of one: more than 1 at `MAX_HEIGHT`. */
   const scale = height < MAX_HEIGHT ? 1 : ((length - inSight) / (height - inSight * row)) * row
   const first = Math.max(Math.floor((top / row) * scale) - SPARE, 0)
   const end = Math.min(first + inSight + 2 * SPARE, length)
@@ -87,8 +89,8 @@ export function rowsInSight(length) {
 }
 
 /**
- * The grid of books (WAI-ARIA Authoring Practices, "Grid Pattern"): only the rows in sight are in the document, and the
- * one that has the focus.
+ * The grid of books (WAI-ARIA Authoring Practices, "Grid Pattern"). Only the rows around those in sight and the row
+ * with the focus are in the document.
  * @param {Properties} properties
  */
 export function bookTable(properties) {
@@ -131,8 +133,8 @@ export function bookTable(properties) {
 }
 
 /**
- * Sets the heights that stand for the rows that are not drawn: a policy without inline styles leaves only this way.
- * @param {number} length
+ * Sets the heights that stand for rows not drawn, by script: the Content-Security-Policy forbids inline styles.
+ * @param {number} length how many rows there are.
  */
 export function placeRows(length) {
   const { before, after, scale } = rowsInSight(length)
@@ -146,7 +148,6 @@ export function placeRows(length) {
   place('.row.apart', 'top', ((active.row + 1) * rowHeight()) / scale)
 }
 
-/** Shows the list from its first row. */
 export function toTop() {
   if (active.row !== HEAD) active = { ...active, row: 0 }
   const element = list()
@@ -154,7 +155,10 @@ export function toTop() {
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
 }
 
-/** Shows a book that was added, with the rows around it. @param {number} row @param {number} length how many rows there are. @param {number} id @param {() => void} redraw */
+/**
+ * Scrolls to a new book and marks it.
+ * @param {number} row @param {number} length how many rows there are. @param {number} id @param {() => void} redraw
+ */
 export function showRow(row, length, id, redraw) {
   marked = id
   active = { row, column: 1 }
@@ -163,19 +167,19 @@ export function showRow(row, length, id, redraw) {
   redraw()
 }
 
-/** Shows the list from a row. @param {number} row @param {number} length how many rows there are. @param {() => void} redraw */
+/** @param {number} row @param {number} length how many rows there are. @param {() => void} redraw */
 export function showFrom(row, length, redraw) {
   scrollTo(row, rowsInSight(length).scale)
   redraw()
 }
 
-/** The dialog above the others, if one is open. */
+/** The topmost open dialog, if there is one. */
 export const openDialog = () => Array.from(document.querySelectorAll('dialog[open]')).at(-1)
 
-/** Gives the focus to where it belongs when what had it is gone. */
+/** Moves the focus into the open dialog or the list, if the element that had it is gone. */
 export function restoreFocus() {
   const now = document.activeElement
-  // A dialog that was closed has the focus until it is drawn.
+  // After a dialog was closed, an element in it has the focus until the browser renders, but has no rectangle.
   if (now !== null && now !== document.body && now.getClientRects().length > 0) return
   const place = openDialog() ?? (grid() === null ? find('main') : null)
   if (place === null) return focusActive()
@@ -185,10 +189,7 @@ export function restoreFocus() {
   first?.focus()
 }
 
-/**
- * Draws, and gives the focus to the cell that had it, or to what is there instead, if the element is no longer there.
- * @param {() => void} draw
- */
+/** If drawing removes the focused element, focuses its cell or what replaced it. @param {() => void} draw */
 export function keepingFocus(draw) {
   const part = document.activeElement?.closest('.rows, .state, .charts')
   draw()
@@ -205,7 +206,7 @@ function focusActive(options) {
   target?.focus(options)
 }
 
-/** The cell that has the focus is the one that Tab leads to. @param {FocusEvent} event @param {Properties} properties */
+/** Makes the focused cell the one that Tab leads to. @param {FocusEvent} event @param {Properties} properties */
 function takeFocus({ target }, { redraw }) {
   const cell = /** @type {HTMLElement} */ (target).closest('[aria-colindex]')
   const row = cell?.closest('[aria-rowindex]')
@@ -260,7 +261,10 @@ function navigate(event, properties) {
   })
 }
 
-/** Gives the focus to a cell. @param {typeof active} to @param {Properties} properties @param {boolean} [isExtending] whether the books up to it are selected. */
+/**
+ * Moves the focus to a cell.
+ * @param {typeof active} to @param {Properties} properties @param {boolean} [isExtending] also selects up to it.
+ */
 function goTo(to, { pages, select, redraw }, isExtending = false) {
   const page = pageOf(pages)
   const from = active.row
@@ -271,21 +275,21 @@ function goTo(to, { pages, select, redraw }, isExtending = false) {
   if (isExtending && active.row !== HEAD) select(active.row, true, from)
   const { first, end, top, scale } = rowsInSight(pages.length)
   const isDrawn = active.row === HEAD || (active.row >= first && active.row < end)
-  // Where a pixel is more than one, the browser would scroll too far.
+  // With a scale, the browser would scroll too far by itself.
   if (!isDrawn || (scale > 1 && active.row < top)) scrollTo(active.row, scale)
   else if (scale > 1 && active.row >= top + page) scrollTo(active.row - page + 1, scale)
   redraw()
   focusActive({ preventScroll: scale > 1 })
 }
 
-/** How many rows PageDown goes. @param {BookPages} pages */
+/** How many rows PageDown moves by. @param {BookPages} pages */
 const pageOf = (pages) => Math.max(rowsInSight(pages.length).inSight - 2, 1)
 
 /** @param {number} row @param {number} scale */
 function scrollTo(row, scale) {
   const element = list()
   if (element === null) return
-  // Rounded pixels must not lead to the row before.
+  // Half a row more, because rounded pixels must not lead to the row before.
   const pixels = (scale > 1 ? (row + 0.5) / scale : row) * rowHeight()
   if (element.scrollHeight > element.clientHeight) element.scrollTop = pixels
   else window.scrollBy(0, element.getBoundingClientRect().top + pixels)
@@ -317,7 +321,10 @@ function header(column, index, sort, sortBy) {
   </div>`
 }
 
-/** @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus. @param {readonly string[]} searched folded words. @param {Properties} properties */
+/**
+ * @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus.
+ * @param {readonly string[]} searched folded words. @param {Properties} properties
+ */
 function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) {
   const book = pages.book(row)
   const isSelected = book !== undefined && selected.has(book.id)
@@ -364,6 +371,6 @@ async function loadFinding(redraw) {
     finding = await import('./found.js')
     redraw()
   } catch {
-    // Marks only help. The next time that rows are drawn, it is tried again.
+    // The list works without marks. The next drawing of rows tries again.
   }
 }

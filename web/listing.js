@@ -7,44 +7,44 @@ import { Away, Refused, wasAborted } from './service.js'
 import { words } from './words.js'
 
 /**
- * What the page lists: the view, its books as they come, how many they are, and where the list is scrolled to.
+ * The state of the list: the view, its books as they arrive, their number, and where it is scrolled to.
  *
  * @typedef {object} Listener
  * @property {() => void} draw
- * @property {() => void} arrived called when a list is there.
+ * @property {() => void} arrived called when a new list is shown.
  * @property {() => void} changed called when the books or the filter have changed.
  */
 
-/** How long typing has to pause before the service is asked, and before it counts; in milliseconds. */
+/** How long typing has to pause before books are read, and how long counting them waits, in milliseconds. */
 const TYPING_PAUSE = 60
 const COUNT_PAUSE = 500
 
-/** How long to wait for books before the page says so, in milliseconds. */
+/** How long reading books may take before the web page says so, in milliseconds. */
 const SLOW = 400
 
-/** How long a list has been still before its place is remembered, in milliseconds. */
+/** How long the list has to be still before its place is remembered, in milliseconds. */
 const STILL = 200
 
-/** How long the page says where the list is once it is still, in milliseconds. */
+/** How long the rows in sight are named after the last scrolling, in milliseconds. */
 const TOLD = 1500
 
-/** How long to wait before asking a service again that is away, in milliseconds. */
+/** How long to wait before asking an unavailable service again, in milliseconds. */
 const AWAY_PAUSE = 3000
 
 export const EVERYTHING = { q: '', yearMin: '', yearMax: '', author: '' }
 
 export let view = readAddress()
-/** Those shown; while others are on their way, still the last ones. @type {BookPages} */
+/** The books that are shown; until those of a new view arrive, still the previous ones. @type {BookPages} */
 export let pages
 export let isCounting = false
-/** Whether the books that are coming take long. */
+/** Whether reading books takes long. */
 export let isSlow = false
-/** The rows in sight, counted from 1, while the list is scrolled. @type {{ first: number, last: number } | undefined} */
+/** The rows in sight while the list scrolls, from 1. @type {{ first: number, last: number } | undefined} */
 export let sight
 
 /** @type {Listener} */
 let listener
-/** The row from which a list is shown that the user comes back to. @type {number} */
+/** The row to scroll to when the user comes back to a list. @type {number} */
 let place = history.state?.row ?? 0
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let placing
@@ -59,7 +59,7 @@ let retrying
 let counting = new AbortController()
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let slowTimer
-/** Whether the service did not answer when it was last asked for books. */
+/** Whether the service did not answer the last request for books. */
 let isAway = false
 
 /** @param {Listener} each */
@@ -81,7 +81,7 @@ export function startListing(each) {
 
 export const redraw = () => listener.draw()
 
-/** Shows the books of the view, from the first. @returns {BookPages} */
+/** Reads the books of the view from the first, and shows them when they arrive. @returns {BookPages} */
 export function load() {
   coming?.stop()
   counting.abort()
@@ -97,7 +97,7 @@ export function load() {
   return next
 }
 
-/** @param {BookPages} some whose books have come, or failed to. */
+/** @param {BookPages} some of which books have arrived, or could not be read. */
 function arrived(some) {
   if (some === coming) {
     if (pages !== some) pages?.stop()
@@ -113,19 +113,19 @@ function arrived(some) {
     listener.arrived()
   }
   if (some === pages) {
-    // As cursors are after a restart with another key.
+    // The service refuses its cursors after a restart with another secret.
     if (pages.error instanceof Refused && pages.error.status === 400 && pages.length > 0) return void load()
     const wasAway = isAway
     isAway = pages.error !== undefined && !(pages.error instanceof Refused)
     clearTimeout(retrying)
     if (isAway) retrying = setTimeout(() => pages.retry(), AWAY_PAUSE)
     else if (wasAway) changed()
-    // They may not fill a tall window, in which nothing can be scrolled.
+    // They may not fill a tall window, where scrolling, which reads more, is impossible.
     drawRows()
   }
 }
 
-/** Draws the rows that are now in sight. */
+/** Draws the rows that are now in sight, and reads those that are missing. */
 export function drawRows() {
   const { first, end } = rowsInSight(pages.length)
   pages.reach(first, end)
@@ -140,7 +140,7 @@ async function goBackTo(some, row) {
   if (some === pages && rowsInSight(some.length).top === 0) showFrom(row, some.length, drawRows)
 }
 
-/** Remembers where the list is, so that it is there when the user comes back to it. */
+/** Remembers in the history where the list is scrolled to, so that back, forward and a reload lead there. */
 function keepPlace() {
   clearTimeout(placing)
   placing = undefined
@@ -161,7 +161,7 @@ export function scrolled() {
   placing = setTimeout(keepPlace, STILL)
 }
 
-/** Counts what the list and the charts show, after books were changed or the service was away. */
+/** Counts the books of the list and the charts again, after books were changed or the service was unavailable. */
 export function changed() {
   countAgain()
   listener.changed()
@@ -191,7 +191,7 @@ async function countLater(signal) {
   }
 }
 
-/** Has the list as high as all its books are, with the same ones in sight. @param {number} stored */
+/** Gives the list the height of all its books, and keeps the same rows in sight. @param {number} stored */
 function setCount(stored) {
   const { top, scale } = rowsInSight(pages.length)
   pages.setCount(stored)
@@ -216,10 +216,10 @@ export function change(change, how) {
 export const showAll = () =>
   change({ ...EVERYTHING, sort: view.sort === DUPLICATES ? '' : view.sort }, 'chosen')
 
-/** Whether a list is shown, and no other one is searched for. @param {BookPages} some */
+/** Whether a list is shown, and is still that of the view. @param {BookPages} some */
 export const isCurrent = (some) => some === pages && some.query === queryOf(view)
 
-/** Reads the list to its end if only that tells where it is. */
+/** Reads the list to its end, unless the number of its books is known. */
 export async function findEnd() {
   if (pages.count !== undefined) return
   isSlow = true
@@ -229,7 +229,7 @@ export async function findEnd() {
   listener.draw()
 }
 
-/** Says why books cannot be read. @template T @param {Promise<T>} work @returns {Promise<T | undefined>} */
+/** Says why books could not be read. @template T @param {Promise<T>} work @returns {Promise<T | undefined>} */
 export const reading = (work) =>
   work.catch((error) => {
     if (!wasAborted(error))

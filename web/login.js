@@ -3,7 +3,7 @@ import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './se
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 
-/** How long before a token ends the password is asked for, in milliseconds. */
+/** How long before the end of a session the password is asked for, in milliseconds. */
 const AHEAD = 60_000
 
 /** How long the other tabs have to hand over their session before the password is asked for, in milliseconds. */
@@ -14,14 +14,14 @@ let message = ''
 let isBusy = false
 /** Why the password is asked for again. @type {'expiring' | 'expired' | 'left'} */
 let reason = 'expired'
-/** What the page says from a log-out until it is reloaded. @type {string | undefined} */
+/** The message between a log-out and the reload. @type {string | undefined} */
 let leaving
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
-/** Those who wait for a token. @type {PromiseWithResolvers<void> | undefined} */
+/** What calls wait for while there is no token. @type {PromiseWithResolvers<void> | undefined} */
 let waiting
 
-/** Lets every call that needs a token wait for the user, in a dialog above whatever is being typed. */
+/** Makes calls without a token wait until the user has logged in, in a dialog above whatever is being typed. */
 export function startLogin() {
   whenTokenIsNeeded(() => {
     waiting ??= Promise.withResolvers()
@@ -30,7 +30,7 @@ export function startLogin() {
     return waiting.promise
   })
   startSession({ began, endedElsewhere })
-  // Escape would otherwise reach the dialog below, which would then lie above this one.
+  // Otherwise Escape would reach the dialog below, which would then be above this one.
   addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && dialog()?.open && !canBePutOff()) event.preventDefault()
   })
@@ -60,8 +60,9 @@ export function logOut() {
   void leave()
 }
 
-/** After a log-out in another tab. What is typed here is kept, behind the question for the password. */
+/** Handles a log-out in another tab. What is typed in this one is kept, behind the password prompt. */
 async function endedElsewhere() {
+  // The listeners of `beforeunload` cancel it if something is unsaved.
   const isUnsaved = !dispatchEvent(new Event('beforeunload', { cancelable: true }))
   if (!isUnsaved) return leave()
   clearTimeout(timer)
@@ -76,7 +77,7 @@ async function endedElsewhere() {
   show()
 }
 
-/** Sends what is pending, waits a bounded time for the responses, and leaves whatever they are. */
+/** Sends what is pending, waits a limited time for the responses, and logs out whatever they are. */
 async function leave() {
   clearTimeout(timer)
   whenTokenIsNeeded(async () => {
@@ -123,12 +124,12 @@ function explain(error) {
   return error.message
 }
 
-/** The first log-in cannot be put off: there is nothing behind it. @param {Event} event */
+/** The first log-in cannot be put off, because there is nothing behind it. @param {Event} event */
 function cancel(event) {
   if (!canBePutOff()) event.preventDefault()
 }
 
-/** Browsers let a dialog refuse to be closed only once before its user does something else. */
+/** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
 function closed() {
   if (!canBePutOff()) return show()
   waiting?.reject(new Refused(401, words.login.needed))

@@ -35,9 +35,9 @@ import { takeDraft } from './session.js'
 import { typeYear } from './text.js'
 import { words } from './words.js'
 
-/** What shows the charts, once they have been opened. @type {typeof import('./charts.js') | undefined} */
+/** The module of the charts, once they have been opened. @type {typeof import('./charts.js') | undefined} */
 let charts
-/** What selects books, once it has been loaded. @type {typeof import('./selecting.js') | undefined} */
+/** The module that selects books, once it has been loaded. @type {typeof import('./selecting.js') | undefined} */
 let selecting
 
 /** @param {(part: typeof import('./selecting.js')) => void} run */
@@ -51,7 +51,7 @@ function draw() {
   const element = document.getElementById('app')
   if (element === null) return
   document.title = view.q.trim() === '' ? words.catalogue : words.searchTitle(view.q.trim())
-  // Also before: a list that is too short while its rows change does not stay where it is scrolled to.
+  // Also before drawing: a list that is too short while its rows change would lose its scroll position.
   if (pages !== undefined) placeRows(pages.length)
   keepingFocus(() => render(page(), element))
   charts?.drawCharts()
@@ -101,7 +101,7 @@ const chartListener = {
 /** @param {Event} event */
 function toggleCharts({ target }) {
   const { open } = /** @type {HTMLDetailsElement} */ (target)
-  // The list may have another place, and what is drawn may have come while there was no space for it.
+  // The list may have moved, and statistics may have arrived while there was no space to draw them.
   draw()
   useCharts((part) => {
     charts = part
@@ -109,7 +109,7 @@ function toggleCharts({ target }) {
   })
 }
 
-/** Before what is chosen in it is done: the focus returns from a dialog to what had it before. */
+/** Runs before the chosen action, so that a dialog that it opens later returns the focus to the button of the menu. */
 const leaveMenu = {
   capture: true,
   handleEvent() {
@@ -187,13 +187,13 @@ const table = () => ({
   redraw: drawRows,
 })
 
-/** Ascending, then descending, then as the service has them. @param {import('./list.js').Column} column */
+/** Ascending, then descending, then in the order of the service. @param {import('./list.js').Column} column */
 function sortBy(column) {
   change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
 }
 
 /**
- * Of each title another element: a click that begins on the button of one does not press that of the next.
+ * Each title has an element of its own: a click that begins on the button of one must not press that of the next.
  * @param {string} title @param {string} text @param {string} label @param {() => void} action
  */
 const state = (title, text, label, action) =>
@@ -207,7 +207,7 @@ const state = (title, text, label, action) =>
     </div>`,
   )
 
-/** What is on paper, where nothing can be scrolled. */
+/** Says which books are printed: only those in memory. */
 function printedText() {
   const { first, end } = pages.kept
   if (first === 0 && end === pages.length && pages.isComplete) return words.list.printedAll(end)
@@ -219,7 +219,7 @@ function openLinked() {
   if (id !== undefined && document.querySelector('#editor dialog[open]') === null) editBook(id)
 }
 
-/** Takes away what was told of a proxy. */
+/** Removes the notice about a proxy. */
 let dismissProxy = () => {}
 
 function reload() {
@@ -236,7 +236,7 @@ startLogin()
 acceptDrops()
 // A wide window has no menus.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
-// When a dialog is closed whose opener is gone.
+// The element that opened a dialog may be gone when the dialog is closed.
 addEventListener('close', restoreFocus, true)
 for (const type of ['beforeprint', 'afterprint'])
   addEventListener(type, () => {
@@ -246,7 +246,7 @@ for (const type of ['beforeprint', 'afterprint'])
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
-  // Elsewhere it might be meant for something else, as for a program that types what is said (WCAG 2.2, 2.1.4).
+  // Elsewhere the key may not be meant as a shortcut, as when speech input types it (WCAG 2.2, 2.1.4).
   const isInList = target instanceof Element && target.closest('[role=grid]') !== null
   if (key !== '/' || ctrlKey || metaKey || altKey || !isInList) return
   event.preventDefault()

@@ -9,37 +9,37 @@ import { words } from './words.js'
  * @typedef {import('./service.js').Book} Book
  * @typedef {object} Outcome
  * @property {Book[]} done
- * @property {Book[]} changed by somebody else since they were read: these are left as they are.
- * @property {Book[]} gone, because somebody has deleted them.
+ * @property {Book[]} changed by somebody else since they were read, and left as they are.
+ * @property {Book[]} gone, because somebody else has deleted them.
  * @property {Book[]} left that were not reached.
- * @property {unknown} [error] why not, if the user did not stop it.
+ * @property {unknown} [error] why they were not reached; undefined if the user stopped it.
  * @typedef {(book: Book, tag: string) => Promise<unknown>} Act what to do with a book that has this entity tag.
  * @typedef {object} Task
  * @property {string} heading
  * @property {string} text
  * @property {string} action
- * @property {boolean} [isDeletion] whether it cannot be taken back.
+ * @property {boolean} [isDeletion] whether it cannot be undone.
  * @property {string} running what is being done, such as "Deleting 2 books…".
- * @property {string} what a clause that becomes true with it, such as "2 books were deleted".
- * @property {() => unknown} [fields] drawn as they are filled in.
+ * @property {string} what a clause that is true once it is done, such as "2 books were deleted".
+ * @property {() => unknown} [fields] renders the fields to fill in.
  * @property {() => boolean} [isTyped] whether something is typed in them.
- * @property {() => { books: readonly Book[], act: Act } | string} begin what to do when it is confirmed, or what is
- *   wrong with the fields.
+ * @property {() => { books: readonly Book[], act: Act } | string} begin called when the user confirms;
+ *   returns what to do, or what is wrong with the fields.
  * @property {(outcome: Outcome) => string} tell
  * @property {(outcome: Outcome) => void} ended
  */
 
-/** Requests at the same time. */
+/** How many books are worked on at the same time. */
 const PARALLEL = 6
 
-/** How long it takes until more books are told to be reached, in milliseconds. */
+/** The time between reports of progress, in milliseconds. */
 const PROGRESS_PAUSE = 100
 
 /**
- * Does something to each of many books, as they were read.
+ * Does something to each book, unless somebody has changed it since it was read.
  * @param {readonly Book[]} books @param {Act} act
- * @param {AbortSignal} signal ends it before the next books.
- * @param {(count: number) => void} progressed told how many were reached.
+ * @param {AbortSignal} signal stops before the next books.
+ * @param {(count: number) => void} progressed called with the number of books reached.
  * @returns {Promise<Outcome>}
  */
 export async function doToEach(books, act, signal, progressed) {
@@ -60,7 +60,7 @@ export async function doToEach(books, act, signal, progressed) {
         try {
           outcome[await actOn(book, act)].push(book)
           reached++
-          // To draw each would take as long as to send it.
+          // Drawing after each book would take as long as its request.
           telling ??= setTimeout(tellLater, PROGRESS_PAUSE)
         } catch (error) {
           outcome.error ??= error
@@ -103,7 +103,7 @@ const isSame = (one, other) =>
 /** @type {Act} */
 export const remove = (book, tag) => call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag } })
 
-/** @param {Outcome} outcome @param {string} done what became of those that are done. */
+/** @param {Outcome} outcome @param {string} done the sentence about the books that are done. */
 export function explain({ changed, gone, left, error }, done) {
   const reason = error instanceof Error ? error.message : words.many.stopped
   return [
@@ -114,15 +114,15 @@ export function explain({ changed, gone, left, error }, done) {
   ].join(' ')
 }
 
-/** Those that are not to be left undone when the page is closed. @type {Set<unknown>} */
+/** Work that would be lost if the web page were closed. @type {Set<unknown>} */
 const unfinished = new Set()
 
-// The browser asks whether to leave the page.
+// Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
   if (unfinished.size > 0 || (dialog()?.open && isTyped())) event.preventDefault()
 })
 
-/** Has the browser ask before the page is closed until work is done. @template T @param {Promise<T>} work @returns {Promise<T>} */
+/** Until work is done, the browser asks before closing. @template T @param {Promise<T>} work @returns {Promise<T>} */
 export function keepOpen(work) {
   unfinished.add(work)
   return work.finally(() => unfinished.delete(work))
@@ -131,20 +131,19 @@ export function keepOpen(work) {
 /** @type {Task} */
 let task
 let isRunning = false
-/** Whether the dialog is closed by its buttons, or because all is done; not by Escape. */
+/** Whether the dialog was closed by a button or because all is done, and not by Escape. */
 let isDone = true
 let [reached, total] = [0, 0]
 let message = ''
-/** What became of them, if not all are done. @type {string | undefined} */
+/** The message if not all books are done. @type {string | undefined} */
 let result
 let stop = new AbortController()
-/** Takes away what tells that a task goes on without its dialog. */
+/** Removes the notice about a task that continues without its dialog. */
 let dismissRunning = () => {}
 
 /**
- * Asks whether to do something to many books, does it, and says what became of them.
- * @param {Task} asked
- * @returns {() => void} draws its fields anew.
+ * Asks whether to do something to many books, does it, and reports the outcome. Shows a running task instead.
+ * @param {Task} asked @returns {() => void} redraws the dialog.
  */
 export function openTask(asked) {
   if (!isRunning) {
@@ -163,7 +162,7 @@ function show() {
   if (!dialog()?.open) dialog()?.showModal()
 }
 
-/** Escape discards nothing that is typed. @param {Event} event */
+/** Escape does not discard what is typed. @param {Event} event */
 function cancel(event) {
   if (!isTyped()) return
   event.preventDefault()
@@ -173,10 +172,10 @@ function cancel(event) {
 
 const isTyped = () => !isRunning && !isDone && result === undefined && task.isTyped?.() === true
 
-/** A task goes on, and a notice says so. */
+/** A running task continues, and a notice says so. */
 function closed() {
   if (dialog()?.open) return
-  // Browsers let a dialog refuse to be closed only once before its user does something else.
+  // Browsers let a page refuse to close a dialog only once until the user acts again.
   if (isTyped()) return dialog()?.showModal()
   if (!isRunning) return
   const actions = [

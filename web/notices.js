@@ -4,32 +4,31 @@ import { openDialog, restoreFocus } from './list.js'
 import { words } from './words.js'
 
 /**
- * @typedef {{ label: string, run: () => void, forPage?: boolean, staysAfter?: boolean }} Action one for the page is
- *   offered while no dialog is open.
- * @typedef {{ text: string, actions?: Action[], progress?: () => number | undefined }} Notice the progress is that of
- *   `progressBar`; `showNotices` shows it anew.
+ * @typedef {{ label: string, run: () => void, forPage?: boolean, staysAfter?: boolean }} Action `forPage`:
+ *   offered only while no dialog is open. `staysAfter`: does not remove the notice.
+ * @typedef {{ text: string, actions?: Action[], progress?: () => number | undefined }} Notice `progress` as in
+ *   `progressBar`; `showNotices` reads it again.
  */
 
-/** How long a notice stays, and how much longer while somebody is at it; in milliseconds. */
+/** How long a notice stays, and how much longer while the mouse or the keyboard is at it, in milliseconds. */
 const [TIME, LONGER] = [6000, 1000]
 
-/** For a notice that has to be seen: it stays until then. */
+/** The action of a notice that stays until it has been seen. */
 export const DISMISS = { label: words.dismiss, run() {} }
 
-/** What takes each away. @type {Map<Notice, () => void>} */
+/** The notices that are shown, each with what removes it. @type {Map<Notice, () => void>} */
 const notices = new Map()
 
-/** Whether the mouse was moved to a notice. One may also appear under a mouse that rests. */
+/** Whether the mouse was moved to a notice. A notice that appears under a resting mouse does not count. */
 let isPointedAt = false
 
 /**
- * Tells the user something, also by voice. Each of its actions takes the notice away, unless the notice
- * stays after it.
+ * Shows a notice, which screen readers announce.
  * @param {Notice} notice
- * @param {number} [time] in milliseconds; infinite for one that stays until an action is chosen. It does not end while
- *   the mouse was moved to a notice, or the keyboard is at one.
+ * @param {number} [time] in milliseconds; infinite for a notice that stays until an action is chosen. The time does not
+ *   end while the mouse was moved to a notice, or the keyboard is at one.
  * @param {() => void} [ended] called when the time is over.
- * @returns {() => void} takes it away.
+ * @returns {() => void} removes the notice.
  */
 export function tell(notice, time = TIME, ended) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -49,9 +48,9 @@ export function tell(notice, time = TIME, ended) {
     showNotices()
     if (hadFocus) restoreFocus()
   }
-  // One that only tells replaces the one before.
+  // A notice without actions replaces the previous one.
   if (!notice.actions) for (const [other, dismissOther] of notices) if (!other.actions) dismissOther()
-  // A timer cannot be infinite: it would end at once.
+  // An infinite timer would end at once.
   if (Number.isFinite(time)) wait(time)
   notices.set(notice, dismiss)
   showNotices()
@@ -67,7 +66,7 @@ place()?.addEventListener('pointerleave', () => {
   isPointedAt = false
 })
 
-// A modal dialog covers the page, and hides it from screen readers: while one is open, the notices are in it.
+// A modal dialog covers the web page and hides it from screen readers. While one is open, the notices are in it.
 new MutationObserver(() => {
   const element = place()
   const around = openDialog() ?? document.body
@@ -78,7 +77,7 @@ new MutationObserver(() => {
   showNotices()
 }).observe(document.body, { subtree: true, attributeFilter: ['open'] })
 
-/** Shows them as they are now. */
+/** Renders the notices with their present progress. */
 export function showNotices() {
   const element = place()
   if (element === null) return
@@ -103,11 +102,11 @@ export function showNotices() {
   )
 }
 
-/** Each quoted title has a direction of its own. @param {string} text */
+/** Gives a quoted title a text direction of its own. @param {string} text */
 const sentence = (text) =>
   text.split(/“(.*)”/).map((part, index) => (index % 2 === 0 ? part : html`“<bdi>${part}</bdi>”`))
 
-/** @param {number | undefined} part from 0 to 1; undefined if nobody knows. */
+/** @param {number | undefined} part from 0 to 1; undefined if unknown. */
 export const progressBar = (part) =>
   part === undefined
     ? html`<progress aria-label=${words.progress}></progress>`

@@ -8,16 +8,16 @@ import { readYear } from './text.js'
  * @property {string} path
  * @property {number} start the row of its first book.
  * @property {number} length how many of its books are shown.
- * @property {number[]} ids those of its books, also of those that are not shown or were dropped.
- * @property {Book[] | undefined} [read] as the service has answered; undefined once they were dropped.
- * @property {Book[] | undefined} [books] those of them that are shown.
+ * @property {number[]} ids of all its books, even if they are hidden or were dropped from memory.
+ * @property {Book[] | undefined} [read] its books in the response; undefined once they were dropped from memory.
+ * @property {Book[] | undefined} [books] those of `read` that are shown.
  */
 
-/** Books asked for at once; and those when the rows that are wanted are far from the ones that are known. */
+/** Books per page, and per page when the wanted rows are far from those already read. */
 const PAGE_LENGTH = 100
 const LONG_PAGE_LENGTH = 1000
 
-/** Rows on either side of those shown whose books are kept; of others only where their pages begin, and the ids. */
+/** The books of this many rows before and after the visible ones stay in memory; of other pages only path and ids. */
 const KEPT = 1000
 
 /** The ids of books that are being deleted, and not shown. @type {Set<number>} */
@@ -27,8 +27,8 @@ export const hidden = new Set()
 const FAR = 2000
 
 /**
- * The books of one query, read page by page as they are needed. Of a million books a few thousand are in memory at
- * most; a page that was dropped is read again from where it began.
+ * The books of one query, read page by page as they are needed. Of a million books, a few thousand are in memory at
+ * most; a page that was dropped is read again.
  */
 export class BookPages {
   /** @type {Page[]} */
@@ -46,59 +46,58 @@ export class BookPages {
   #coming
   /** How many books there are, if the service has counted them. @type {number | undefined} */
   #total
-  /** The rows last asked for. */
+  /** The rows that were last asked for. */
   #rows = { first: 0, end: 0 }
-  /** What finds likely duplicates, if these are the books and it has been loaded. @type {typeof import('./duplicates.js') | undefined} */
+  /** Finds likely duplicates, once loaded. @type {typeof import('./duplicates.js') | undefined} */
   #duplicates
 
   /**
-   * @param {string} query parameters of GET /books; or those of which likely duplicates are wanted.
+   * @param {string} query parameters of GET /books; with `sort=duplicates`, only the likely duplicates are listed.
    * @param {() => void} changed called when there is something new to show.
    */
   constructor(query, changed) {
-    /** What these are the books of. */
     this.query = query
     const parameters = new URLSearchParams(query)
     this.isOfDuplicates = parameters.get('sort') === DUPLICATES
-    // All at once: those that are alike may be on different pages.
+    // Duplicates are read in one response, because those that are alike might be on different pages.
     if (this.isOfDuplicates) parameters.set('sort', 'author')
     else parameters.set('limit', String(PAGE_LENGTH))
     this.#next = `/books?${parameters}`
     this.#changed = changed
   }
 
-  /** How many books have been read so far, also those that were dropped. */
+  /** How many rows have been read so far, even if they were dropped from memory. */
   get known() {
     const last = this.#pages.at(-1)
     return last === undefined ? 0 : last.start + last.length
   }
 
-  /** How many rows there are, as far as that is known. Those beyond the known ones are read when they are asked for. */
+  /** How many rows there are, as far as is known. Those beyond `known` are read when `reach` asks for them. */
   get length() {
     return this.isComplete ? this.known : Math.max(this.known, this.#total ?? 0)
   }
 
-  /** How many books there are, if that is known. */
+  /** How many books there are; undefined while that is unknown. */
   get count() {
     return this.isComplete || this.#total !== undefined ? this.length : undefined
   }
 
-  /** @param {number} stored how many the service has counted: also those that are not shown, because their deletion can be undone. */
+  /** @param {number} stored the service's count, which includes books whose deletion can still be undone. */
   setCount(stored) {
     this.#total = stored - this.#withheld
   }
 
-  /** Whether these are all. */
+  /** Whether all pages have been read. */
   get isComplete() {
     return this.#next === undefined
   }
 
-  /** Whether books may be missing, because the service has yet to make them searchable. */
+  /** Whether books may be missing, because the service has not indexed all of them yet. */
   get isPartial() {
     return this.#isPartial
   }
 
-  /** Those rows around the ones last asked for whose books are there. */
+  /** The rows around those last asked for whose books are in memory; `end` is not one of them. */
   get kept() {
     const has = (/** @type {number} */ index) => this.#pages[index]?.books !== undefined
     let from = this.#indexOf(this.#rows.first)
@@ -118,13 +117,13 @@ export class BookPages {
     return this.#error
   }
 
-  /** @param {number} row @returns {Book | undefined} undefined while it is on its way. */
+  /** @param {number} row @returns {Book | undefined} undefined while it is not in memory. */
   book(row) {
     const page = this.#pages[this.#indexOf(row)]
     return page?.books?.[row - page.start]
   }
 
-  /** Whether a book is like the one before it, where they are likely duplicates. @param {number} row */
+  /** Whether a book is like the one before it, in a list of likely duplicates. @param {number} row */
   isCopy(row) {
     const [before, book] = [this.book(row - 1), this.book(row)]
     if (this.#duplicates === undefined || before === undefined || book === undefined) return false
@@ -132,8 +131,8 @@ export class BookPages {
   }
 
   /**
-   * Sees to it that the books of these rows are there, and the next page before the end comes into sight.
-   * @param {number} first @param {number} end @param {boolean} [isRetry] whether also after an error.
+   * Reads the books of these rows, and the next page before the end comes into sight. Drops books of far rows.
+   * @param {number} first @param {number} end @param {boolean} [isRetry] whether to read even after an error.
    */
   reach(first, end, isRetry = false) {
     this.#rows = { first, end }
@@ -150,7 +149,7 @@ export class BookPages {
     if (mayRead && wanted >= this.known) void this.#readNext(wanted)
   }
 
-  /** Tries again after an error, which stays until there is a response. */
+  /** Tries again after an error. `error` stays until there is a response. */
   retry() {
     this.reach(this.#rows.first, this.#rows.end, true)
     if (this.#reading.size > 0 || this.#coming !== undefined) return
@@ -158,7 +157,7 @@ export class BookPages {
     this.#changed()
   }
 
-  /** The row of a book, for which as many pages are read as are worth it. @param {number} id @returns {Promise<number | undefined>} */
+  /** The row of a book; gives up after some `FAR` books. @param {number} id @returns {Promise<number | undefined>} */
   async find(id) {
     let known = this.#pages
     for (;;) {
@@ -174,9 +173,8 @@ export class BookPages {
   }
 
   /**
-   * The books of these rows, which are read if they are not there.
-   * @param {number} first @param {number} end
-   * @throws what calls throw.
+   * The books of these rows, which are read if they are not in memory.
+   * @param {number} first @param {number} end @throws what `call` throws.
    */
   async read(first, end) {
     while (this.known < end && !this.isComplete) {
@@ -192,13 +190,13 @@ export class BookPages {
     return books
   }
 
-  /** Puts a book in the place of the one with its id. @param {Book} book */
+  /** Replaces the book of the same id. @param {Book} book */
   replace(book) {
     for (const page of this.#pages) page.read = page.read?.map((each) => (each.id === book.id ? book : each))
     this.refresh()
   }
 
-  /** Takes books out that are no longer of these. @param {readonly number[]} ids */
+  /** Removes books that no longer belong to the list. @param {readonly number[]} ids */
   remove(...ids) {
     const gone = new Set(ids)
     for (const page of this.#pages) {
@@ -208,7 +206,7 @@ export class BookPages {
     this.refresh()
   }
 
-  /** Shows what is no longer hidden, and hides what now is: of the books that were read, so this needs no response. */
+  /** Applies a change of `hidden` to the books in memory, without a request. */
   refresh() {
     this.#place()
     this.#changed()
@@ -229,7 +227,7 @@ export class BookPages {
     return low
   }
 
-  /** Which books of each page are shown, and in which rows. */
+  /** Finds out which books of each page are shown, and in which rows. */
   #place() {
     let start = 0
     for (const page of this.#pages) {
@@ -246,7 +244,7 @@ export class BookPages {
     return this.#duplicates?.withoutSingle(shown) ?? shown
   }
 
-  /** @param {number} end of the rows that are wanted. @returns {Promise<Page | undefined>} as it was read: the list may drop its books at once. */
+  /** @param {number} end @returns {Promise<Page | undefined>} a copy, because the list may drop its books at once. */
   async #readNext(end) {
     if (this.#next === undefined) return
     const isFar = end - this.known > 2 * PAGE_LENGTH
@@ -305,7 +303,7 @@ export class BookPages {
   }
 }
 
-/** @param {string} path of a page. @returns {string} that of one with more books. */
+/** @param {string} path of a page. @returns {string} the path of a longer page that begins there. */
 function longPage(path) {
   const [route, query] = path.split('?')
   const parameters = new URLSearchParams(query)
@@ -316,17 +314,14 @@ function longPage(path) {
 /** @param {readonly Book[]} books */
 const idsOf = (books) => books.map(({ id }) => id)
 
-/**
- * How many books there are of a query.
- * @param {string} query @param {AbortSignal} signal
- */
+/** How many books match a query. @param {string} query @param {AbortSignal} signal */
 export async function countBooks(query, signal) {
   const response = await call('GET', `/books?${query}${query && '&'}limit=1&count=true`, { signal })
   return Number(response.headers.get('x-total-count'))
 }
 
 /**
- * Whether a book is among those of a view, as far as the service can tell.
+ * Whether a book matches a view. True if the service cannot tell, because its search index is incomplete.
  * @param {Book} book @param {import('./address.js').View} view
  */
 export async function isIn({ id, title, author, year }, view) {

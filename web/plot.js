@@ -1,10 +1,8 @@
 import uPlot from 'uplot'
 
-/**
- * @typedef {{ accent: string, text: string, line: string }} Colours
- */
+/** @typedef {{ accent: string, text: string, line: string }} Colours */
 
-// Most visits do not need these either.
+// Loaded only now, because most visits do not need these either.
 await Promise.all(
   ['uplot/dist/uPlot.min.css', 'charts.css'].map((path) => {
     const sheet = document.createElement('link')
@@ -18,32 +16,32 @@ await Promise.all(
   }),
 )
 
-/** Sizes in pixels that style.css has too, so that the buttons lie on the bars. */
+/** Sizes in pixels that charts.css repeats, so that the buttons lie on the bars. */
 const [LABELS, PADDING, ROW] = [26, 6, 26]
-/** How wide the place of a decade is. */
+/** The least and the greatest width of a decade, in pixels. */
 const [NARROWEST, WIDEST] = [44, 90]
 const HEIGHT = 190
-/** What is left for the numbers above the bars. */
+/** The height for the numbers above the bars, in pixels. */
 const ABOVE = 20
-/** How much beside the bars of authors is left for their books in numbers. */
+/** The width for the numbers of books behind the bars of authors, in pixels. */
 const NUMBERS = 92
 
 const FONT = '12px system-ui, sans-serif'
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
-/** Distances between the lines for numbers of books: whole ones. */
+/** Distances between grid lines, in whole books. */
 const STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
 /**
- * Draws upright bars, one for each label.
+ * Draws vertical bars, one for each label.
  * @param {HTMLElement} host @param {readonly string[]} labels @param {readonly number[]} counts
- * @param {number} available how wide it should be, if that is not too narrow or too wide for them.
- * @returns how wide the part with the bars is.
+ * @param {number} available the preferred width in pixels; the bars may need more or less.
+ * @returns the width of the part with the bars, in pixels.
  */
 export function drawColumns(host, labels, counts, available) {
   const count = labels.length
   const isWide = count * NARROWEST + 2 * PADDING > available
   const space = available - PADDING
-  // Of bars that are scrolled, as many as are in sight are in sight as a whole.
+  // If the bars scroll, a whole number of them fits into sight.
   const width = isWide
     ? Math.round((count * space) / Math.floor(space / NARROWEST)) + 2 * PADDING
     : Math.min(available, count * WIDEST + 2 * PADDING)
@@ -61,9 +59,9 @@ export function drawColumns(host, labels, counts, available) {
 }
 
 /**
- * Draws lying bars from the top, with space for names before them and for numbers behind them.
+ * Draws horizontal bars from the top down, with space for names before them and for numbers behind them.
  * @param {HTMLElement} host @param {readonly number[]} counts @param {number} width
- * @param {number} names how wide the space for the names is.
+ * @param {number} names the width of the space for the names.
  */
 export function drawRows(host, counts, width, names) {
   const colours = coloursOf(host)
@@ -80,7 +78,10 @@ export function drawRows(host, counts, width, names) {
   })
 }
 
-/** Above each bar, because an axis would go out of sight with many decades. @param {uPlot} plot @param {readonly number[]} counts @param {Colours} colours */
+/**
+ * Writes above each bar, because an axis would scroll out of sight with many decades.
+ * @param {uPlot} plot @param {readonly number[]} counts @param {Colours} colours
+ */
 function writeCounts(plot, counts, { text }) {
   const { ctx } = plot
   ctx.save()
@@ -139,7 +140,10 @@ const bar = ({ accent }) => ({
   ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.7, 48] }) }),
 })
 
-/** A canvas knows nothing of style sheets: they say it by properties that have no other use there. @param {HTMLElement} host @returns {Colours} */
+/**
+ * A canvas cannot use style sheets, so charts.css passes its colours in properties of the host without other use there.
+ * @param {HTMLElement} host @returns {Colours}
+ */
 function coloursOf(host) {
   const { color, caretColor, borderTopColor } = getComputedStyle(host)
   return { accent: color, text: caretColor, line: borderTopColor }

@@ -1,7 +1,7 @@
-/** How long the browser may take to save a file, in milliseconds. */
+/** How long the browser has to save a file before its URL is revoked, in milliseconds. */
 const SAVING = 60_000
 
-/** Lets the browser save a file. @param {Blob} content @param {string} name */
+/** @param {Blob} content @param {string} name */
 export function saveFile(content, name) {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(content)

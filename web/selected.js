@@ -12,23 +12,21 @@ import { call } from './service.js'
 import { noYear, readYear } from './text.js'
 import { words } from './words.js'
 
-/**
- * @typedef {{ edited(): void, selectionChanged(): void } & import('./deletions.js').Listener} Listener
- */
+/** @typedef {{ edited(): void, selectionChanged(): void } & import('./deletions.js').Listener} Listener */
 
-/** How long a deletion may take before the page says so, in milliseconds. */
+/** How long a deletion may take before a notice shows its progress, in milliseconds. */
 const SLOW = 400
 
-/** By this name an import knows that the file is one for spreadsheets. */
+/** The first name tells an import that the file was made for spreadsheets. */
 const HEAD = ['book-catalogue id', 'title', 'author', 'year']
 
-/** Saves books as a CSV file. @param {Iterable<import('./service.js').Book>} books */
+/** @param {Iterable<import('./service.js').Book>} books */
 export function exportAsCsv(books) {
   const rows = Array.from(books, ({ id, title, author, year }) => [id, title, author, year])
   saveFile(csvOf([HEAD, ...rows]), 'books.csv')
 }
 
-/** Sets the author or the year of the books that are selected. Those that were not reached stay selected. @param {Listener} listener */
+/** Sets the author or year of the selected books. Those not reached stay selected. @param {Listener} listener */
 export function editSelected({ edited, selectionChanged }) {
   const books = [...selected.values()]
   const draft = { author: '', year: '' }
@@ -77,7 +75,7 @@ export function editSelected({ edited, selectionChanged }) {
   })
 }
 
-/** Deletes the books that are selected some seconds later, unless the user undoes it or somebody has changed them. @param {Listener} listener */
+/** Deletes the selected books later, unless the user undoes it. Changed books are kept. @param {Listener} listener */
 export function deleteSelected(listener) {
   const books = [...selected.values()]
   async function send() {

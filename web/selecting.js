@@ -20,7 +20,7 @@ function selectionChanged() {
   restoreFocus()
 }
 
-/** @param {number} row @param {boolean} isRange whether all books up to this one are selected. @param {number} [from] */
+/** @param {number} row @param {boolean} isRange selects all up to it. @param {number} [from] see `rangeTo`. */
 export async function selectRow(row, isRange, from) {
   if (isRange) await selectRows(rangeTo(pages, row, from))
   else if (isCurrent(pages)) toggle(pages, row)
@@ -35,17 +35,16 @@ export async function selectAll() {
   redraw()
 }
 
-/** Selects the likely duplicates, of each book all but the one that was added first. */
+/** Selects all likely duplicates except, of each book, the one that was added first. */
 export function selectCopies() {
   selected.clear()
   select(listed().filter((_, row) => pages.isCopy(row)))
   redraw()
 }
 
-/** Saves the likely duplicates as a CSV file. */
 export const exportListed = () => exportAsCsv(listed())
 
-/** The books of a list that is in memory as a whole. */
+/** The books of the list, which has to be in memory as a whole. */
 const listed = () =>
   Array.from({ length: pages.length }, (_, row) => pages.book(row)).filter((book) => book !== undefined)
 
@@ -61,7 +60,6 @@ function clear() {
   selectionChanged()
 }
 
-/** What can be done with the books that are selected. */
 export const buttons = () => html`
   ${
     pages.count !== undefined && selected.size < pages.count && pages.count <= MOST
@@ -74,7 +72,7 @@ export const buttons = () => html`
   <button type="button" @click=${clear}>${words.selection.clear}</button>
 `
 
-/** Selects the book of a row, or no longer. @param {BookPages} pages @param {number} row */
+/** Selects or deselects the book of a row. @param {BookPages} pages @param {number} row */
 function toggle(pages, row) {
   const book = pages.book(row)
   anchor = { pages, row }
@@ -82,9 +80,9 @@ function toggle(pages, row) {
 }
 
 /**
- * The rows from the one that was chosen last to another one.
+ * The rows from the anchor to another one.
  * @param {BookPages} pages @param {number} row
- * @param {number} [from] where to begin, unless the book of this row is selected.
+ * @param {number} [from] becomes the anchor, unless its book is selected already.
  */
 function rangeTo(pages, row, from = row) {
   const book = pages.book(from)

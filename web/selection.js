@@ -1,9 +1,9 @@
 /** @typedef {import('./service.js').Book} Book */
 
-/** The most books that can be selected: each takes a request or two. */
+/** The most books that can be selected: actions take one or two requests for each. */
 export const MOST = 10_000
 
-/** The books that are selected, as they were listed, by their ids. @type {Map<number, Book>} */
+/** The selected books by id, as they were listed. @type {Map<number, Book>} */
 export const selected = new Map()
 
 /** @param {readonly Book[]} books */

@@ -2,16 +2,16 @@ import { beginSession, currentToken, dropSession } from './session.js'
 import { words } from './words.js'
 
 /**
- * The calls to the service, and what it has yet to answer.
+ * The calls to the service, and what it has not answered yet.
  *
  * @typedef {{ id: number, title: string, author: string, year: number }} Book
  * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, keepalive?: boolean }} Options
  */
 
-/** What a book has beside its id. */
+/** The fields of a book, apart from its id. */
 export const FIELDS = /** @type {const} */ (['title', 'author', 'year'])
 
-/** The service refuses a request: the status and the message of its envelope. */
+/** The service has refused a request, with this status and message in its envelope. */
 export class Refused extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
@@ -20,10 +20,10 @@ export class Refused extends Error {
   }
 }
 
-/** The service cannot be reached, cannot serve now, or something else answers instead of it: the message says which. */
+/** The service cannot be reached, is busy, or something else has answered instead. The message says which. */
 export class Away extends Error {}
 
-/** Why no response of the service has come, as the beginning of a sentence. @param {unknown} error */
+/** Why there was no response of the service, as the beginning of a sentence. @param {unknown} error */
 export const awayText = (error) => (error instanceof Away ? error.message : words.away)
 
 /** How long a token lasts, in milliseconds. */
@@ -32,15 +32,15 @@ const LIFETIME = 15 * 60_000
 /** @type {() => Promise<void>} */
 let getToken = async () => {}
 
-/** Why there was no other token when one was last asked for. @type {unknown} */
+/** Why the last request for another token failed. @type {unknown} */
 let declined
 
-/** What a proxy has answered instead of the service, as long as it does. @type {string | undefined} */
+/** What a proxy answers instead of the service, as long as it does. @type {string | undefined} */
 let interception
 /** @type {(text: string | undefined) => void} */
 let tellInterception = () => {}
 
-/** @param {typeof tellInterception} tell told what a proxy answers instead of the service; nothing once it no longer does. */
+/** @param {typeof tellInterception} tell called with what a proxy answers; with undefined once it does not. */
 export function whenIntercepted(tell) {
   tellInterception = tell
 }
@@ -52,25 +52,22 @@ function setInterception(text) {
 }
 
 /**
- * Something else than the service has answered.
- * @param {number} status @param {string | null} mediaType @param {string} [what] what it is.
+ * The error for a response that is not from the service.
+ * @param {number} status @param {string | null} mediaType @param {string} [what] describes the response.
  */
 export function foreign(status, mediaType, what = words.proxy.page(status, mediaType)) {
-  // So do proxies that do not reach the service.
+  // Proxies answer like this when they do not reach the service.
   if (status >= 500) return new Away(words.away)
   setInterception(words.proxy.answers(what))
   return new Away(words.proxy.short)
 }
 
-/** @param {() => Promise<void>} ask what to do when a token is needed; settled once there is one. */
+/** @param {() => Promise<void>} ask called when a token is needed; resolves once there is one. */
 export function whenTokenIsNeeded(ask) {
   getToken = ask
 }
 
-/**
- * @param {string} username
- * @param {string} password
- */
+/** @param {string} username @param {string} password */
 export async function logIn(username, password) {
   const response = await send('POST', '/token', { body: { username, password } })
   /** @type {{ data: { token: string } }} */
@@ -78,18 +75,16 @@ export async function logIn(username, password) {
     data: { token },
   } = await response.json()
   const { exp } = JSON.parse(atob(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''))
-  // By the clock of the service: that of this machine may be wrong. A proxy may send another date, or none.
+  // By the clock of the service, because that of this machine may be wrong. A proxy may send another date, or none.
   const left = exp * 1000 - Date.parse(response.headers.get('date') ?? '')
   const start = Date.now()
   beginSession({ token, username, start, end: start + (left > 0 && left < LIFETIME ? left : LIFETIME) })
 }
 
 /**
- * Calls the service; if it does not accept the token, once more with another.
- * @param {string} method
- * @param {string} path
- * @param {Options} [options]
- * @throws {Refused | Away | DOMException} the last when the signal has aborted it.
+ * Sends a request, and if the service does not accept the token, once more with another token.
+ * @param {string} method @param {string} path @param {Options} [options]
+ * @throws {Refused | Away | DOMException} the last if the signal has aborted the request.
  */
 export async function call(method, path, options = {}) {
   if (currentToken() === '') await getToken()
@@ -99,7 +94,7 @@ export async function call(method, path, options = {}) {
     return await send(method, path, options)
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 401) throw error
-    // Another call may have got one meanwhile, or been declined one.
+    // Another call may have got a new token meanwhile, or failed to get one.
     if (currentToken() === used) {
       if (declined !== declinedBefore) throw declined
       dropSession()
@@ -119,7 +114,7 @@ function decline(error) {
 async function send(method, path, { body, headers, signal, keepalive = false }) {
   const token = currentToken()
   const wasIntercepted = interception !== undefined
-  // Relative to the page: a proxy may serve the service under a path of its own.
+  // Relative to the address of the web page, because a proxy may serve the service under a path of its own.
   const response = await fetch(`.${path}`, {
     method,
     headers: { ...(token !== '' && { authorization: token }), ...headers },
@@ -127,7 +122,7 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
     signal: signal ?? null,
     keepalive,
     cache: 'no-store',
-    // The service sends none, but a proxy that wants a log-in does, often to another origin.
+    // The service sends no redirects, but a proxy that wants a log-in does, often to another origin.
     redirect: 'manual',
   }).catch((error) => {
     throw signal?.aborted ? error : new Away(words.away)
@@ -137,7 +132,7 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
   const isData = /^(application\/(json|x-ndjson)|text\/csv)\b/.test(mediaType ?? '')
   const envelope = ok ? undefined : await response.json().catch(() => undefined)
   if (ok ? isData : envelope?.status === status) {
-    // The response to a request that was sent before does not show that the proxy lets requests through again.
+    // Only a request that was sent since the proxy intercepts shows that it lets requests through again.
     if (wasIntercepted) setInterception(undefined)
     if (ok) return response
     if (status === 503) throw new Away(words.busy)
@@ -159,13 +154,13 @@ export function nextPath({ headers }) {
 export const wasAborted = (error) => error instanceof DOMException && error.name === 'AbortError'
 
 /**
- * What the user has asked for and the service has not answered yet. It is sent before the page goes away, and a log-out
- * waits for the responses.
+ * What the user has asked for and the service has not answered yet. It is sent when the web page is hidden or closed,
+ * and a log-out waits for the responses.
  *
  * @typedef {object} Pending
- * @property {string} what a clause that becomes true with it, such as "“Emma” was deleted".
- * @property {() => Promise<string | undefined>} finish sends it unless it has been sent, and resolves with what to
- *   tell the user if it fails.
+ * @property {string} what a clause that is true once it is done, such as "“Emma” was deleted".
+ * @property {() => Promise<string | undefined>} finish sends it unless it has been sent; resolves with what to tell
+ *   the user if it has failed.
  */
 
 /** How long a log-out waits for the responses, in milliseconds. */
@@ -174,7 +169,7 @@ const PATIENCE = 5000
 /** @type {Set<Pending>} */
 export const pending = new Set()
 
-/** Makes work pending until it is done. @param {string} what @param {Promise<string | undefined>} work */
+/** @param {string} what see `Pending`. @param {Promise<string | undefined>} work */
 export function track(what, work) {
   const entry = { what, finish: () => work }
   pending.add(entry)
@@ -193,7 +188,7 @@ export async function finishPending() {
   return told.filter((text) => text !== undefined)
 }
 
-// A page that is hidden may never be shown again. Nothing else tells a phone's page.
+// A hidden web page may never be shown again. On a phone, no other event announces that.
 addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'hidden') for (const { finish } of pending) void finish()
 })

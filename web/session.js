@@ -1,18 +1,18 @@
 /**
- * The log-in of this tab. It outlives a reload, and all tabs of the page share it until one of them logs out.
+ * The log-in of this tab. It outlives a reload, and all tabs of the web page share it until one of them logs out.
  *
  * @typedef {{ token: string, username: string, start: number, end: number }} Session from when to when, in milliseconds
  *   since 1970 by the clock of this machine.
  * @typedef {{ began(session: Session): void, endedElsewhere(): void }} Listener
  */
 
-// A proxy may serve other catalogues of the same origin, each under a path of its own.
-/** Where the session of this tab is kept. */
+// The names contain the path, because a proxy may serve several catalogues on one origin.
+/** The key of this tab's session in `sessionStorage`, and the name of the channel. */
 const SESSION = `session of ${location.pathname}`
-/** Where it is kept when somebody last logged out in any tab. */
+/** The key in `localStorage` of the time when somebody last logged out in any tab. */
 const LOGGED_OUT = `logged out of ${location.pathname}`
 
-/** Where what is typed is kept over a reload. */
+/** The key in `sessionStorage` of what is typed, which is kept over a reload. */
 const DRAFT = `draft of ${location.pathname}`
 
 /** Hands a session from tab to tab: a new tab sends `ASK`. */
@@ -21,14 +21,14 @@ const ASK = 'ask'
 
 /** @type {Session | undefined} */
 let session
-/** A token that is not kept or shared any more: it was refused by the service, or logged out. */
+/** A token that is no longer kept or shared: the service has refused it, or the user has logged out. */
 let dropped = ''
 /** @type {Listener} */
 let listener
 
 export const currentToken = () => session?.token ?? ''
 
-/** Goes on with the session that this tab had before a reload. @param {Listener} each */
+/** Continues the session that this tab had before a reload. @param {Listener} each */
 export function startSession(each) {
   listener = each
   channel.onmessage = ({ data }) => {
@@ -44,26 +44,26 @@ export function startSession(each) {
   if (kept) take(JSON.parse(kept))
 }
 
-/** Asks the other tabs for their session, which `began` tells, if there is one. */
+/** Asks the other tabs for their session. `began` is called if there is one. */
 export const askOtherTabs = () => channel.postMessage(ASK)
 
-/** Takes the session of a log-in, whatever the clock says. @param {Session} begun */
+/** Begins the session of a log-in, whatever the clock says. @param {Session} begun */
 export function beginSession(begun) {
-  // The service may issue the same token twice in a second.
+  // Within a second, the service may issue the same token again.
   dropped = ''
-  // The clock was wrong then. A reload would drop the session.
+  // The clock was wrong at the last log-out. A reload would otherwise drop the session.
   if (lastLogOut() > Date.now()) stored(() => localStorage.removeItem(LOGGED_OUT))
   channel.postMessage(begun)
   keep(begun)
 }
 
-/** The token is sent with what is pending, but is neither kept nor shared. */
+/** The token is still sent with what is pending, but no longer kept or shared. */
 export function dropSession() {
   dropped = currentToken()
   stored(() => sessionStorage.removeItem(SESSION))
 }
 
-/** Ends the session in all tabs; in this one the token is there until `forgetSession`. */
+/** Ends the session in all tabs. This tab has its token until `forgetSession`. */
 export function endSession() {
   dropSession()
   stored(() => localStorage.setItem(LOGGED_OUT, String(Date.now())))
@@ -79,14 +79,14 @@ export function keepDraft(text) {
   return stored(() => sessionStorage.getItem(DRAFT)) === text
 }
 
-/** What was typed before a reload, once. */
+/** Returns what was typed before a reload, and removes it. */
 export function takeDraft() {
   const text = stored(() => sessionStorage.getItem(DRAFT))
   stored(() => sessionStorage.removeItem(DRAFT))
   return text ?? undefined
 }
 
-/** Takes a session that another tab, or this one before a reload, had. @param {Session} other */
+/** Takes over a session of another tab, or of this one before a reload. @param {Session} other */
 function take(other) {
   if (!isUsable(other)) return
   if (session !== undefined && isUsable(session) && session.end >= other.end) return
@@ -101,8 +101,8 @@ function keep(begun) {
 }
 
 /**
- * Whether nobody has logged out since it began: a tab may not have heard of that yet, or was closed then and has been
- * opened again.
+ * Whether a session has not ended, and nobody has logged out since it began. A tab may not know of the log-out yet, or
+ * was closed then and has been opened again.
  * @param {Session} some
  */
 const isUsable = ({ token, start, end }) => token !== dropped && end > Date.now() && start > lastLogOut()
@@ -111,7 +111,7 @@ const isUsable = ({ token, start, end }) => token !== dropped && end > Date.now(
 const lastLogOut = () => Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
 
 /**
- * Where a browser blocks storage, as it does with cookies, or has no space left, a session lasts until a reload.
+ * Uses storage. If the browser blocks it, as it does with cookies, or has no space left, a session ends with a reload.
  * @template T @param {() => T} use @returns {T | undefined}
  */
 function stored(use) {

@@ -1,24 +1,24 @@
 import { words } from './words.js'
 
-/** As much of a title as a sentence, or a row, has room for. */
+/** The length at which texts are cut in a sentence, and in a row; in code points. */
 const [LONGEST_QUOTED, LONGEST_SHOWN] = [60, 300]
 
-/** Nothing but characters that nobody sees. */
+/** Only characters that nobody sees. */
 const BLANK = /^[\s\p{Cc}\p{Cf}\u115F\u1160\u2800\u3164\uFFA0]*$/u
 
-/** A text in one line, so that no two that differ there look alike. @param {string} text */
+/** A text in one line with visible line breaks, so that different texts do not look alike. @param {string} text */
 export const oneLine = (text) => cut(text.replaceAll(/\r\n|[\n\r\u2028\u2029]/g, ' ↵ '), LONGEST_SHOWN)
 
-/** A title, or that there is none to be seen. @param {string} title */
+/** A title in one line, or a note that it is empty or blank. @param {string} title */
 export function legible(title) {
   if (title === '') return words.noTitle
   return BLANK.test(title) ? words.blankTitle : oneLine(title)
 }
 
-/** A text in a sentence. @param {string} text */
+/** A text that fits into a sentence. @param {string} text */
 export const short = (text) => cut(text, LONGEST_QUOTED)
 
-/** A title in a sentence. @param {string} title */
+/** A title that fits into a sentence, in quotation marks. @param {string} title */
 export const quote = (title) => `“${short(legible(title))}”`
 
 /** @param {string} text @param {number} length in code points. */
@@ -30,19 +30,18 @@ export function cut(text, length) {
   return start === text ? text : `${start}…`
 }
 
-/** Characters that nobody sees do not divide words, such as joiners. */
+/** Characters that nobody sees, such as joiners, do not divide words. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cf}]+/gu
 
-/** How many words a search may have. */
 const MOST_WORDS = 32
 
-/** What to search for to find a text; empty if it has no words. @param {string} text */
+/** The search that finds a text; empty if the text has no words. @param {string} text */
 export const searchFor = (text) => (text.match(WORD) ?? []).slice(0, MOST_WORDS).join(' ')
 
 /**
- * A year as people write it: `1950`, `1,900`, `−500`, `500 BC`.
+ * Reads a year as people write it: `1950`, `1,900`, `−500`, `500 BC`.
  * @param {string} text
- * @returns {number | undefined} undefined if it is none, or larger than the service takes.
+ * @returns {number | undefined} undefined if it is not a year, or larger than the service takes.
  */
 export function readYear(text) {
   const plain = text
@@ -54,15 +53,15 @@ export function readYear(text) {
   if (digits === undefined || (sign !== '' && era !== '')) return undefined
   const isBefore = sign === '-' || /^b/i.test(era)
   const year = Number(digits.replaceAll(/\D/g, '')) * (isBefore ? -1 : 1)
-  // Not -0.
+  // `+ 0` turns -0 into 0.
   return Number.isSafeInteger(year) ? year + 0 : undefined
 }
 
 /** A year as people type it. @param {number} year */
 export const typeYear = (year) => (year < 0 ? words.yearBefore(-year) : String(year))
 
-/** A year as people write it; 0 stands for an unknown one, as imports store it. @param {number} year */
+/** A year as the list shows it; 0 stands for an unknown one, as imports store it. @param {number} year */
 export const writeYear = (year) => (year === 0 ? words.noYear : typeYear(year))
 
-/** What to say of a text that is no year. @param {string} text */
+/** The message about a text that is not a year. @param {string} text */
 export const noYear = (text) => words.notAYear(quote(text))

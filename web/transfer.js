@@ -20,36 +20,31 @@ import { words } from './words.js'
 
 /** @type {File | undefined} */
 let file
-/** Whether it was dropped on the page: then the field for a file does not show it. */
+/** Whether the file was dropped on the web page: the field for files does not show it then. */
 let isDropped = false
-/** What the service has found in it, if it is CSV. @type {Columns | undefined} */
+/** The columns of the file, if it is CSV. @type {Columns | undefined} */
 let columns
 /** @type {Report | undefined} */
 let report
-/** By default, because browsers send a request again by themselves when the connection is lost before the response. */
+/** True by default, because browsers repeat a request by themselves if the connection is lost before the response. */
 let skipExisting = true
-/** Whether a check of the file has found rows with errors, and whether they are left out. */
+/** Whether a check has found rows with errors, and whether these are left out. */
 let hasFaulty = false
 let skipFaulty = false
-/** What is wrong. */
 let message = ''
-/** What the user has cancelled. */
+/** Says what the user has cancelled. */
 let note = ''
 /** What is under way. @type {'checking' | 'storing' | 'cancelling' | undefined} */
 let phase
-/** Which part of the file was sent, from 0 to 1. */
+/** The part of the file that was sent, from 0 to 1. */
 let sent = 0
-/** Ends what is under way. */
 let abort = new AbortController()
-/** Takes away what tells that an import goes on without its dialog. */
+/** Removes the notice about an import that continues without its dialog. */
 let dismissRunning = () => {}
 
 const isStoring = () => phase === 'storing' || phase === 'cancelling'
 
-/**
- * Opens the dialog for a file.
- * @param {File | undefined} chosen one that was dropped on the page.
- */
+/** @param {File | undefined} chosen a file that was dropped on the web page. */
 export function openImport(chosen) {
   if (chosen !== undefined && currentToken() === '') return
   if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
@@ -67,7 +62,7 @@ function show() {
   if (!element?.open) element?.showModal()
 }
 
-/** Cancels a check, for which nobody waits any more. An import goes on, and a notice says so. */
+/** Cancels a check, because nobody waits for it any more. An import continues, and a notice says so. */
 function closed() {
   if (dialog()?.open) return
   if (!isStoring()) return abort.abort()
@@ -89,14 +84,14 @@ function choose(chosen) {
   phase = undefined
   draw()
   if (file !== undefined) return void checkFile(file)
-  // Or the same file could not be chosen once more.
+  // Otherwise the same file could not be chosen again.
   const input = /** @type {HTMLInputElement | null | undefined} */ (dialog()?.querySelector('[type=file]'))
   if (input) input.value = ''
 }
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#transfer dialog'))
 
-/** Asks what would become of the file; nothing is stored. @param {File} chosen */
+/** Has the service check the file; nothing is stored. @param {File} chosen */
 async function checkFile(chosen) {
   abort.abort()
   abort = new AbortController()
@@ -155,7 +150,7 @@ function progressed(part) {
   showNotices()
 }
 
-/** Which part was sent, while that is all there is to do. */
+/** The part that was sent; undefined while the service works on the whole file. */
 const partSent = () => (phase !== 'cancelling' && sent < 1 ? sent : undefined)
 
 function ended() {
@@ -163,11 +158,11 @@ function ended() {
   dismissRunning()
   draw()
   restoreFocus()
-  // The buttons, which stay in sight, would cover it.
+  // Otherwise the buttons, which stay in sight, would cover it.
   if (message !== '') find('.transfer .error')?.scrollIntoView({ block: 'nearest' })
 }
 
-/** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user unless it was stored. */
+/** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user if it has failed. */
 async function store(chosen) {
   abort = new AbortController()
   const { signal } = abort
@@ -184,7 +179,7 @@ async function store(chosen) {
       progressed,
     )
     dialog()?.close()
-    // Another number than the check had: they are there from an attempt that was not answered.
+    // Not the number of the check: an earlier attempt, whose response was lost, has stored the books.
     if (added !== expected) tell({ text: words.import.doneBefore })
     else void tellImported(words.import.done(added), chosen.name, added, before, listener)
     listener.changed()
@@ -204,14 +199,14 @@ async function store(chosen) {
       report = undefined
       message = words.import.unknown(words.import.wasCancelled)
     } else if (error instanceof Away) {
-      // Whether they were stored is not known: a second attempt must not store them twice.
+      // Whether the books were stored is unknown. A second attempt must not store them twice.
       skipExisting = true
       report = undefined
       message = words.import.unknown(error.message)
       listener.changed()
     } else message = explain(error)
     const text = words.import.failed(chosen.name, message)
-    // The user may be typing in another dialog by now.
+    // The dialog does not open by itself: the user may be typing in another one by now.
     const actions = [
       { label: words.open, run: show },
       { label: words.dismiss, run: () => {} },
@@ -224,13 +219,13 @@ async function store(chosen) {
 }
 
 /**
- * What became of an import whose connection was closed: the service ends it, unless it is storing the books already.
- * @param {number} before the highest id of a book before it. @param {number} expected how many books it has.
+ * Finds out what became of an import whose connection was closed. The service ends it, unless it is already storing.
+ * @param {number} before the highest id of a book before the import. @param {number} expected how many books it has.
  * @returns {Promise<'all' | 'none' | 'unknown'>}
  */
 async function outcomeAfter(before, expected) {
   try {
-    // The service checks this file when it has ended the import.
+    // The service is busy for this check until it has ended the import.
     await check(new Blob(['title,author,year']), 'text/csv', {}, new AbortController().signal)
     const { length } = await booksAfter(before, expected)
     return length === 0 || Number.isNaN(before) ? 'none' : length === expected ? 'all' : 'unknown'
@@ -295,7 +290,6 @@ function saveFaults({ faults }) {
   saveFile(csvOf([head, ...rows]), `${file?.name} errors.csv`)
 }
 
-/** What is under way, and how far it is. */
 function progress() {
   const part = partSent()
   const text = phase && (part === undefined ? words.import.phases[phase] : words.import.phases.sending)
@@ -304,7 +298,10 @@ function progress() {
     <p><span role="status">${text}${note}</span>${phase && part !== undefined ? ` ${Math.floor(part * 100)}%` : nothing}</p>`
 }
 
-/** An option of the import. The file is checked again with it. @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change */
+/**
+ * An option of the import. When it changes, the file is checked again.
+ * @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change
+ */
 const checkbox = (label, isChecked, change) => html`
   <label class="check"><input type="checkbox" .checked=${live(isChecked)} ?disabled=${isStoring()} @change=${(
     /** @type {Event} */ event,

@@ -17,25 +17,24 @@ import { words } from './words.js'
  * @property {Fault[]} faults
  * @property {string[][]} preview
  * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined }} Options
- *   the parameters of POST /books/import.
+ *   parameters of POST /books/import.
  */
 
-/** The service cannot serve now, as while another file is imported. */
+/** The service is busy, for example with another import. */
 class Busy extends Away {}
 
-/** How often a check is sent to a service that is busy, and how long to wait in between, in milliseconds. */
+/** How often a check is sent to a busy service, and how long to wait in between, in milliseconds. */
 const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
 
 /**
- * Sends a file; `fetch` does not tell how much has gone.
- * @param {Blob} body @param {string} type its media type.
- * @param {Options} options
+ * Sends a file by XMLHttpRequest, because `fetch` does not tell how much has been sent.
+ * @param {Blob} body @param {string} type its media type. @param {Options} options
  * @param {AbortSignal} signal closes the connection.
- * @param {(sent: number) => void} [progressed] told which part was sent, from 0 to 1.
+ * @param {(sent: number) => void} [progressed] called with the part that was sent, from 0 to 1.
  * @returns {Promise<Report>}
  */
 export async function upload(body, type, options, signal, progressed) {
-  // Gets another token first, if there is none that holds.
+  // Gets another token first, if the service does not accept the present one.
   await call('GET', '/books?limit=1')
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
@@ -70,8 +69,7 @@ export async function upload(body, type, options, signal, progressed) {
 }
 
 /**
- * Asks what would become of a file. Tries again for a while when the service is busy, as it still is with a file whose
- * connection was lost.
+ * Has the service check a file. Tries again for a while if it is busy, as with an import whose connection was lost.
  * @param {Parameters<typeof upload>[0]} body @param {string} type @param {Omit<Options, 'dry_run'>} options
  * @param {AbortSignal} signal @param {(sent: number) => void} [progressed]
  */
@@ -88,7 +86,7 @@ export async function check(body, type, options, signal, progressed) {
 
 /**
  * @param {XMLHttpRequest} request
- * @returns {{ message: string, data: Report } | undefined} undefined if it is not from the service.
+ * @returns {{ message: string, data: Report } | undefined} undefined if the response is not from the service.
  */
 function parse({ responseText, status }) {
   try {

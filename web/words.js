@@ -1,9 +1,9 @@
-/** Every text of the page, so that they can be read and changed together. Functions take what a text is about. */
+/** All texts of the web page, so that they can be read and changed together. */
 
 /** @param {number} number */
 export const books = (number) => `${number.toLocaleString('en')} ${number === 1 ? 'book' : 'books'}`
 
-/** What takes a request or two for each of many books. @param {number} count */
+/** A hint for actions that take one or two requests for each book. @param {number} count */
 const slow = (count) => (count > 1000 ? ' This can take a minute or more. You can stop it at any time.' : '')
 
 const away = 'The service is not responding'

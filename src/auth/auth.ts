@@ -3,13 +3,13 @@ import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
 import { objectSchema, partialSchema } from '../catalogue/json-schema.ts'
 
-/** Token lifetime in seconds (§8). */
+/** In seconds (§8). */
 const TOKEN_LIFETIME = 15 * 60
 
-/** The contract accepts every HMAC-based method (§5.5) and issues HS256 (§5.3). */
+/** The contract accepts every HMAC algorithm (§5.5), although tokens are issued with HS256 alone (§5.3). */
 const ACCEPTED_ALGORITHMS = ['HS256', 'HS384', 'HS512']
 
-/** Bounds of the memory spent on verified tokens: at most about half a megabyte. */
+/** Limits of the cache of verified tokens, which takes at most about half a megabyte. */
 const REMEMBERED_TOKENS = 1000
 const REMEMBERED_TOKEN_LENGTH = 512
 
@@ -19,7 +19,7 @@ export const Login = objectSchema<Account>(
   { $id: 'Login', examples: [{ username: 'admin', password: 'correct horse battery staple' }] },
 )
 
-/** What is read as a login request. A field that is absent matches no account. */
+/** The schema for parsing a login request. It accepts a missing field, which matches no account: 401 instead of 400. */
 export const LoginFields = partialSchema<Account>(Login.properties)
 export type LoginFields = Partial<Account>
 
@@ -42,37 +42,33 @@ export interface Account {
   readonly password: string
 }
 
-/** The one account and its tokens (§5). */
+/** Checks logins to the only account, and issues and verifies its tokens (§5). */
 export class Auth {
   readonly #username: Buffer
   readonly #password: Buffer
   readonly #key: ReturnType<typeof createSecretKey>
-  /** Valid tokens, oldest first, with their expiry (Unix time in seconds). */
+  /** Verified tokens, oldest first, with their expiry (Unix time in seconds). */
   readonly #remembered = new Map<string, number>()
-  /** The token that was issued last. */
   #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
 
-  /** @param secret signs the tokens. Its UTF-8 bytes, at least one, are the HMAC key. */
+  /** @param secret must not be empty. Its UTF-8 bytes are the HMAC key. */
   constructor({ username, password }: Account, secret: string) {
     this.#username = digestOf(username)
     this.#password = digestOf(password)
     this.#key = createSecretKey(secret, 'utf8')
   }
 
-  /** Whether the login matches the account. Comparing digests takes a time that reveals nothing about either text. */
+  /** Compares digests in constant time, so the duration reveals nothing about either text. */
   matches({ username = '', password = '' }: LoginFields): boolean {
     const isUsername = timingSafeEqual(digestOf(username), this.#username)
     const isPassword = timingSafeEqual(digestOf(password), this.#password)
     return isUsername && isPassword
   }
 
-  /**
-   * Makes a token that carries only its expiry (§5.3).
-   * @throws the error of the signing library.
-   */
+  /** @returns a token whose only claim is its expiry (§5.3). @throws the error of the signing library. */
   issue(): Promise<string> {
     const expiry = Math.floor(Date.now() / 1000) + TOKEN_LIFETIME
-    // Tokens of the same second are equal. Signing takes longer than the rest of a login.
+    // Signing takes longer than the rest of a login, and all tokens of one second are equal.
     if (this.#issued?.expiry !== expiry) this.#issued = { expiry, token: this.#sign(expiry) }
     return this.#issued.token
   }
@@ -81,7 +77,7 @@ export class Auth {
     return new SignJWT({ exp: expiry }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(this.#key)
   }
 
-  /** Whether the token is valid now (§5.5). Answers at once for a token that it has seen before. */
+  /** Whether the token is valid now (§5.5). Synchronous for a token that was verified before. */
   verify(token: string): boolean | Promise<boolean> {
     const expiry = this.#remembered.get(token)
     if (expiry === undefined) return this.#verifySignature(token)
@@ -94,7 +90,7 @@ export class Auth {
     if (!hasCanonicalSignature(token)) return false
     try {
       const { payload } = await jwtVerify(token, this.#key, { algorithms: ACCEPTED_ALGORITHMS })
-      // 1e400 in JSON becomes Infinity, which would never expire. jose compares whole seconds.
+      // JSON.parse() reads 1e400 as Infinity, which would never expire. jose compares only whole seconds.
       if (payload.exp === undefined || !Number.isFinite(payload.exp) || !isAhead(payload.exp)) return false
       this.#remember(token, payload.exp)
       return true
@@ -113,19 +109,19 @@ export class Auth {
   }
 }
 
-/** Whether a Unix time in seconds, perhaps with a fraction, is in the future. */
+/** @param time Unix time in seconds. It may have a fraction. */
 function isAhead(time: number): boolean {
   return Date.now() < time * 1000
 }
 
-/** UTF-16 keeps lone surrogates distinct. */
+/** Hashes UTF-16, because UTF-8 would encode all lone surrogates alike. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text, 'utf16le').digest()
 }
 
 /**
- * Base64url decoders ignore the spare bits of the last character, so several spellings of one signature would pass.
- * Only the spelling of an encoder is accepted (RFC 4648 §3.5).
+ * Decoders of base64url ignore the unused bits of the last character, so several texts decode to one signature. Only
+ * the text that an encoder writes is accepted (RFC 4648 §3.5), so that no altered token is valid.
  */
 function hasCanonicalSignature(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1)

@@ -1,45 +1,44 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-/** The maximum size of a login's body, in bytes. It comes without a token, so it has to be small. */
+/** The maximum size of a login's body, in bytes. It is small because anybody may send one without a token. */
 export const LOGIN_BODY_LIMIT = 4096
 
-/** The time in which failures are counted, in milliseconds. */
+/** Failures count for this long, in milliseconds. */
 const WINDOW = 15 * 60 * 1000
 
-/** Limits the memory to 100,000 addresses with one failure each, or fewer with more. The oldest are evicted first. */
+/** Limits the memory to 100,000 addresses with one failure each. The least recently used ones are evicted first. */
 const MAX_SIZE = 1_000_000
 const SIZE_OF_ADDRESS = 9
 
-/** An IPv6 /48 may fail this many times as often as one address. It can be a site, or a provider's customers. */
+/** An IPv6 /48 has this many times the limit of an address, because a site or a provider's customers may share it. */
 const SITE_FACTOR = 4
 
-/** What has become of an attempt to log in. */
 export interface LoginAttempt {
-  /** Seconds after which the address may try again. If it is not 0, the attempt does not count. */
+  /** Seconds until the address may try again. If it is not 0, the attempt was not counted. */
   readonly wait: number
-  /** Whether the attempt failed, and the address has to wait from now on. */
+  /** Whether the attempt failed and reached the limit, so that the address has to wait from now on. */
   readonly isLast: boolean
 }
 
-/** The limit of failed logins, which may be kept by another thread. */
+/** Limits failed logins. The methods may return promises because another thread may keep the counts. */
 export interface LoginLimit {
-  /** @returns seconds after which the address may try again, or 0 if it may now. */
+  /** @returns the seconds until the address may try again, or 0 if it may now. */
   wait(address: string): number | Promise<number>
-  /** Counts an attempt if it is wrong, and if the address may try now. */
+  /** Counts the attempt if the login is wrong and the address may try now. */
   attempt(address: string, isRight: boolean): LoginAttempt | Promise<LoginAttempt>
 }
 
-/** Counts failed logins by address and says when one has had too many (NIST SP 800-63B §5.2.2). */
+/** Counts failed logins by address, and makes an address wait after too many (NIST SP 800-63B §5.2.2). */
 export class LoginThrottle implements LoginLimit {
   readonly #limit: number
-  /** When each address failed, the oldest first; milliseconds. */
+  /** The times of the failures of each network, oldest first (Unix time in milliseconds). */
   readonly #failures = new LRUCache<string, number[]>({
     maxSize: MAX_SIZE,
     sizeCalculation: (times) => SIZE_OF_ADDRESS + times.length,
   })
 
-  /** @param limit of failures from one address within 15 minutes; 0 means no limit. */
+  /** @param limit the failures of one address within 15 minutes; 0 means no limit. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -58,7 +57,7 @@ export class LoginThrottle implements LoginLimit {
     return { wait, isLast: wait === 0 && !isRight && this.failed(address) }
   }
 
-  /** Counts a failure. @returns whether the address has to wait after it. */
+  /** Counts a failure. @returns whether the address has to wait now. */
   failed(address: string, now = Date.now()): boolean {
     if (this.#limit === 0) return false
     let isTooMany = false
@@ -71,7 +70,6 @@ export class LoginThrottle implements LoginLimit {
     return isTooMany
   }
 
-  /** The networks that the address counts for, and how often each may fail. */
   #limits(address: string): [network: string, limit: number][] {
     return networks(address).map((network, i) => [network, i === 0 ? this.#limit : SITE_FACTOR * this.#limit])
   }
@@ -83,18 +81,15 @@ export function clientOf(address: string): string {
   return network
 }
 
-/**
- * The key of every invalid address that a trusted proxy names. They share it, because clients can invent any number.
- */
+/** The common key of all invalid addresses that a trusted proxy names. Clients can invent any number of them. */
 const UNKNOWN = 'unknown'
 
 /**
- * An IPv6 client usually has a whole /64, so that is the unit. Some have a /48, which is 65,536 of them. An IPv4
- * address may be written as IPv6.
- * @returns the narrowest first.
+ * An IPv6 client usually has a whole /64, which therefore counts as one address. Some have a /48 with 65,536 of them.
+ * @returns the narrowest network first. An IPv4-mapped IPv6 address is its IPv4 address.
  */
 function networks(address: string): string[] {
-  // Some proxies add the port. A client could vary it to get any number of addresses.
+  // Some proxies append the port, which a client could vary to appear as any number of addresses.
   const bare = /^(?:\[(.*)\]|([\d.]+))(?::\d+)?$/.exec(address)
   const plain = bare?.[1] ?? bare?.[2] ?? address
   if (isIPv4(plain)) return [plain]

@@ -1,17 +1,16 @@
 import { objectSchema, partialSchema, type Schema } from './json-schema.ts'
 import { quoted } from './quoted.ts'
 
-/** What is to be known of a field. */
 interface Field {
   readonly type: 'text' | 'integer'
-  /** Whether a book need not have it: it is null then. */
+  /** The field may be absent, and is null then. */
   readonly nullable?: true
-  /** Whether books are searched and sorted by this text: engines keep its words and its sort key. */
+  /** Books are searched and sorted by this text: engines store its words and its sort key. */
   readonly indexed?: true
   readonly description?: string
 }
 
-/** The only description of the fields, in column order. Types, schemas, rules, columns and tags derive from it. */
+/** The only definition of the fields, in column order. Types, schemas, rules, columns and tags derive from it. */
 const FIELDS = {
   title: { type: 'text', indexed: true },
   author: { type: 'text', indexed: true },
@@ -33,10 +32,10 @@ export type NewBook = { readonly [Name in Exclude<FieldName, NullableField>]: Va
   readonly [Name in NullableField]?: Value<Name>
 }
 
-/** A stored book (contract §2). */
+/** A stored book (§2). */
 export type Book = { readonly id: number } & { readonly [Name in FieldName]: Value<Name> }
 
-/** What a client sends to change a book: the fields to replace; absent ones keep their value (§4 rule 2). */
+/** What a client sends to change a book. Absent fields keep their values (§4 rule 2). */
 export type BookChanges = { readonly [Name in FieldName]?: Value<Name> }
 
 export type FieldValue = string | number | null
@@ -50,14 +49,13 @@ const described = (name: FieldName): Field => FIELDS[name]
 
 export const isNullable = (name: FieldName) => described(name).nullable === true
 
-/** The fields that every book has. */
 export const REQUIRED_FIELDS = FIELD_NAMES.filter((name) => !isNullable(name))
 
 export function isTextField(name: keyof Book): name is TextField {
   return name !== 'id' && described(name).type === 'text'
 }
 
-/** The texts. Only the size of the book limits their length. */
+/** The length of these texts is limited only by the size of the book. */
 export const TEXT_FIELDS = FIELD_NAMES.filter(isTextField)
 
 export function isIndexedField(name: keyof Book): name is IndexedField {
@@ -66,19 +64,19 @@ export function isIndexedField(name: keyof Book): name is IndexedField {
 
 export const INDEXED_FIELDS = FIELD_NAMES.filter(isIndexedField)
 
-/** The values of a book in the order of FIELD_NAMES. */
+/** @returns the values in the order of FIELD_NAMES. */
 export function fieldValues(book: NewBook): FieldValue[] {
   return FIELD_NAMES.map((name) => storedValue(book[name]))
 }
 
-/** The fields that change, in the order of FIELD_NAMES. */
+/** @returns the fields in the order of FIELD_NAMES. */
 export function changedFields(changes: BookChanges): FieldName[] {
   return FIELD_NAMES.filter((name) => changes[name] !== undefined)
 }
 
 /**
- * A text that differs for books whose fields differ: no text has a NUL.
- * @param book texts may also be their bytes in UTF-8.
+ * @param book texts may also be given as their UTF-8 bytes.
+ * @returns a text that is equal only for books with equal fields. NUL separates them, which no field contains.
  */
 export function distinctText(book: Readonly<Partial<Record<FieldName, unknown>>>): string {
   const required = REQUIRED_FIELDS.map((name) => book[name]).join('\0')
@@ -88,22 +86,22 @@ export function distinctText(book: Readonly<Partial<Record<FieldName, unknown>>>
   )
 }
 
-/** The total size of a book's texts, in bytes of UTF-8. */
+/** The total size of the texts, in bytes of UTF-8. */
 export function textSize(book: BookChanges): number {
   return TEXT_FIELDS.reduce((sum, name) => sum + Buffer.byteLength(book[name] ?? ''), 0)
 }
 
-/** The total length of a book's texts, in UTF-16 code units. */
+/** The total length of the texts, in UTF-16 code units. */
 export function textLength(book: BookChanges): number {
   return TEXT_FIELDS.reduce((sum, name) => sum + (book[name]?.length ?? 0), 0)
 }
 
-/** An absent value is null, and there is no negative zero, because JSON would not show it. */
+/** Stores an absent value as null, and −0 as 0, because JSON does not distinguish the two. */
 function storedValue(value: FieldValue | undefined): FieldValue {
   return typeof value === 'number' ? value + 0 : (value ?? null)
 }
 
-/** The book as a later read returns it: its fields in the order of COLUMNS, and nothing else. */
+/** @returns the book as later reads return it: its fields in the order of COLUMNS, and no others. */
 export function bookOf(values: Pick<Book, 'id'> & NewBook): Book {
   return withFields({ id: values.id }, values) as Book
 }
@@ -114,33 +112,31 @@ function withFields(target: Record<string, FieldValue>, values: NewBook): unknow
 }
 
 /**
- * The maximum size of a book as JSON without its id, in bytes. Request bodies have the same limit, and no import
- * accepts a longer book.
+ * The maximum size of a book as JSON without its id, in bytes. Request bodies have the same limit, so an import accepts
+ * no book that `POST /book` would refuse.
  */
 export const MAX_BOOK_SIZE = 1024 * 1024
 
-/** Upper bound of the JSON around the texts. */
+/** Upper bound of the JSON around the texts, in UTF-16 code units. */
 const FRAME_UNITS = 100
 
-/** The most bytes of JSON that a UTF-16 code unit takes, as in \u0001. */
+/** The maximum size of a UTF-16 code unit in JSON, in bytes: an escape such as \u0001. */
 const MAX_UNIT_SIZE = 6
 
-/** What can be wrong with a field: it is missing, of another type, has NUL or half a surrogate pair, or is too long. */
+/** An invalid character is NUL or a lone surrogate. The longest text is too long if the book exceeds MAX_BOOK_SIZE. */
 export const FIELD_FAULTS = ['missing', 'wrong_type', 'invalid_character', 'too_long'] as const
 
-/** Why values are not a book. */
+/** Why values are not a book. Programs read the code, people the reason. */
 export interface FieldFault {
   readonly field: FieldName
-  /** For programs. */
   readonly code: (typeof FIELD_FAULTS)[number]
-  /** For people. */
   readonly reason: string
 }
 
 /**
- * The rules of POST /book (§2) for a row of a file.
+ * Applies the rules of `POST /book` (§2) to a row of a file.
  * @param values of any type; unknown fields are ignored.
- * @returns the book, or the fault of the first bad field.
+ * @returns the book, or the fault of the first invalid field.
  */
 export function validateBook(values: Readonly<Record<string, unknown>>): NewBook | FieldFault {
   for (const field of FIELD_NAMES) {
@@ -158,7 +154,6 @@ export function validateBook(values: Readonly<Record<string, unknown>>): NewBook
   }
 }
 
-/** Says why a value breaks the rule of the schema. */
 function faultOf(name: FieldName, value: unknown): Omit<FieldFault, 'field'> | undefined {
   if (value === undefined || value === null) {
     if (isNullable(name)) return undefined
@@ -188,7 +183,7 @@ function isTooLong(book: NewBook): boolean {
   return texts + JSON.stringify(withoutTexts).length > MAX_BOOK_SIZE
 }
 
-/** The size of a text as JSON without its quotes, in bytes. Counting avoids a copy, which would take memory. */
+/** The bytes of a text as JSON without its quotes, counted because `JSON.stringify()` would copy the text. */
 function jsonSize(text: string): number {
   let size = Buffer.byteLength(text)
   for (let i = 0; i < text.length; i++) {
@@ -200,9 +195,8 @@ function jsonSize(text: string): number {
 }
 
 /**
- * Parses a book identifier from the request target.
- * @returns the id, or undefined if the text is not a canonical decimal integer from 1 to 2^53−1 (`abc`, `01`, `+1`,
- * `1.0`, `%31`, …).
+ * @returns the id in a request target, or undefined if the text is not a canonical decimal integer from 1 to 2^53−1
+ * (`abc`, `01`, `+1`, `1.0`, `%31`, …).
  */
 export function parseBookId(text: string): number | undefined {
   if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
@@ -221,11 +215,11 @@ export const BookId: Schema = {
   examples: [EXAMPLE.id],
 }
 
-/** The rules of the types, which faultOf() puts into words. */
+/** `faultOf()` checks the same rules. */
 const TYPES = {
   text: {
     type: 'string',
-    // Surrogates only in pairs: also without the `u` flag, which clients that are made from the document may not set.
+    // Accepts surrogates only in pairs, also without the flag `u`, which generated clients may not set.
     pattern: '^(?:[^\\u0000\\uD800-\\uDFFF]|[\\uD800-\\uDBFF][\\uDC00-\\uDFFF])*$',
     description: 'Any well-formed Unicode text without NUL. It may be empty.',
   },
@@ -247,7 +241,6 @@ const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, schemaOf(nam
   Schema
 >
 
-/** The schemas of the three types. */
 export const NewBook = objectSchema<NewBook>(SCHEMAS, {
   $id: 'NewBook',
   required: REQUIRED_FIELDS,

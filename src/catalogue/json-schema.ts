@@ -10,7 +10,7 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-/** The schema of an object with each field of the type. */
+/** The compiler compares its properties with the fields of the type. */
 export interface ObjectSchema<Type> extends Schema {
   readonly type: 'object'
   readonly properties: Properties<Type>
@@ -18,10 +18,9 @@ export interface ObjectSchema<Type> extends Schema {
 
 type Properties<Type> = { readonly [Name in keyof Type]-?: Schema }
 
-/** The other keywords of a schema. */
 type Keywords = Pick<Schema, '$id' | 'description' | 'examples' | 'required'>
 
-/** The schema of an object that has all of the fields, or those that are required. */
+/** All fields are required, unless `keywords.required` lists only some. */
 export function objectSchema<Type>(
   properties: Properties<Type>,
   keywords: Keywords = {},
@@ -29,7 +28,7 @@ export function objectSchema<Type>(
   return { type: 'object', required: Object.keys(properties), properties, ...keywords }
 }
 
-/** The schema of an object that may lack any of the fields. */
+/** No field is required. */
 export function partialSchema<Type>(
   properties: Properties<Type>,
   keywords: Keywords = {},

@@ -2,13 +2,12 @@ import { type Book, COLUMNS, type FieldValue } from './book.ts'
 import type { BookQuery, Position } from './query.ts'
 import type { Page, PageBounds, QueryOptions, Store } from './store.ts'
 
-/** Bounds of each page of a longer list: few books have more than 512 bytes of text. */
+/** Bounds of the pages of a long list. They allow 512 bytes of text for each book, which few books exceed. */
 export const STREAM_PAGE: PageBounds = { books: 512, text: 256 * 1024 }
 
-/** The first page is smaller than the others, so that it comes soon. */
+/** The first page is smaller, so that the response begins soon. */
 const FIRST_PAGE_BOOKS = 128
 
-/** Where a page ends. */
 type End = Pick<Page, 'last' | 'more'>
 
 /** A page as it is sent to another thread. */
@@ -18,9 +17,9 @@ export interface SentPage extends End {
 }
 
 /**
- * A page of an engine that returns books.
- * @param books is empty once the page has been read. Drivers keep their results until V8's next full collection, and a
- * tenth of the time for a list would go into moving them to its old generation.
+ * Makes a page of books that an engine has read.
+ * @param books is emptied when the page is read. Database drivers keep their results until the next full garbage
+ * collection, and V8 would spend a tenth of the time for a list on moving the books to its old generation.
  */
 export function pageOf(books: Book[], { last, more }: End): Page {
   const { length: count } = books
@@ -43,7 +42,7 @@ export function sentPage(page: Page): SentPage {
   return { count, lines: page.lines(), last, more }
 }
 
-/** A page from another thread. */
+/** The reverse of `sentPage()`. */
 export function receivedPage({ lines, ...rest }: SentPage): Page {
   const json = () => lines.replaceAll('\n', ',')
   return { ...rest, rows: () => (JSON.parse(`[${json()}]`) as Book[]).map(rowOf), json, lines: () => lines }
@@ -51,14 +50,13 @@ export function receivedPage({ lines, ...rest }: SentPage): Page {
 
 const rowOf = (book: Book) => COLUMNS.map((name) => book[name])
 
-/** The books of a page. */
 export function booksOf(page: Page): Book[] {
   const bookOfRow = (row: readonly FieldValue[]) =>
     Object.fromEntries(COLUMNS.map((name, i) => [name, row[i]])) as unknown as Book
   return page.rows().map(bookOfRow)
 }
 
-/** All books of a query after a position. No page is empty. Each is read on demand. */
+/** Reads all books of a query after a position. Each page is read on demand, and none is empty. */
 export function allPages(
   store: Pick<Store, 'page'>,
   query: BookQuery,
@@ -68,15 +66,15 @@ export function allPages(
   let position = after
   let books = FIRST_PAGE_BOOKS
   let isAtEnd = false
-  // Not a generator, which would keep the last page while it waits. V8 would move that page to its old generation,
-  // where it stays until a full collection.
+  // Not an async generator: it would hold its last page while it is suspended. V8 would move that page to its old
+  // generation, where it stays until a full garbage collection.
   const next = async (): Promise<IteratorResult<Page, undefined>> => {
     if (isAtEnd) return { done: true, value: undefined }
     const page = await store.page(query, position, { ...STREAM_PAGE, books }, options)
     if (page.last === undefined) return { done: true, value: undefined }
     position = page.last
     isAtEnd = !page.more
-    // Books are about as long as those before them, and a page that has to be cut costs more.
+    // Books are usually about as long as those before them, and a page that exceeds its bound of text costs more.
     books = page.count < books ? Math.ceil(books / 2) : Math.min(2 * books, STREAM_PAGE.books)
     return { done: false, value: page }
   }

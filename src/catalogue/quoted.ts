@@ -1,10 +1,10 @@
-/** UTF-16 code units of a text that a message quotes. */
+/** In UTF-16 code units. */
 const MAX_QUOTED = 40
 
-/** Characters that would change how a terminal or a page shows the message. JSON escapes the others itself. */
+/** Characters that could change how a terminal or a web page shows the message, beside those that JSON escapes. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** A value in a message: as JSON in one line, shortened. Code units that are no character are shown as U+FFFD. */
+/** @returns a value for a message: shortened JSON on one line. A lone surrogate becomes U+FFFD. */
 export function quoted(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
   if (typeof value !== 'string') return String(value)

@@ -1,16 +1,16 @@
 /**
- * Splits texts into words. A search ignores case, accents and punctuation, in every script. Every engine searches these
- * words, never the text itself, so all find the same books. The page marks what was found by the same rules: this is
- * JavaScript because browsers load it too.
+ * Splits texts in any script into words without case, accents and punctuation. Every engine searches these words, never
+ * the text itself, so all engines find the same books. This file is JavaScript because browsers load it too: the web
+ * page marks matches by the same rules.
  */
 
 /**
- * The version of the rules in this file, which is in the names of what servers store. So an instance with other rules on
- * the same database has words of its own. A new version also needs a new step of the SQLite schema.
+ * The version of these rules. Names in databases on servers contain it, so that instances with other rules keep
+ * separate words in one database. A new version also needs a step in the SQLite schema.
  */
 export const WORDS_VERSION = 2
 
-/** How much of a text is searched, in UTF-16 code units, and how many of its words are kept. */
+/** The part of a text that is searched, in UTF-16 code units, and the number of its words that are kept. */
 export const SEARCHED_LENGTH = 4000
 const MAX_WORDS = 4000
 
@@ -19,28 +19,28 @@ const WORD_LENGTH = 32
 const COUNTED = new RegExp(`.{0,${WORD_LENGTH}}`, 'suy')
 
 /**
- * Marks that writers may omit: accents, and the vowel points of Hebrew and Arabic. Marks that are letters in their
- * script stay, such as the vowel signs of India or the Japanese voicing marks.
+ * Marks that writers may omit: accents, and the vowel points of Hebrew and Arabic. Marks that are letters of their
+ * script are kept, such as Indian vowel signs and Japanese voicing marks.
  */
 const ACCENTS =
   /[[\p{Mn}&&[\p{sc=Inherited}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309A]]/v
 
-/** Characters within a word that do not count: soft hyphens, joiners, the tatweel, apostrophes that are letters. */
+/** Ignored within a word: soft hyphens, joiners, the tatweel, and apostrophes that are letters. */
 const INVISIBLE = /[\p{Cf}\u0640\u02B9-\u02BF]/v
 
 const IGNORED = new RegExp(`${ACCENTS.source}|${INVISIBLE.source}`, 'gv')
 
 /**
- * Only 64 combining marks in a row count. That is more than any language needs. V8 uses ICU, which sorts them by
- * insertion. A text of only marks would take it a hundred milliseconds.
+ * Only 64 combining marks in a row count, more than any language needs. ICU, which V8 uses, sorts them in quadratic
+ * time: a text of marks alone would take a hundred milliseconds.
  */
 const MANY_MARKS = /([\p{M}\uFF9E\uFF9F]{64})[\p{M}\uFF9E\uFF9F]+/gv
 
-/** These count after a letter or digit of ASCII, as in C++ and C#. The index has them as characters of private use. */
+/** `+` and `#` count after an ASCII letter or digit, as in C++ and C#. Words contain them as private-use characters. */
 export const [PLUS, SHARP] = ['\uE000', '\uE001']
 
 /**
- * Characters that count as others: letters that Unicode does not decompose, and those that writers exchange.
+ * Replacements for letters that Unicode does not decompose, and for letters that writers exchange.
  * @type {Readonly<Record<string, string>>}
  */
 const PLAIN = {
@@ -57,7 +57,7 @@ const PLAIN = {
   '+': PLUS,
   '#': SHARP,
   '♯': SHARP,
-  // Hebrew letters at the end of a word.
+  // Final forms of Hebrew letters.
   '\u05DA': '\u05DB',
   '\u05DD': '\u05DE',
   '\u05DF': '\u05E0',
@@ -74,10 +74,9 @@ const NOT_PLAIN = new RegExp(`[${Object.keys(PLAIN).join('')}[\\p{Nd}--[0-9]]\u3
 
 const DIGIT = /\p{Nd}/v
 
-/** The difference between a letter of katakana and that of hiragana. */
 const TO_HIRAGANA = 0x3041 - 0x30a1
 
-/** Syllables of Korean, and the letters in them that are written as others. */
+/** Korean syllables, and the letters in them that are replaced: compound vowels and final consonants. */
 const SYLLABLES = /[\uAC00-\uD7A3]+/gv
 const MADE_OF_OTHERS = /[\u116A-\u116C\u116F-\u1171\u1174\u11A8-\u11C2]/gv
 const FIRST_FINAL = 0x11a8
@@ -96,39 +95,39 @@ const VOWELS = {
   ᅴ: 'ᅳᅵ',
 }
 
-/** Matches code points of two code units. */
+/** Matches code points that have two code units. */
 const PAIRS = /[\uD800-\uDBFF]/
 
 const ASCII = /^[\0-\x7F]*$/
 
-/** Letters of Latin with and without accents, as single characters, and punctuation. */
+/** Latin letters, also with accents if these are part of one character, and punctuation. */
 const LATIN = /^[\0-\u024F]*$/
 const ACCENTED = /[\x80-\u024F]/g
 
 const SIGNS = new RegExp(`[${PLUS}${SHARP}]+`, 'gv')
 export const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
 
-/** In the words of a search, signs before a letter divide words, as in "Copy+Paste". */
+/** In a search, signs before a letter separate words, as in "Copy+Paste". */
 const DIVIDING = new RegExp(`(?<![${PLUS}${SHARP}])${SIGNS.source}(?=[a-z])`, 'gv')
 
-/** The definite article, also after "and", before what may be a word: in Arabic, and in Hebrew. */
+/** The Arabic or Hebrew definite article, perhaps after "and", before at least three letters. */
 export const ARTICLE = /^([\u0648\u05D5]?)(?:\u0627\u0644|\u05D4)(?=\p{L}{3})/v
 
-/** Scripts without spaces between words. A word may begin at any letter of them. */
+/** Scripts without spaces between words. In them, a word may begin at any letter. */
 const UNSPACED = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}`
 
-/** Whether a search finds the word also where it is inside another one. @param {string} word */
+/** Whether a search also finds the word inside another one. @param {string} word */
 export const isFoundInside = (word) => INSIDE.test(word)
 const INSIDE = new RegExp(String.raw`^[${UNSPACED}\p{sc=Hang}]`, 'v')
 
-/** A word may begin at any syllable of Korean. The letter before a vowel begins the next one. */
+/** In Korean, a word may begin at any syllable. The letter before a vowel begins the next syllable. */
 const VOWEL = String.raw`[\u1160-\u11A7]`
 const SYLLABLE = String.raw`\p{sc=Hang}(?:${VOWEL}|\p{M}|\p{sc=Hang}(?!${VOWEL}))*`
 
-/** The other scripts. A word may begin where the script changes. All that are not named count as one. */
+/** A word may begin where the script changes. All scripts that are not named count as one. */
 const SPACED = ['Latn', 'Grek', 'Cyrl', 'Arab', 'Hebr'].map((name) => String.raw`\p{sc=${name}}`)
 
-/** The parts of a word at each of which a word may begin. Digits belong to the letters after or before them. */
+/** The parts of a word that may each begin a word. Digits belong to the letters after or before them. */
 export const PARTS = new RegExp(
   [
     String.raw`[\p{L}&&[${UNSPACED}]]\p{M}*`,
@@ -140,8 +139,7 @@ export const PARTS = new RegExp(
 )
 
 /**
- * @returns the words of a text, each once. A search matches the beginning of any of them. The time is linear in the
- * length of the text.
+ * @returns the words of a text, each once, in linear time. A search matches the beginning of any of them.
  * @param {string} text
  */
 export function wordsOf(text) {
@@ -157,7 +155,7 @@ export function wordsOf(text) {
 }
 
 /**
- * Adds a word, those that begin within it, and, if it ends in signs, those without them.
+ * Adds a word and the words that begin within it; if it ends in `+` or `#`, also those of the word without them.
  * @param {string} word @param {Set<string>} words
  */
 function addWord(word, words) {
@@ -170,7 +168,7 @@ function addWord(word, words) {
     words.add(cut(word, length))
   }
   const isPaired = PAIRS.test(word)
-  // `matchAll` takes five times as long for many short words.
+  // For many short words, `matchAll` takes five times as long.
   PARTS.lastIndex = 0
   for (let part = PARTS.exec(word); part !== null && words.size < MAX_WORDS; part = PARTS.exec(word)) {
     const begin = part.index
@@ -180,10 +178,7 @@ function addWord(word, words) {
   if (plain !== word) addWord(plain, words)
 }
 
-/**
- * @returns the words of a search, each once. A book matches if each of them begins one of its words.
- * @param {string} text
- */
+/** @returns the words of a search, each once. A book matches if each begins one of its words. @param {string} text */
 export function searchedWords(text) {
   const words = wordsBetweenSpaces(fold(text).replace(DIVIDING, ' ')).flat()
   return [...new Set(words.map((word) => cut(word)))]
@@ -194,25 +189,22 @@ export function wordsOfBook({ title, author }) {
   return [...new Set([...wordsOf(title), ...wordsOf(author)])]
 }
 
-/** The words of each part of a folded text between spaces. Equal parts count once. @param {string} text */
+/** @returns the words of each part between spaces, equal parts once. @param {string} text folded */
 function wordsBetweenSpaces(text) {
   const parts = new Set(text.split(/\s+/v))
   return Array.from(parts, (part) => /** @type {readonly string[]} */ (part.match(WORD) ?? []))
 }
 
-/**
- * Removes differences of case and accents, those that Unicode calls compatible, and those of PLAIN.
- * @param {string} text
- */
+/** Removes differences of case, accents, Unicode compatibility (NFKD) and PLAIN. @param {string} text */
 export function fold(text) {
   const letters = foldLetters(text)
   return ASCII.test(letters) ? letters : compose(letters)
 }
 
-/** As `fold`, with marks apart from their letters, and the letters of Korean as they are. @param {string} text */
+/** Like `fold`, but leaves marks decomposed and Korean letters as they are. @param {string} text */
 export function foldLetters(text) {
   if (!LATIN.test(text)) return foldAny(text)
-  // Each of these characters folds by itself, whatever is beside it, which takes a fraction of the time.
+  // Each of these characters folds independently of its neighbours, and a look-up takes a fraction of the time.
   const ascii = ASCII.test(text) ? text : text.replace(ACCENTED, foldCharacter)
   return ascii.toLowerCase().replace(NOT_PLAIN, plainOf)
 }
@@ -235,7 +227,7 @@ function foldAny(text) {
     text
       .replace(MANY_MARKS, '$1')
       .normalize('NFKD')
-      // Both ways, because some letters, such as ß, have no single letter of the other case.
+      // In both directions, because some letters, such as ß, have no single letter of the other case.
       .toLowerCase()
       .toUpperCase()
       .toLowerCase()
@@ -252,15 +244,15 @@ function plainOf(character) {
   if (plain !== undefined) return plain
   let code = character.codePointAt(0) ?? 0
   if (!DIGIT.test(character)) return String.fromCodePoint(code + TO_HIRAGANA)
-  // In Unicode, the ten digits of a script follow one another, perhaps right after those of another script.
+  // In Unicode, the ten digits of a script are consecutive, and may directly follow those of another script.
   let value = 0
   while (DIGIT.test(String.fromCodePoint(--code))) value++
   return String(value % 10)
 }
 
 /**
- * Joins letters and their marks, but divides Korean syllables into letters that do not tell whether they end a syllable
- * or begin the next. So what is typed of a word begins the word at every moment: `하`, `학` and `하기`; `고` and `과`.
+ * Composes letters with their marks, but decomposes Korean syllables into letters that are the same at the beginning
+ * and at the end of a syllable. What is typed of a word is thus always its prefix: `하`, `학` and `하기`; `고` and `과`.
  * @param {string} text
  */
 function compose(text) {
@@ -273,9 +265,9 @@ function compose(text) {
     )
 }
 
-/** @returns the first WORD_LENGTH code points of a text from an index on. @param {string} text */
+/** @returns at most WORD_LENGTH code points of a text from an index on. @param {string} text */
 function cut(text, begin = 0) {
-  // A code point has at least one code unit. The pattern takes longer.
+  // A code point has at least one code unit, and the pattern takes longer.
   if (text.length - begin <= WORD_LENGTH) return text.slice(begin)
   COUNTED.lastIndex = begin
   return COUNTED.exec(text)?.[0] ?? ''

@@ -5,7 +5,7 @@ import type { Command } from './command.ts'
 
 const NAME = 'book-catalogue'
 
-/** The summary of each command, and its module, which is loaded only when it is run, so that the service starts fast. */
+/** The summary and the module of each command. Only the module that runs is loaded, so that the service starts fast. */
 const COMMANDS: Record<
   string,
   readonly [summary: string, load: () => Promise<{ readonly command: Command }>]
@@ -25,10 +25,7 @@ const COMMON: ParseArgsOptionsConfig = {
   settings: { type: 'string' },
 }
 
-/**
- * Runs a command with its arguments. The exit code is 1 for a problem that the operator can solve, and 2 for wrong
- * usage. Both come with a message on standard error.
- */
+/** Exit code 1 is a problem that the operator can solve, 2 is wrong usage. Both come with a message on stderr. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const [name = 'serve', ...rest] = args
   if (name === '--help' || name === '-h' || name === 'help') {
@@ -79,7 +76,7 @@ function parse(
       allowNegative: true,
     })
   } catch (error) {
-    // Node's own messages are for users; some have advice in a second sentence.
+    // Node's messages are meant for users. Some end with a sentence of advice, which is left out.
     throw new UsageError((error as Error).message.split('. ')[0] ?? '', { cause: error })
   }
 }

@@ -5,20 +5,19 @@ import { onStopSignal } from '../stop-signal.ts'
 import { readSettingsFile } from './settings-file.ts'
 
 /**
- * What others set in the environment: Windows and desktops USERNAME, conda and tcsh HOST. The file comes before it, and
- * without a password there, a USERNAME is not meant for the service.
+ * Settings that other programs also set in the environment: Windows and desktops set USERNAME, conda and tcsh set HOST.
+ * The file takes precedence for them, and USERNAME from the environment counts only with a password from there.
+ * Otherwise, the service could fail to start, or refuse the login of its own file.
  */
 const SET_BY_OTHERS = ['USERNAME', 'HOST']
 
-/** A command of the command line. */
 export interface Command {
-  /** Its arguments, for the help. */
+  /** Such as `backup FILE`, for the help. */
   readonly usage: string
   readonly description: string
-  /** How many arguments it takes beside its options. */
   readonly operands: 0 | 1
   readonly options: Readonly<Record<string, Option>>
-  /** @throws UsageError for a value that an option cannot have. */
+  /** @throws UsageError for an invalid value of an option. */
   run(args: Arguments): Promise<void>
 }
 
@@ -33,10 +32,7 @@ export interface Arguments {
   readonly operand: string
 }
 
-/**
- * Runs the work of a command with the settings of the environment and of a file. An OperatorError ends it as in
- * `reportFaults`.
- */
+/** Passes the settings of the environment and the file to `work`. Errors are reported as by `reportFaults`. */
 export async function withSettings(
   what: string,
   args: Arguments,
@@ -47,10 +43,7 @@ export async function withSettings(
   })
 }
 
-/**
- * Runs the work of a command. An OperatorError ends it with exit code 1 and "Cannot …: message".
- * @param what the command does, in that message.
- */
+/** If `work` throws an OperatorError, prints "Cannot <what>: <message>" and sets exit code 1. */
 export async function reportFaults(what: string, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -62,8 +55,8 @@ export async function reportFaults(what: string, work: () => Promise<void>): Pro
 }
 
 /**
- * @param outcome returns what became of the work, for the message "interrupted; …".
- * @returns a signal that SIGINT and SIGTERM abort. A second one ends the process at once, if it comes a second later.
+ * @param outcome describes the state of the work, for the message "interrupted; …".
+ * @returns a signal that SIGINT or SIGTERM aborts. Another one, more than a second later, ends the process at once.
  */
 export function interruption(outcome: () => string): AbortSignal {
   const controller = new AbortController()
@@ -72,18 +65,15 @@ export function interruption(outcome: () => string): AbortSignal {
 }
 
 /**
- * Gives the signals that have come their turn of the event loop. Reading the books of SQLite takes none, nor does
- * writing them where standard output is a file.
+ * Waits for a turn of the event loop, in which pending signals are delivered. Reading books from SQLite takes no turn,
+ * nor does writing to standard output that is a file, so export and copy could otherwise not be interrupted.
  */
 export async function throwIfInterrupted(signal: AbortSignal): Promise<void> {
   await setImmediate()
   signal.throwIfAborted()
 }
 
-/**
- * Reads the settings of the environment and of a file. Other code needs the variables of the file too, such as PGHOST.
- * @param isNeeded whether the file has to exist.
- */
+/** Also adds the variables of the file to `process.env`, because other code reads some of them, such as PGHOST. */
 function loadConfig(path: string, isNeeded: boolean): Config {
   const { variables, faults } = readSettingsFile(path, isNeeded)
   const environment = { ...process.env }
@@ -101,12 +91,12 @@ function loadConfig(path: string, isNeeded: boolean): Config {
   throw new OperatorError(faults.join('\n  '))
 }
 
-/** @returns the path of the file of settings, which is `.env` in the working directory without --settings. */
+/** The path of the settings file, by default `.env` in the working directory. */
 export function settingsPath({ values }: Arguments): string {
   return typeof values.settings === 'string' ? values.settings : '.env'
 }
 
-/** A number of things in a message, such as "1 book" or "2 books". */
+/** Such as "1 book" or "2 books". */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -1,7 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { formatOfName, type ReadFormat } from '../files/formats.ts'
 
-/** `--format`, for the options of a command that takes these formats. */
 export const formatOption = (formats: readonly ReadFormat[]) =>
   ({
     type: 'string',
@@ -9,8 +8,8 @@ export const formatOption = (formats: readonly ReadFormat[]) =>
   }) as const
 
 /**
- * @param option the value of --format, if there is one.
- * @throws UsageError if it is not one of the formats, or is missing and the file name tells none of them.
+ * @param option the value of --format. Without it, the extension of `path` decides; `-` is CSV.
+ * @throws UsageError if the result is none of the formats.
  */
 export function chosenFormat<Format extends ReadFormat>(
   option: unknown,

@@ -5,9 +5,9 @@ import { OperatorError } from '../errors.ts'
 import { giveName, partFileOf } from '../store/durable-files.ts'
 
 /**
- * Writes a new file. It gets its name only when it is complete and on the disk.
- * @param path of a file that must not exist yet; `-` is standard output.
- * @throws OperatorError when it cannot be written; and what `parts` throws. Then nothing is left behind.
+ * Writes a new file, which gets its name only when it is complete and on the disk.
+ * @param path must not exist yet; `-` is standard output.
+ * @throws OperatorError if the file cannot be written, or what `parts` throws. Then nothing is left behind.
  */
 export async function writeNewFile(path: string, parts: AsyncIterable<string>): Promise<void> {
   if (path === '-') return await writeAll(process.stdout, parts)
@@ -23,7 +23,7 @@ export async function writeNewFile(path: string, parts: AsyncIterable<string>): 
     throw asOperatorError(path, error)
   } finally {
     stream.destroy()
-    // Otherwise the stream might create the file after it was removed.
+    // Otherwise the stream could create the file after its removal.
     await finished(stream).catch(() => {})
     rmSync(part, { force: true })
   }
@@ -31,8 +31,8 @@ export async function writeNewFile(path: string, parts: AsyncIterable<string>): 
 
 async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<string>): Promise<void> {
   const failed = Promise.withResolvers<never>()
-  // The listener stays: an error that comes late, such as that nobody reads any more, must not end the process with a
-  // stack trace.
+  // The listener is never removed: a late error, such as that of a pipe whose reader has gone, must not end the process
+  // with a stack trace.
   failed.promise.catch(() => {})
   stream.on('error', (error) => failed.reject(asOperatorError('the output', error)))
   for await (const text of parts) {
@@ -40,7 +40,6 @@ async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<stri
   }
 }
 
-/** Errors of the system are for the operator. */
 function asOperatorError(path: string, error: unknown): unknown {
   const isOfSystem = error instanceof Error && 'syscall' in error
   return isOfSystem

@@ -1,16 +1,13 @@
 /** Milliseconds between two updates of the bar in a terminal. */
 const TERMINAL_INTERVAL = 100
 
-/** Milliseconds between two lines where there is no terminal. */
+/** Milliseconds between two lines where standard error is no terminal. */
 const LINE_INTERVAL = 10_000
 
-/** Characters of the bar. */
+/** The width of the bar, in characters. */
 const WIDTH = 30
 
-/**
- * Shows the progress of long work on standard error: as a bar in a terminal, elsewhere as a line now and then. Standard
- * output is reserved for the result of a command.
- */
+/** Shows progress on standard error, because standard output is for results: a bar in a terminal, otherwise lines. */
 export class ProgressBar {
   readonly #what: string
   readonly #unit: string
@@ -19,19 +16,13 @@ export class ProgressBar {
   #lastUpdate = Date.now()
   #isDrawn = false
 
-  /**
-   * @param what the activity, such as "exporting".
-   * @param unit what is counted, such as "books".
-   */
+  /** @param what such as "exporting". @param unit such as "books". */
   constructor(what: string, unit: string) {
     this.#what = what
     this.#unit = unit
   }
 
-  /**
-   * @param done how many units are done.
-   * @param share how much of the work is done, from 0 to 1; undefined if the total is unknown.
-   */
+  /** @param share the part of the work that is done, from 0 to 1; undefined if the total is unknown. */
   update(done: number, share: number | undefined): void {
     const now = Date.now()
     if (now - this.#lastUpdate < (this.#isTerminal ? TERMINAL_INTERVAL : LINE_INTERVAL)) return
@@ -44,7 +35,7 @@ export class ProgressBar {
     }
   }
 
-  /** Removes the bar. Call it before anything else is written. */
+  /** Removes the bar. Must be called before anything else is written. */
   end(): void {
     if (this.#isDrawn) process.stderr.write('\r\x1b[K')
     this.#isDrawn = false

@@ -3,24 +3,20 @@ import { OperatorError } from '../errors.ts'
 import { readText } from '../setting-file.ts'
 import { isForeign, isSetting, nearestSetting } from '../settings.ts'
 
-/** A line, or several if a quoted value goes on. Node says what its value is, but not which lines it leaves out. */
+/** A line, or several if a quoted value continues. `parseEnv` reads the value, but does not report lines it skips. */
 const LINE =
   /^(?:[^\S\n]*(?:export[^\S\n]+)?(?<name>[^=\n#]*?)[^\S\n]*=[^\S\n]*(?:(?<quote>["'`])[\s\S]*?\k<quote>)?(?<rest>[^\n]*)|(?<other>[^\n]*))$/gm
 
-/** Another text may be a part of a secret. No setting has a digit or is longer. */
+/** Anything else may be part of a secret: no name of a setting has a digit or is longer. */
 const CAN_BE_SHOWN = /^[a-z_]{1,30}$/i
 
-/** The variables of a file of settings. */
 export interface SettingsFile {
   readonly variables: Readonly<Record<string, string>>
-  /** What is no setting, with the number of its line. */
+  /** A message for each faulty line. If it were ignored, a misspelt DB_URL would start a new, empty catalogue. */
   readonly faults: string[]
 }
 
-/**
- * @param isNeeded whether the file has to exist.
- * @throws OperatorError if it cannot be read.
- */
+/** @throws OperatorError if the file cannot be read, or `isNeeded` and it does not exist. */
 export function readSettingsFile(path: string, isNeeded: boolean): SettingsFile {
   const variables: Record<string, string> = {}
   const faults: string[] = []

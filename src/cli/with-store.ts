@@ -6,15 +6,14 @@ import { describeError, OperatorError } from '../errors.ts'
 import { type DbUrl, describeDbUrl } from '../store/db-url.ts'
 import { openStore } from '../store/open.ts'
 
-/** Connections of a command to a database server. It does one thing after the other. */
+/** Connections to a database server. A command needs few, because it does one thing at a time. */
 const CONNECTIONS = 2
 
-/** With `reads`, the command only reads. */
+/** `reads`: the command only reads, so an SQLite file that this user cannot write will do. */
 type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'> & { readonly reads?: boolean }
 
 /**
- * Opens the store for a command, uses it, and closes it.
- * @param setting where the URL comes from, for messages.
+ * @param setting the setting or option that the URL comes from, for messages.
  * @throws OperatorError if the store cannot be opened or used.
  */
 export async function withStore<Result>(
@@ -39,7 +38,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Whether opening the store would create a database file. Of one that this user cannot see, opening it tells more. */
+/** False if opening the store would create a database file. If the path is inaccessible, opening it reports why. */
 export function hasDatabase(dbUrl: DbUrl): boolean {
   if (dbUrl.engine !== 'sqlite') return true
   try {
@@ -50,7 +49,7 @@ export function hasDatabase(dbUrl: DbUrl): boolean {
   return true
 }
 
-/** @throws OperatorError if there is no database file, because opening it would create one. */
+/** @throws OperatorError if there is no database file. Opening the store would create one. */
 export function requireDatabase(setting: string, dbUrl: DbUrl): void {
   if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
     throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)

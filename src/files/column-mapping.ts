@@ -1,7 +1,7 @@
 import { FIELD_NAMES, type FieldName, isNullable } from '../catalogue/book.ts'
 import { EXAMPLES } from './column-names.ts'
 
-/** Which columns of a CSV file hold the fields. An empty name means that the file has no such column. */
+/** The columns of a CSV file that hold the fields. An empty name means that the file has no such column. */
 export type ColumnMapping = { readonly [Name in FieldName]?: string }
 
 /** A name in quotation marks, or one without commas that does not begin with a quotation mark. */
@@ -9,14 +9,14 @@ const NAME = '"(?:[^"]|"")+"|[^",][^,]*'
 const MAY_LACK = FIELD_NAMES.filter((name) => name === 'year' || isNullable(name))
 const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(${MAY_LACK.join('|')})=)`
 
-/** Matches the texts that parseColumns() accepts, but also those that name a field twice. */
+/** Matches what `parseColumns()` accepts, and also texts that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
 
 export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLES[field]}`).join(',')
 
 /**
- * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks within quoted names are doubled. `year=`
- * says that the file has no years.
+ * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks in quoted names are doubled. `year=` says
+ * that the file has no years.
  * @returns undefined if the text is malformed or names a field twice.
  */
 export function parseColumns(text: string): ColumnMapping | undefined {

@@ -2,13 +2,11 @@ import type { FieldName } from '../catalogue/book.ts'
 import { searchedWords } from '../catalogue/search-words.js'
 
 /**
- * What people and programs call the columns of the fields, separated by commas. Case, accents, punctuation and blanks do
- * not matter. The names are those of the user interfaces of Calibre-Web, Tellico and Open Library in each language
- * (cps/translations, po/ and openlibrary/i18n of their repositories), common variants of them, and those of the files of
- * the programs that are named.
- *
- * A name must not mean anything else in a list of books, in any language. So "name", "date", "book" and "publication" are
- * missing, and `år` and `any`, which are "AR" (a reading level) and "any" without accents.
+ * Names of the columns of each field, separated by commas. Case, accents, punctuation and spaces do not matter. Sources
+ * are the translations of Calibre-Web, Tellico and Open Library (cps/translations, po/ and openlibrary/i18n of their
+ * repositories), common variants of them, and the files of the programs that are named. A name must not mean anything
+ * else in a list of books in any language. So "name", "date", "book" and "publication" are missing. So are `år`, which
+ * without accents is "AR" (a reading level), and `any`, which is also English.
  */
 interface Names {
   readonly title: string
@@ -16,12 +14,12 @@ interface Names {
   /** Of the first edition. */
   readonly firstYear?: string
   readonly firstDate?: string
-  /** Of this edition. */
+  /** Of the reader's own edition. */
   readonly year?: string
   readonly date?: string
 }
 
-/** Persian and Thai have no years: these are mostly of other calendars. */
+/** Persian and Thai have no names for years, because these are mostly of other calendars. */
 const LANGUAGES: readonly Names[] = [
   // English: also Goodreads, Libib, Openreads, Readerware (PubDate), Book Catalogue (author_details), Book Crawler
   // (copyright), Koha (copyrightdate), DSpace (dc.…), Zotero, and the Book-Crossing data.
@@ -367,21 +365,21 @@ const LANGUAGES: readonly Names[] = [
   },
 ]
 
-/** A name for the column of each field. */
+/** Column names for the examples in messages and descriptions. */
 export const EXAMPLES: Readonly<Record<FieldName, string>> = {
   title: 'Titel',
   author: '"Name, Vorname"',
   year: 'Jahr',
 }
 
-/** What each field may be told by, the best first: the first edition before the reader's own, a year before a date. */
+/** The kinds of columns for each field, best first: the first edition before the reader's own, a year before a date. */
 const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
   title: ['title'],
   author: ['author'],
   year: ['firstYear', 'firstDate', 'year', 'date'],
 }
 
-/** UTF-16 code units of a column name that are looked at. */
+/** UTF-16 code units of a column name that are compared. */
 const MAX_LENGTH = 100
 
 const MEANINGS = new Map(
@@ -390,7 +388,7 @@ const MEANINGS = new Map(
   ),
 )
 
-/** @returns the columns that tell a field by their names: those of the best kind first, each kind by itself. */
+/** @returns the columns whose names are known for the field: one list for each kind, the best kind first. */
 export function columnsTelling(field: FieldName, columns: readonly string[]): string[][] {
   const byKind = Map.groupBy(columns, (column) => MEANINGS.get(keyOf(column)))
   return KINDS[field].map((kind) => byKind.get(kind) ?? []).filter(({ length }) => length > 0)

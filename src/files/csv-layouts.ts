@@ -7,36 +7,34 @@ import { type ColumnFault, type FoundColumns, ImportRefused } from './import-rep
 import { ID_COLUMN, unguarded } from './write-books.ts'
 import { parseYear, yearIn } from './year.ts'
 
-/** The fields of a book in a row, before validation. An unknown year is undefined; a text is no year. */
+/** The fields of a row before validation. An unknown year is undefined, and an invalid one is the text of its cell. */
 export type Cells = { readonly [Name in FieldName]?: FieldValue | undefined }
 
-/** How the book is read from the cells of a row. */
 export interface CsvLayout {
   readonly name: string
   readonly columns: FoundColumns
-  /** Why the file cannot be read. */
   readonly fault: ColumnFault | undefined
-  /** Whether an unknown year becomes 0. Otherwise it is a fault. */
+  /** Whether an unknown year becomes 0 instead of being a fault. */
   readonly mayLackYear: boolean
-  /** Columns of the header; which of them are read; and as many as have title and author. */
+  /** The number of columns, the indices of those that are read, and the number of cells up to title and author. */
   readonly width: number
   readonly used: ReadonlySet<number>
   readonly least: number
   read(cells: readonly string[]): Cells
 }
 
-/** The cell of a column, empty if there is no such column. */
+/** @returns the cell of a column, or an empty text if there is no such column. */
 type Get = (column: string) => string
 
-/** Reads a field, first from its main column. */
+/** Reads a field. The first column that it passes to `get` is the main one. */
 type Read = (get: Get) => FieldValue | undefined
 
 interface KnownSource {
   readonly name: string
-  /** The columns that identify it. Of a list, one is enough. */
+  /** The columns that identify its files. Of a nested list, one is enough. */
   readonly columns: readonly (string | readonly string[])[]
   readonly mayLackYear: boolean
-  /** Without a field that its files do not have. */
+  /** A field is missing if its files do not have it. */
   readonly fields: { readonly [Name in FieldName]?: Read }
 }
 
@@ -47,7 +45,7 @@ const OWN: KnownSource = {
   fields: Object.fromEntries(FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, get(name))])),
 }
 
-/** The file for spreadsheets that this service writes. */
+/** The CSV for spreadsheets that this service writes. */
 const SPREADSHEET: KnownSource = {
   ...OWN,
   columns: [...OWN.columns, ID_COLUMN],
@@ -56,7 +54,6 @@ const SPREADSHEET: KnownSource = {
   ),
 }
 
-/** This service and the programs whose exports are accepted, with their column names. */
 const SOURCES: readonly KnownSource[] = [
   OWN,
   {
@@ -66,7 +63,7 @@ const SOURCES: readonly KnownSource[] = [
     fields: {
       title: (get) => plain(get('Title')),
       author: (get) => joined([get('Author'), ...names(get('Additional Authors'), ',')]),
-      // The first edition, not the one on the reader's shelf.
+      // The first edition if it is known, rather than the reader's own.
       year: (get) =>
         foreignYear(plain(get('Original Publication Year'))) ?? foreignYear(plain(get('Year Published'))),
     },
@@ -107,14 +104,15 @@ const SOURCES: readonly KnownSource[] = [
   },
 ]
 
-/** What a file of an unknown program is called. All fields are read from named columns. */
+/** The name in reports of a program that is not in SOURCES. */
 const OTHER = 'another program'
 
 /**
- * Recognises the program that wrote the file. The case of names, other columns and the order do not matter.
- * @param mapping columns of fields that are not where that program has them. If the program is not known, all fields are
- * read from these columns, or from those whose names tell.
- * @returns with a fault if a field has no column, if several tell it, or if several have the name of one that is read.
+ * Recognises the program that wrote the file by the names of columns, whatever their case and order. Other columns do
+ * not matter.
+ * @param mapping overrides the columns of that program. If no program is recognised, the fields that it lacks are found
+ * by the known names of columns.
+ * @returns with a fault if a field has no column or several, or if the name of a column that is read is not unique.
  * @throws ImportRefused for a column of the mapping that does not exist.
  */
 export function detectLayout(header: readonly string[], mapping: ColumnMapping): CsvLayout {
@@ -150,7 +148,7 @@ export function detectLayout(header: readonly string[], mapping: ColumnMapping):
   const readers = FIELD_NAMES.map((field) => [field, readerOf(field)] as const)
   if (missing.length > 0) fault ??= unknownColumns(header, missing)
   const used = new Set<number>()
-  // Reads no row yet: this shows which columns are read.
+  // Calls each reader without a row, to find out which columns it reads.
   const columns = readers.map(([field, read]) => {
     const places: number[] = []
     read((column) => {
@@ -181,7 +179,6 @@ export function detectLayout(header: readonly string[], mapping: ColumnMapping):
   }
 }
 
-/** The name that is in a cell of the header. */
 export const columnName = (cell: string) => unwrapped(cell).trim()
 
 const keyOf = (column: string) => columnName(column).toLowerCase()
@@ -196,7 +193,7 @@ function repeatedColumn(column: string): ColumnFault {
   return { message: `${several}; rename all but the right one`, columns: [] }
 }
 
-/** The first of the values that is not undefined. */
+/** @returns the first value that is not undefined. */
 function first<Name, Value>(names: readonly Name[], read: (name: Name) => Value): Value | undefined {
   for (const name of names) {
     const value = read(name)
@@ -205,7 +202,7 @@ function first<Name, Value>(names: readonly Name[], read: (name: Name) => Value)
   return undefined
 }
 
-/** How many column names an error quotes. */
+/** The number of column names that a message quotes. */
 const MAX_NAMES = 30
 
 function columnsOf(header: readonly string[]): string {
@@ -214,7 +211,6 @@ function columnsOf(header: readonly string[]): string {
   return `the file has the columns ${names.join(', ')}${more}`
 }
 
-/** @param missing fields that no column is known for. */
 function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ColumnFault {
   const fields = missing.map((name) => `the ${name}`).join(' or ')
   const examples = missing.map((name) => `${name}=${EXAMPLES[name]}`).join(',')
@@ -232,10 +228,10 @@ function unwrapped(cell: string): string {
   return /^=".*"$/s.test(cell) ? cell.slice(2, -1) : cell
 }
 
-/** UTF-16 code units. A longer cell is not a title or list of names. Its spaces and separators stay as they are. */
+/** In UTF-16 code units. A longer cell is no title or list of names, so its spaces and separators are kept. */
 const MAX_NAMES_LENGTH = 16 * 1024
 
-/** Makes spaces single. These programs leave gaps where a part of a name is missing. */
+/** Makes spaces single, because programs leave gaps where a part of a name is missing. */
 function plain(cell: string): string {
   const text = unwrapped(cell)
   return (text.length > MAX_NAMES_LENGTH ? text : text.replace(/\s+/g, ' ')).trim()
@@ -245,7 +241,6 @@ function names(cell: string, separator: string): string[] {
   return cell.length > MAX_NAMES_LENGTH ? [cell] : cell.split(separator)
 }
 
-/** Joins authors into one text, each once. */
 function joined(authors: readonly string[]): string {
   return [...new Set(authors.map(plain))].filter((author) => author !== '').join(', ')
 }
@@ -262,21 +257,19 @@ function calibreYear(date: string): number | string | undefined {
   return UNKNOWN_TO_CALIBRE.test(date) ? undefined : foreignYear(date)
 }
 
-/** How a field is read from its column in a file of this service. */
 function readOwn(name: FieldName, cell: string): FieldValue {
   if (isTextField(name)) return isNullable(name) && cell === '' ? null : cell
   const year = parseYear(cell)
   return Number.isSafeInteger(year) ? year : cell
 }
 
-/** How a field is read from the one column that is named for it in a file of another program. */
 function readForeign(name: FieldName, cell: string): FieldValue | undefined {
   const text = plain(cell)
   if (!isTextField(name)) return foreignYear(text)
   return isNullable(name) && text === '' ? undefined : text
 }
 
-/** @returns the text itself if it may have had bytes that are no character. */
+/** @returns the text itself if it may have had invalid bytes, so that these are reported. */
 function foreignYear(text: string): number | string | undefined {
   return text.includes(REPLACEMENT) ? text : yearIn(text)
 }

@@ -1,22 +1,21 @@
 import { ImportRefused } from './import-report.ts'
 
-/** A row of a CSV file. */
 export interface CsvRow {
-  /** Where it begins, from 1. */
+  /** The line on which the row begins, from 1. */
   readonly line: number
   readonly cells: readonly string[]
-  /** Which cell is the first with a quotation mark that is an ordinary character. */
+  /** The index of the first cell with a quote that is an ordinary character. */
   readonly stray: number | undefined
   /** Whether a quote is misplaced or not closed in a column that is used. */
   readonly isMalformed: boolean
-  /** Whether such a quote may have joined it with rows that follow. */
+  /** Whether such a quote may have joined the row with following ones. */
   readonly mayContainRows: boolean
 }
 
-/** Called with the first row that is not blank, and its line. @returns which columns are used. */
+/** Called with the first row that is not blank. @returns the indices of the columns that are used. */
 export type Begin = (header: readonly string[], line: number) => ReadonlySet<number>
 
-/** UTF-16 code units that a row may have. That is twice as many as a book, because some columns may be ignored. */
+/** The maximum length of a row in UTF-16 code units: twice that of a book, because some columns may be ignored. */
 export const MAX_ROW = 2 * 1024 * 1024
 
 /** More than any program exports. */
@@ -26,18 +25,18 @@ const QUOTE = 0x22
 const LF = 0x0a
 const CR = 0x0d
 
-/** The parser's position in a field. */
+/** The position in a field. `closed` is after a closing quote. */
 type State = 'start' | 'plain' | 'quoted' | 'closed'
 
 /**
- * Parses the rows of a CSV file (RFC 4180) that arrives in parts. It reads each part only once, so the time is linear
- * in the length of the file. Each line ends with CR LF, LF or CR, because tools append lines that end in another way.
- * Within quotes these characters are data. A quote within an unquoted field is an ordinary character, and so is one that
- * begins a field of a column that is not used, if it is not closed where a field may end. White space after a closing
- * quote is ignored. An empty line is a row of one empty field.
+ * Parses a CSV file (RFC 4180) that arrives in parts, in time linear in its length.
+ * - Each line ends with CR LF, LF or CR, because tools append lines with other line ends. In quotes these are data.
+ * - A quote within an unquoted field is an ordinary character. So is one that begins a field of an unused column, if it
+ *   is not closed where a field may end.
+ * - White space after a closing quote is ignored. An empty line is a row of one empty field.
  */
 export class CsvParser {
-  /** Programs that write tabs do not quote fields, and do not double quotes in them. */
+  /** Programs that write tabs neither quote fields nor double the quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
   readonly #begin: Begin
@@ -45,7 +44,7 @@ export class CsvParser {
   #used: ReadonlySet<number> | undefined
   /** The end of the last part, if its meaning depends on what follows. */
   #rest = ''
-  /** The lines that the parser has reached, and on which the row and its last quoted field begin. */
+  /** The current line, and the lines on which the row and its last quoted field begin. */
   #line = 1
   #rowLine = 1
   #fieldLine = 1
@@ -54,14 +53,11 @@ export class CsvParser {
   #cells: string[] = []
   #field = ''
   #state: State = 'start'
-  /** The text of a quoted field in earlier parts, with its quotes, if the column is not used. */
+  /** The raw text, with quotes, of a quoted field in earlier parts, if its column is not used. */
   #raw = ''
   #stray: number | undefined
   #isMalformed = false
 
-  /**
-   * @param delimiter the character between two fields.
-   */
   constructor(delimiter: string, begin: Begin) {
     this.#begin = begin
     this.#isTabular = delimiter === '\t'
@@ -69,13 +65,12 @@ export class CsvParser {
   }
 
   /**
-   * @param isEnd whether this is the last part.
    * @returns the rows after the header that are complete now.
    * @throws ImportRefused for a row that is too long or has too many fields.
    */
   push(part: string, isEnd: boolean): CsvRow[] {
     const all = this.#rest + part
-    // It may be half of a line break.
+    // The CR may be half of a CR LF.
     const isCut = !isEnd && all.endsWith('\r')
     const text = isCut ? all.slice(0, -1) : all
     const nextDelimiter = finder(text, this.#delimiter)
@@ -84,7 +79,7 @@ export class CsvParser {
     const rows: CsvRow[] = []
     let at = 0
     let start = 0
-    /** Where the last quoted field begins, if that is in this part; and whether its first quote is an ordinary character. */
+    /** Where the last quoted field begins in this part, or -1; and whether its first quote is an ordinary character. */
     let opened = -1
     let isStray = false
     const endRow = (newline: number) => {
@@ -105,7 +100,7 @@ export class CsvParser {
           }
           const end = nextNewline(at)
           if (this.#cells.length === 0 && end < text.length && nextQuote(at) > end) {
-            // Most rows are complete and have no quotes.
+            // A fast path: most rows are complete and have no quotes.
             this.#cells = text.slice(at, end).split(this.#delimiter, MAX_CELLS + 1)
             this.#field = this.#cells.pop() ?? ''
             endRow(end)
@@ -135,7 +130,7 @@ export class CsvParser {
           if (nextNewline(at) < end) this.#line += lineBreaks(part)
           at = end
           if (end === text.length) break
-          // It may be the first of two.
+          // It may be the first half of a doubled quote.
           if (end + 1 === text.length && !isEnd) break reading
           this.#state = 'closed'
           at++
@@ -184,7 +179,7 @@ export class CsvParser {
     return this.#used?.has(this.#cells.length) ?? true
   }
 
-  /** Reads a quoted field once more, from its first quote on, which is an ordinary character. */
+  /** Parses a quoted field again, with its first quote as an ordinary character. */
   #beginAgain(): void {
     this.#state = 'plain'
     this.#field = ''
@@ -198,7 +193,7 @@ export class CsvParser {
     if (this.#cells.length > MAX_CELLS) throw this.#refusal(`has more than ${MAX_CELLS} fields`)
   }
 
-  /** Ends the row. @param next the line that is reached then. @returns the row, unless it is the header or before it. */
+  /** @param next the line after the row. @returns the row, unless it is the header or above it. */
   #takeRow(next: number): CsvRow | undefined {
     this.#endField()
     const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
@@ -222,15 +217,14 @@ export class CsvParser {
 
 export const isBlank = (text: string) => text.trim() === ''
 
-/** Whether all cells of a row are blank. */
 export const isEmpty = ({ cells, isMalformed }: Pick<CsvRow, 'cells' | 'isMalformed'>) =>
   !isMalformed && cells.every(isBlank)
 
 type Finder = (from: number) => number
 
 /**
- * @returns a function that finds the next occurrence at or after a position, or else returns the length of the text.
- * While the positions ascend, the text is searched only once.
+ * @returns a function that finds the next occurrence at or after a position, or else returns the length of the text. It
+ * searches the text only once as long as the positions ascend.
  */
 function finder(text: string, what: string): Finder {
   let asked = 0
@@ -245,7 +239,7 @@ function finder(text: string, what: string): Finder {
   }
 }
 
-/** The same for the nearer one of two. */
+/** Finds the nearer of two occurrences. */
 function nearer(one: Finder, other: Finder): Finder {
   let asked = 0
   let found = -1
@@ -258,18 +252,18 @@ function nearer(one: Finder, other: Finder): Finder {
 
 const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0
 
-/** Spreadsheets quote fields even with tabs. */
+/** Spreadsheets quote fields even in files with tabs. */
 function unquoted(cell: string): string {
   if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
   const text = cell.slice(1, -1)
   if (!text.includes('"')) return text
-  // In parts, because each pair of quotes becomes an object for a while.
+  // In parts, because each pair of quotes becomes a temporary object.
   const parts = text.match(/(?:[^"]|""){1,10000}/g) ?? []
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   return length === text.length ? parts.map(halved).join('') : cell
 }
 
-/** @param text in which all quotes are doubled. With many of them, replaceAll() takes 20 times as long. */
+/** @param text in which all quotes are doubled. If they are many, replaceAll() takes 20 times as long. */
 function halved(text: string): string {
   return text.split('""').join('"')
 }

@@ -4,20 +4,20 @@ import { ImportRefused } from './import-report.ts'
 const NEWLINE = /[\r\n]/
 const EMPTY_LINES = /^[\r\n]+/
 
-/** What may separate fields. The first is for files of one column. */
+/** The first one is used for files with one column. */
 const DELIMITERS = [',', ';', '\t']
 
-/** A first line by which Excel tells the delimiter. */
+/** A first line in which Excel names the delimiter. */
 const DECLARATION = /^"?sep=(.)"?$/i
 
-/** The first line of JSON may have nothing but a bracket or a brace. */
+/** The first line of JSON may be a bracket or a brace alone. */
 const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
 
-/** UTF-16 code units of the first line that are looked at for the delimiter. */
+/** UTF-16 code units of the first line in which delimiters are counted. */
 const MAX_HEADER = 64 * 1024
 
 /**
- * The rows of a file of comma-, semicolon- or tab-separated values after the header, in groups as they arrive.
+ * Yields the rows after the header of a file with commas, semicolons or tabs, in groups as they arrive.
  * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
 export async function* csvRows(texts: AsyncIterable<string>, begin: Begin): AsyncGenerator<CsvRow[], void> {
@@ -26,7 +26,7 @@ export async function* csvRows(texts: AsyncIterable<string>, begin: Begin): Asyn
   let start = ''
   for await (const text of texts) {
     if (parser === undefined) {
-      // The whole first line tells the delimiter, after empty ones.
+      // The delimiter depends on the whole first line that is not empty.
       const rest = start === '' ? text.replace(EMPTY_LINES, '') : text
       before += text.slice(0, text.length - rest.length)
       start += rest
@@ -52,14 +52,14 @@ function delimiterIn(start: string): string {
 
 const firstLine = (start: string) => start.split(NEWLINE, 1)[0] ?? ''
 
-/** The delimiter of which a line has most outside quotes. */
+/** @returns the most frequent delimiter outside quotes. */
 function delimiterOf(line: string): string {
   const names = line.slice(0, MAX_HEADER).replaceAll(/"[^"]*"/g, '')
   const count = (delimiter: string) => names.split(delimiter).length
   return DELIMITERS.reduce((best, each) => (count(each) > count(best) ? each : best))
 }
 
-/** Leaves an empty line in its place, so that the lines are counted as they are in the file. */
+/** Leaves an empty line in its place, so that line numbers are those of the file. */
 function withoutDeclaration(start: string): string {
   const line = firstLine(start)
   return DECLARATION.test(line) ? start.slice(line.length) : start

@@ -5,13 +5,13 @@ import { ImportRefused, type ImportReport } from './import-report.ts'
 /** Bytes that are decoded at once. With small parts, fewer objects survive a collection of the young generation. */
 const PART = 8 * 1024
 
-/** Bytes at the start of a file by which its encoding is told. */
+/** Bytes at the start of a file by which the encoding is detected. */
 const START = 4
 
-/** A character of UTF-8 has at most one byte more than these, so an unfinished one begins in them. */
+/** An unfinished UTF-8 character at the end of a part has at most this many bytes. */
 const UNFINISHED = 3
 
-/** How files begin that are no text, one character for each byte, and what to do with them. */
+/** The first bytes of files that are not text, each as one character, and the messages for them. */
 const NO_TEXT = {
   'PK\x03\x04':
     'the file is a spreadsheet (.xlsx, .ods) or another ZIP archive, not text; save it as CSV in UTF-8',
@@ -19,35 +19,33 @@ const NO_TEXT = {
   '\x1f\x8b': 'the file is compressed with gzip; unpack it first',
 }
 
-/** What a decoder has for bytes that are no character. */
 export const REPLACEMENT = '\ufffd'
 
-/** UTF-16 code units that a message quotes before the first of them. */
+/** UTF-16 code units that a message quotes before the first invalid bytes. */
 const QUOTED_BEFORE = 20
 
-/** Any character but those of ASCII, and a replacement. */
+/** Any character except those of ASCII and REPLACEMENT. */
 const NOT_ASCII = /[\x80-\ufffc\ufffe\uffff]/
 
-/** Encodings that are told by the file itself. Each text in ASCII is in UTF-8 too. */
+/** Encodings that are detected by the file itself. ASCII is a part of UTF-8. */
 const TOLD = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
 
 /**
- * @param label of an encoding, as browsers know them (WHATWG Encoding Standard).
- * @returns the name of the encoding, undefined if the file itself tells it.
- * @throws RangeError if there is no such encoding.
+ * @param label as in the WHATWG Encoding Standard.
+ * @returns the name of the encoding, or undefined if it is detected by the file itself.
+ * @throws RangeError for an unknown label.
  */
 export function encodingNamed(label: string): string | undefined {
   const { encoding } = new TextDecoder(label)
   return TOLD.test(label.trim().toLowerCase()) ? undefined : encoding
 }
 
-/** What is found out about a file while it is decoded. */
 type Findings = Pick<ImportReport, 'encoding' | 'hasInvalidBytes'>
 
 /**
- * The text of a file: UTF-8 with or without a byte order mark, or UTF-16, as some programs export it.
- * @param named the encoding of a file without a byte order mark, as encodingNamed() gives it.
- * @throws ImportRefused for a file that is no text.
+ * Yields the text of a file: in UTF-8 or UTF-16, as some programs export it, or in the named encoding.
+ * @param named as `encodingNamed()` returns it. A byte order mark takes precedence.
+ * @throws ImportRefused for a file that is not text.
  */
 export async function* decode(
   bytes: AsyncIterable<Uint8Array>,
@@ -63,18 +61,18 @@ export async function* decode(
       decoder = new Decoder(start, named, findings)
       yield decoder.decode(start, false)
     } else yield decoder.decode(part, false)
-    // Without this, data that is already there would block the event loop.
+    // Otherwise, data that has already arrived would block the event loop.
     await setImmediate()
   }
   if (decoder === undefined) yield new Decoder(start, named, findings).decode(start, true)
   else yield decoder.decode(Buffer.alloc(0), true)
 }
 
-/** @returns why a text with bytes that are no character cannot be stored; undefined if it has none. */
+/** @returns why a text with invalid bytes cannot be stored, or undefined if it has none. */
 export function invalidBytesIn(text: unknown, { encoding, hasInvalidBytes }: Findings): string | undefined {
   const at = hasInvalidBytes && typeof text === 'string' ? text.indexOf(REPLACEMENT) : -1
   if (typeof text !== 'string' || at === -1) return undefined
-  // A file in another encoding would hardly have characters that are right by chance.
+  // If the file were in another encoding, valid characters beyond ASCII would be unlikely.
   const advice = NOT_ASCII.test(text)
     ? 'correct this text'
     : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
@@ -92,11 +90,11 @@ async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, 
   }
 }
 
-/** Finds invalid bytes. In UTF-8, a U+FFFD of the file itself is a character like others. */
+/** Detects invalid bytes. In UTF-8, a U+FFFD that the file itself has before them is an ordinary character. */
 class Decoder {
   readonly #findings: Findings
   #decoder: TextDecoder
-  /** The last bytes before. */
+  /** The last bytes of earlier parts. */
   #last: Buffer = Buffer.alloc(0)
 
   constructor(start: Buffer, named: string | undefined, findings: Findings) {
@@ -118,7 +116,7 @@ class Decoder {
       return text
     } catch (cause) {
       const { encoding, fatal } = this.#decoder
-      // Some bytes that are no character make Node's decoder throw, although it is told to replace them.
+      // Node's decoder throws for some invalid bytes, although it is told to replace them.
       if (!fatal)
         throw new ImportRefused(`the file is not in the encoding that was named, ${encoding}`, { cause })
       this.#decoder = new TextDecoder(encoding)
@@ -129,8 +127,8 @@ class Decoder {
 }
 
 /**
- * UTF-16 has a byte order mark, or is told by its first character, which is in ASCII: a letter, a quote, a brace.
- * @throws ImportRefused for a file that is no text.
+ * Detects UTF-16 by its byte order mark or its first character, which is ASCII: a letter, a quote, a brace.
+ * @throws ImportRefused for a file that is not text.
  */
 function encodingOf(start: Buffer, named: string | undefined): string {
   const characters = start.toString('latin1', 0, START)

@@ -3,17 +3,17 @@ import { quoted } from '../catalogue/quoted.ts'
 import { ImportRefused } from './import-report.ts'
 import type { Line } from './ndjson-reader.ts'
 
-/** UTF-16 code units that an item may have: the longest book, and other fields or white space. */
+/** In UTF-16 code units: the longest book, and room for other fields and white space. */
 const MAX_ITEM = 2 * MAX_BOOK_SIZE
 
-/** What matters for finding the ends of items. */
+/** The characters by which the ends of items are found. */
 const TOKEN = /["\\[\]{}\n]/g
 
 const WHITE_SPACE = /[ \t\r\n]+/g
 
 /**
- * The items of a JSON array, in groups as they arrive. They need not be JSON themselves.
- * @throws ImportRefused for a text that is no array of objects, and for an item that is too long.
+ * Yields the items of a JSON array, in groups as they arrive. The text of an item may be invalid JSON.
+ * @throws ImportRefused for a text that is not an array of objects, and for an item that is too long.
  */
 export async function* items(texts: AsyncIterable<string>): AsyncGenerator<Line[], void> {
   const splitter = new ArraySplitter()
@@ -21,17 +21,17 @@ export async function* items(texts: AsyncIterable<string>): AsyncGenerator<Line[
   splitter.end()
 }
 
-/** Separate from the generator, whose variables would keep a long item while it waits. */
+/** Separate from the generator, whose variables would keep a long item in memory while it is suspended. */
 class ArraySplitter {
   #line = 1
-  /** Brackets and braces that are open. Within an item there are two or more. */
+  /** The number of open brackets and braces: two or more within an item. */
   #depth = 0
   #isInString = false
-  /** Whether the last part has ended with a backslash in a string. */
+  /** Whether the last part ended with a backslash in a string. */
   #isEscaped = false
   #items = 0
   #begin = 1
-  /** The beginning of an item, or of what is between two items. */
+  /** The beginning of an item, or of the text between two items. */
   #rest = ''
 
   push(text: string): Line[] {

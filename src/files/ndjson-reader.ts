@@ -9,20 +9,17 @@ export interface Line {
   readonly text: string
 }
 
-/** UTF-16 code units that a line may have: the longest book, and the id of an export. */
+/** In UTF-16 code units: the longest book, and the id that an export has. */
 const MAX_LINE = MAX_BOOK_SIZE + 1024
 
-/**
- * The lines of a file, also blank ones, in groups as they arrive.
- * @throws ImportRefused for a line that is too long.
- */
+/** Yields the lines of a file, also blank ones, in groups as they arrive. @throws ImportRefused for too long a line. */
 export async function* lines(texts: AsyncIterable<string>): AsyncGenerator<Line[], void> {
   const splitter = new LineSplitter()
   for await (const text of texts) yield splitter.push(text)
   yield splitter.end()
 }
 
-/** Separate from the generator, whose variables would keep a long line while it waits. */
+/** Separate from the generator, whose variables would keep a long line in memory while it is suspended. */
 class LineSplitter {
   #number = 1
   #rest = ''

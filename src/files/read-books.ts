@@ -18,40 +18,38 @@ import {
 import { items } from './json-reader.ts'
 import { type Line, lines } from './ndjson-reader.ts'
 
-/** How long rows are read before others have their turn, in milliseconds. */
+/** Rows are read for this long before the event loop continues, in milliseconds. */
 const TURN_TIME = 5
 
 /** The clock is read once for this many rows. */
 const CLOCK_INTERVAL = 16
 
-/** Rows after the first line that are shown. */
 const PREVIEW_ROWS = 5
 
-/** UTF-16 code units of a cell that are shown. */
+/** UTF-16 code units of each cell. */
 const PREVIEW_LENGTH = 100
 
 export interface ReadOptions {
   readonly format: ReadFormat
-  /** Which columns of a CSV file hold the fields. Those that are not listed are found by its first line. */
+  /** Fields that are not listed are found by the names of the columns. */
   readonly columns?: ColumnMapping | undefined
-  /** The encoding, by the name that encodingNamed() gives it. By default the file itself tells. */
+  /** As `encodingNamed()` returns it. By default, the encoding is detected. */
   readonly encoding?: string | undefined
-  /** Leaves bad rows out, and only reports them. Otherwise nothing of the file is stored. */
+  /** Leaves out faulty rows and only reports them. Otherwise nothing of a file with faulty rows is stored. */
   readonly skipFaulty?: boolean
 }
 
-/** A fault without its place in the file. */
 type Fault = Omit<RowFault, 'line'>
 
-/** UTF-16 code units that a line may have outside its texts. Each can become an object. */
+/** UTF-16 code units that a line may have outside its strings, because each can become an object. */
 const MAX_STRUCTURE = 16 * 1024
 
 /**
- * The books of a file, in groups of bounded size. After the first bad row no more groups come, unless bad rows are
- * skipped. The report goes on, up to MAX_FAULTY bad rows.
- * @throws FaultyRows at the end if a row is bad and not skipped, or at once if too many rows are bad.
- * @throws ColumnsRefused after the first rows if a field has no column.
- * @throws ImportRefused at once if the file cannot be read to its end, or not row by row.
+ * Yields the books of a file in groups of bounded size. Unless faulty rows are skipped, no group follows the first of
+ * them, but the report continues, up to MAX_FAULTY rows.
+ * @throws FaultyRows at the end if rows are faulty and not skipped, or at once if MAX_FAULTY rows are faulty.
+ * @throws ColumnsRefused after the first rows if a field has no column, or more than one.
+ * @throws ImportRefused at once if the file cannot be read to its end, or its rows cannot be told apart.
  */
 export async function* readBooks(
   bytes: AsyncIterable<Uint8Array>,
@@ -131,8 +129,8 @@ function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBoo
 }
 
 /**
- * Whether the number of cells may be another than in the header. Spreadsheets leave out empty cells at the end, and add
- * some. A row without title or author is rather a part of one. After a stray quote, delimiters may be part of a text.
+ * Whether the row may have more or fewer cells than the header. Spreadsheets omit or add empty cells at the end. A row
+ * that ends before title and author is more likely a fragment. After a stray quote, delimiters may be part of a text.
  */
 function mayDiffer({ cells, stray }: CsvRow, { used, least, width }: CsvLayout): boolean {
   if (stray !== undefined) return stray > Math.max(...used)
@@ -189,7 +187,7 @@ function noObject(text: string, item: number | undefined): string {
   return `${quoted(text)} is not a JSON object`
 }
 
-/** The number of characters of a JSON text outside its strings. Quotes count. */
+/** @returns the number of characters outside strings. Quotes count. */
 function structureOf(text: string): number {
   let count = 0
   let isWithin = false
@@ -205,9 +203,9 @@ function structureOf(text: string): number {
 }
 
 /**
- * Validates and counts rows, and reports the bad ones. Empties their group.
+ * Validates and counts rows, and reports the faulty ones.
  * @param read returns undefined for an empty row.
- * @throws FaultyRows when too many rows are bad.
+ * @throws FaultyRows at MAX_FAULTY faulty rows.
  */
 async function collect<Each extends Pick<Line, 'line' | 'item'>>(
   rows: Each[],
@@ -229,7 +227,7 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
     report.rows++
     if (!isFault(result)) books.push(result)
     else {
-      // All books of a JSON array may be in one line.
+      // All books of a JSON array may be on one line.
       const item = row.item === undefined ? '' : ` (item ${row.item})`
       report.add({ ...result, line: row.line, reason: result.reason + item })
       if (report.faulty === MAX_FAULTY) throw new FaultyRows(report.summary)

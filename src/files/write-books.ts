@@ -2,7 +2,7 @@ import { COLUMNS, FIELD_NAMES } from '../catalogue/book.ts'
 import type { Page } from '../catalogue/store.ts'
 import type { Format } from './formats.ts'
 
-/** How a spreadsheet tells a formula (OWASP, CSV Injection), after apostrophes that may be there already. */
+/** How a formula begins for a spreadsheet (OWASP, CSV Injection), perhaps after apostrophes of the text itself. */
 const FORMULA = "'*[=+\\-@\\t\\r\\n＝＋－＠]"
 
 /** Where a cell may begin: also within a text, because many spreadsheets separate cells by semicolons. */
@@ -11,31 +11,31 @@ const BEGIN = '(?<=^|[;\\t\\r\\n])'
 const UNGUARDED = new RegExp(`${BEGIN}(?=${FORMULA})`, 'g')
 const GUARDED = new RegExp(`${BEGIN}'(?=${FORMULA})`, 'g')
 
-/** The column of ids in a file for spreadsheets. By its name an import knows that formulas are guarded. */
+/** The column of ids in CSV for spreadsheets. By this name, an import knows that formulas are guarded. */
 export const ID_COLUMN = 'book-catalogue id'
 
-/** Puts an apostrophe before each formula, so that a spreadsheet takes it for text. */
+/** Puts an apostrophe before each formula, so that a spreadsheet treats it as text. */
 export const guarded = (text: string) => text.replace(UNGUARDED, "'")
 
-/** The text that was guarded. */
+/** The reverse of `guarded()`. */
 export const unguarded = (text: string) => text.replace(GUARDED, '')
 
-/** How pages of books become one text. */
+/** How pages of books are joined into one text. */
 export interface Framing {
-  /** Texts before, between and after the pages. Without a page, `head` and `tail` are all. */
+  /** Texts before, between and after the pages. Without a page, the text is `head` and `tail`. */
   readonly head: string
   readonly between: string
   readonly tail: string
   render(page: Page): string
 }
 
-/** The kinds of files: one for each format, and CSV for spreadsheets, which know UTF-8 by a byte order mark. */
+/** CSV for spreadsheets has a byte order mark, by which they recognise UTF-8. */
 export type FileKind = Format | 'spreadsheet'
 
-/** Ends a line of CSV (RFC 4180 §2.1). */
+/** RFC 4180 §2.1. */
 const CRLF = '\r\n'
 
-/** Characters that require quotes around a field (RFC 4180 §2.6). */
+/** RFC 4180 §2.6. */
 const NEEDS_QUOTES = /[",\r\n]/
 
 const SPREADSHEET_HEAD = `\ufeff${[ID_COLUMN, ...FIELD_NAMES].join(',')}${CRLF}`
@@ -61,7 +61,7 @@ function ndjsonOf(page: Page): string {
   return lines && `${lines}\n`
 }
 
-/** @param quote makes a field of a text. */
+/** @param quote turns a text into a field. */
 function csvOf(page: Page, quote: (text: string) => string): string {
   let csv = ''
   for (const row of page.rows()) {
@@ -73,7 +73,7 @@ function csvOf(page: Page, quote: (text: string) => string): string {
   return csv
 }
 
-/** A text that needs no quotes stays as it is, with outer spaces and formulas (RFC 4180 §2.4). */
+/** Keeps a text that needs no quotes as it is, with outer spaces and formulas (RFC 4180 §2.4). */
 function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

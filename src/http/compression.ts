@@ -4,22 +4,22 @@ import { constants, createGzip, createZstdCompress, gzip, zstdCompress } from 'n
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { negotiateCoding } from './content-negotiation.ts'
 
-/** Shorter texts are not compressed: they fit into one packet as they are. */
+/** Texts with fewer UTF-16 code units are not compressed: they fit into one packet anyway. */
 const WORTHWHILE = 1024
 
 /** The content codings of lists (RFC 9110 §8.4.1), the preferred one first. */
 const CODINGS = ['identity', 'zstd', 'gzip'] as const
 export type ListCoding = (typeof CODINGS)[number]
 
-/** Books become hardly smaller with more effort, which takes several times as long. */
+/** The fastest levels. Higher ones take several times as long, and make books hardly smaller. */
 const CHUNKS = { chunkSize: 64 * 1024 }
 const GZIP = { ...CHUNKS, level: constants.Z_BEST_SPEED }
 const ZSTD = { ...CHUNKS, params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-/** How many streams are compressed at a time. More would take all processors from other requests. */
+/** The maximum number of streams compressed at a time. More would take all processors from other requests. */
 const MOST_STREAMS = 2
 
-/** The memory that a stream takes for its compression, in bytes: as much as zstd needs at most, which is more than gzip. */
+/** The memory that compressing a stream takes, in bytes: the maximum for zstd, which is more than gzip needs. */
 export const COMPRESSION_SIZE = 2 * 1024 * 1024
 
 const gzipText = promisify(gzip)
@@ -27,11 +27,10 @@ const zstdText = promisify(zstdCompress)
 
 export const chooseCoding = (request: FastifyRequest): ListCoding => negotiateCoding(request, CODINGS)
 
-/** The streams that are being compressed. */
 export class CompressedStreams {
   #count = 0
 
-  /** @returns false if there are enough; otherwise it is one of them until the response has ended. */
+  /** Counts a response until it is closed. @returns false, uncounted, if it is closed already or there are enough. */
   begin({ raw }: Pick<FastifyReply, 'raw'>): boolean {
     if (this.#count >= MOST_STREAMS || raw.closed) return false
     this.#count++
@@ -45,8 +44,8 @@ export function isWorthCompressing(content: string | Readable): boolean {
 }
 
 /**
- * Compresses with gzip (RFC 1952) or zstd (RFC 8878), on other threads. A stream is compressed as it is read.
- * @param cut ends the response if the stream fails: its end would not show that something is missing.
+ * Compresses on threads of Node's pool, with gzip (RFC 1952) or zstd (RFC 8878). A stream is compressed as it is read.
+ * @param cut ends the connection if the stream fails: a proper end would make half a list look complete.
  */
 export async function compress(
   content: string | Readable,
@@ -57,7 +56,7 @@ export async function compress(
     return coding === 'gzip' ? gzipText(content, GZIP) : zstdText(content, ZSTD)
   const compressed = coding === 'gzip' ? createGzip(GZIP) : createZstdCompress(ZSTD)
   content.once('error', cut)
-  // The client may go before it has everything.
+  // The client may disconnect before it has read everything.
   compressed.once('close', () => content.destroy())
   return content.pipe(compressed)
 }

@@ -3,54 +3,54 @@ import { type Book, distinctText } from '../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../catalogue/store.ts'
 import { failure } from './envelope.ts'
 
-/** The header fields that make a request conditional (RFC 9110 §13.1). Those with dates are ignored: books have none. */
+/** The fields of a conditional request (RFC 9110 §13.1). Those with dates are ignored: books have none. */
 export interface Preconditions {
   readonly 'if-match'?: string | undefined
   readonly 'if-none-match'?: string | undefined
 }
 
-/** An attempt fails when others have changed the book in the meantime. */
+/** How often a conditional write is tried. An attempt fails if another client changes the book in the meantime. */
 const ATTEMPTS = 10
 
-/** A member of a list: an entity tag (RFC 9110 §8.8.3), of which the group has the text, or nothing (§5.6.1.2). */
+/** An element of a list: an entity tag (RFC 9110 §8.8.3), whose opaque-tag is captured, or nothing (§5.6.1.2). */
 const MEMBER = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
-/** How a tag ends that was ours: Apache, Caddy, Jetty and others add the coding when they compress. */
+/** The end of one of our tags. Apache, Caddy, Jetty and others insert the content coding when they compress. */
 const ENDING = /^(?:(?:--?|;)(?:br|deflate|gzip|zstd))?"$/
 
-/** The strong entity tag of a book (RFC 9110 §8.8.3). The same fields have the same tag on every engine and instance. */
+/** The strong entity tag of a book (RFC 9110 §8.8.3). Equal fields have the same tag on every engine and instance. */
 export function entityTag(book: Book): string {
   return `"${hash('sha256', distinctText(book), 'base64url')}"`
 }
 
-/** Whether the preconditions can fail for a book that exists. A book that does not exist is answered with 404 before. */
+/** Whether the preconditions can fail for a book that exists. A missing book is 404 before they are checked. */
 export function hasPreconditions(preconditions: Preconditions): boolean {
   const { 'if-match': match, 'if-none-match': noneMatch } = preconditions
   return (match !== undefined && match !== '*') || noneMatch !== undefined
 }
 
 /**
- * Whether If-Match lets the request pass. RFC 9110 §13.1.1 wants strong comparison; here a tag that a proxy has made
- * weak, because it compresses, matches too. It still names the same fields, so no change of others can be overwritten.
+ * Whether If-Match is satisfied. RFC 9110 §13.1.1 requires strong comparison, but a tag that a compressing proxy has
+ * made weak matches too: otherwise nobody behind such a proxy could save with If-Match. The tag still names the same
+ * fields, so no change by others can be overwritten.
  */
 export function ifMatch(preconditions: Preconditions, tag: string): boolean {
   const list = preconditions['if-match']
   return list === undefined || includes(list, tag)
 }
 
-/** Whether If-None-Match lets the request pass, by weak comparison (RFC 9110 §13.1.2). */
+/** Whether If-None-Match is satisfied, by weak comparison (RFC 9110 §13.1.2). */
 export function ifNoneMatch(preconditions: Preconditions, tag: string): boolean {
   const list = preconditions['if-none-match']
   return list === undefined || !includes(list, tag)
 }
 
 /**
- * Writes if the preconditions of the request hold (RFC 9110 §13.2). It compares and swaps: the preconditions are
- * checked against the stored book, and the write happens only if the book has not changed since.
- * @param write writes only if the book is as expected. It returns undefined or false if it did not write.
- * @returns the result of the write, or undefined if there is no such book.
+ * Compare and swap: writes only if the stored book meets the preconditions (RFC 9110 §13.2) and is still the same.
+ * @param write writes only if the stored book is as expected. It returns undefined or false if it has not written.
+ * @returns the result of `write`, or undefined if there is no such book.
  * @throws failure.preconditionFailed
- * @throws StoreUnavailable when others have changed the book every time.
+ * @throws StoreUnavailable if others change the book during every attempt.
  */
 export async function conditionalWrite<Result>(
   store: Pick<Store, 'find'>,
@@ -72,8 +72,8 @@ export async function conditionalWrite<Result>(
 }
 
 /**
- * @param list the value of a header field, or of several joined with commas. A malformed list includes nothing.
- * @param tag a strong entity tag, which is in the list also as a proxy that compresses has changed it.
+ * @param list the value of a field, or of several lines joined with commas. A malformed list includes nothing.
+ * @param tag a strong entity tag. It is also found as a compressing proxy has changed it.
  */
 function includes(list: string, tag: string): boolean {
   if (list === '*') return true

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * Chooses the form of a response (RFC 9110 §12.5.1).
- * @param accept the value of the Accept header field, if there is one.
- * @param offered media types without parameters, the preferred one first.
- * @returns the type that the client likes best, or the preferred one if it accepts none.
+ * Chooses a media type (RFC 9110 §12.5.1) or a content coding (§12.5.3).
+ * @param accept the value of the Accept or Accept-Encoding field, if there is one.
+ * @param offered without parameters, the preferred one first.
+ * @returns the one with the highest quality for the client, or the preferred one if it accepts none.
  */
 export function negotiate<Type extends string>(
   accept: string | undefined,
@@ -30,7 +30,7 @@ interface MediaRange {
   readonly quality: number
 }
 
-/** Only the weight of the parameters matters (§12.4.2). With a malformed one the range has the quality 0. */
+/** Ignores all parameters but the weight (RFC 9110 §12.4.2). A malformed weight counts as 0. */
 function parseRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
@@ -38,7 +38,7 @@ function parseRange(text: string): MediaRange {
   return { type, quality: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0 }
 }
 
-/** The quality that the most specific range gives the type. */
+/** @returns the quality of the most specific range that matches, or 0. */
 function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   for (const range of [type, type.replace(/\/.*/, '/*'), '*/*']) {
     const found = ranges.find((each) => each.type === range)
@@ -47,10 +47,7 @@ function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   return 0
 }
 
-/**
- * Chooses a content coding (RFC 9110 §12.5.3).
- * @param offered the preferred one first.
- */
+/** @param offered the preferred one first. */
 export function negotiateCoding<Coding extends string>(
   { headers }: FastifyRequest,
   offered: readonly [Coding, ...Coding[]],
@@ -59,7 +56,7 @@ export function negotiateCoding<Coding extends string>(
   return negotiate(typeof accepted === 'string' ? accepted : undefined, offered)
 }
 
-/** Adds a field to Vary, which other parts may have set. */
+/** Adds field names to Vary, and keeps those that are set already. */
 export function addVary(reply: FastifyReply, name: string): void {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? name : `${others}, ${name}`)

@@ -4,7 +4,7 @@ import { addVary } from './content-negotiation.ts'
 const ALLOWED = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
   'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
-  // How long a browser may remember this, in seconds.
+  // How long a browser may cache the preflight response, in seconds.
   'access-control-max-age': 600,
 }
 
@@ -12,9 +12,9 @@ const EXPOSED =
   'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count'
 
 /**
- * Lets pages of these origins call the service (fetch.spec.whatwg.org, §3.2).
+ * Lets web pages of these origins call the service (fetch.spec.whatwg.org, §3.2).
  * @param origins `*` stands for all.
- * @returns whether the request is a preflight, which needs no other response.
+ * @returns whether the request is a preflight, to which these fields are the whole response.
  */
 export function addCorsHeaders(
   { headers, method }: FastifyRequest,
@@ -32,18 +32,18 @@ export function addCorsHeaders(
 }
 
 /**
- * Whether the request comes from a page of another origin that is not allowed. A browser sends such a request although
- * the page may not read the response. Programs other than browsers send neither of the two header fields.
+ * Whether the request comes from a web page whose origin is neither the service's own nor allowed. Browsers send such a
+ * request although the page may not read the response. Other programs send neither Origin nor Sec-Fetch-Site.
  */
 export function isFromForeignPage({ headers, host }: FastifyRequest, allowed: readonly string[]): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && isListed(allowed, origin)) return false
-  // Browsers send Sec-Fetch-Site over HTTPS and to localhost. No page can change it, and no proxy does.
+  // Browsers send Sec-Fetch-Site over HTTPS and to localhost. Pages cannot change it, and proxies do not.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   return origin !== undefined && !isOriginOf(host, origin)
 }
 
-/** Compares without the scheme, because a proxy may have added TLS. No host has the origin `null`. */
+/** Ignores the scheme, because a proxy may have added TLS. The origin `null` matches no host. */
 function isOriginOf(host: string, origin: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: originHost } = new URL(origin)

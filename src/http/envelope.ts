@@ -1,6 +1,6 @@
 import { objectSchema, type Schema } from '../catalogue/json-schema.ts'
 
-/** A status and the message that goes with it: a row of the contract's tables (§4, §7). */
+/** A status code and its message: a row of the contract's tables (§4, §7). */
 export interface StatusLine {
   readonly status: number
   readonly message: string
@@ -11,7 +11,7 @@ export interface Envelope<Data> extends StatusLine {
   readonly data: Data
 }
 
-/** The responses to requests that succeed. Each endpoint says what their `data` is. */
+/** The responses to successful requests. Each endpoint defines their `data`. */
 export const success = {
   tokenGenerated: { status: 200, message: 'Token generated successfully' },
   bookCreated: { status: 201, message: 'Book created successfully' },
@@ -26,7 +26,7 @@ export const success = {
   ready: { status: 200, message: 'Ready' },
 } as const satisfies Record<string, StatusLine>
 
-/** Thrown when a request fails. Most say nothing about the cause, so one instance serves every request. */
+/** Thrown when a request fails. All requests share one frozen instance without a stack, unless it is given a reason. */
 export class Failure extends Error implements StatusLine {
   readonly status: number
 
@@ -38,15 +38,15 @@ export class Failure extends Error implements StatusLine {
     Object.freeze(this)
   }
 
-  /** The same failure, whose message goes on with a colon and the reason. */
+  /** @returns a failure with the same status, and with a colon and the reason after the message. */
   because(reason: string): Failure {
     return new Failure(this.status, `${this.message}: ${reason}`)
   }
 }
 
-/** The responses to requests that fail. Their `data` is null (§7). */
+/** The responses to failed requests. Their `data` is null (§7). */
 export const failure = {
-  // The contract's own.
+  // From the contract.
   invalidPayload: new Failure(400, 'Invalid request payload'),
   invalidInput: new Failure(400, 'Invalid input'),
   tokenRequired: new Failure(401, 'Authorization token required'),
@@ -56,7 +56,7 @@ export const failure = {
   tokenNotGenerated: new Failure(500, 'Could not generate token'),
   // Where the contract is silent (docs/decisions.md).
   badRequest: new Failure(400, 'Bad request'),
-  // These two are thrown with a reason.
+  // The next two are thrown with a reason.
   importRefused: new Failure(400, 'Import refused'),
   invalidQueryParameter: new Failure(400, 'Invalid query parameter'),
   crossOrigin: new Failure(403, 'Cross-origin request refused'),
@@ -72,18 +72,16 @@ export const failure = {
   unavailable: new Failure(503, 'Service unavailable'),
 } as const satisfies Record<string, Failure>
 
-/** Header fields of every response. The web page has a Cache-Control of its own. */
+/** Fields of every response. Single books and the web page replace Cache-Control. */
 export const COMMON_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-/** Wraps a response and its data in the envelope. */
 export function envelope<Data>({ status, message }: StatusLine, data: Data): Envelope<Data> {
   return { status, message, data }
 }
 
-/** The schema of the data of a response without any. */
 export const NoData: Schema = { type: 'null' }
 
-/** The schema of an envelope with one status, any of these messages, and data like the example. */
+/** @param responses share one status. Each may have a message of its own. */
 export function envelopeSchema(
   responses: readonly [StatusLine, ...StatusLine[]],
   data: Schema,
@@ -98,7 +96,6 @@ export function envelopeSchema(
   )
 }
 
-/** The schema of the responses to requests that fail. */
 export const FailureEnvelope = objectSchema<Envelope<null>>({
   status: { type: 'integer', minimum: 400, maximum: 599 },
   message: { type: 'string' },

@@ -7,31 +7,31 @@ import { closeAfterResponse, dropRest } from './protocol/close.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The response to a body that does not match the route's schema. A route without it has no body. */
+    /** The response to a body that is malformed or does not match the schema. Routes without a body leave it out. */
     unreadable?: Failure
   }
 }
 
-/** Seconds after which a client may try again when the store was unavailable. */
+/** The value of Retry-After in a 503, in seconds. */
 const RETRY_AFTER = 1
 
 /**
- * The challenge of a 401, which says what credentials are wanted (RFC 9110 §11.6.1). The scheme is our own, because the
- * token is sent without one. With a scheme that browsers know, such as Basic, they would ask their user for a password.
+ * The challenge of a 401 (RFC 9110 §11.6.1). The scheme is our own, because the token is sent without one. Bearer would
+ * make clients send `Bearer …`, which is refused. Basic would make browsers ask their user for a password.
  */
 const CHALLENGE = 'Token realm="books"'
 
-/** Follows it for those who send a scheme before the token, as most other services want it. */
+/** Appended to the challenge if the client has sent a scheme before the token, as most other services require. */
 const NO_SCHEME =
   ', error="invalid_request", error_description="Send the token alone, without Bearer or another scheme before it"'
 
-/** Methods that store nothing (RFC 9110 §9.2.1). */
+/** Safe methods (RFC 9110 §9.2.1): they store nothing. */
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
-/** After these failures it is not known where the request ends, so the connection is closed. */
+/** After these failures the end of the request is not known, so the connection is closed. */
 const CLOSING = new Set<Failure>([failure.badRequest, failure.headersTooLarge, failure.requestTimeout])
 
-/** Answers everything that is thrown with a failure of the table in envelope.ts. */
+/** Turns whatever is thrown for a request into a failure response from the table in envelope.ts. */
 export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
   app.setErrorHandler<FastifyError | Failure>((error, request, reply) => {
     const response = failureOf(error, request)
@@ -41,7 +41,7 @@ export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
       const hasScheme = /^(?:bearer$|[\w-]+ )/i.test(request.headers.authorization ?? '')
       reply.header('www-authenticate', hasScheme ? CHALLENGE + NO_SCHEME : CHALLENGE)
     }
-    // Their messages are the contract's.
+    // The contract fixes the messages of these two, so the reason is in a field.
     if (response === failure.invalidInput || response === failure.invalidPayload) {
       const reason = reasonOf(error as FastifyError)
       reply.header('x-invalid-input', reason)
@@ -60,10 +60,7 @@ export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
   })
 }
 
-/**
- * Whether an error only says that a query was given up because its client has gone.
- * @param request the request of that client. Its signal gave the query up.
- */
+/** Whether the error only means that a query was cancelled because the client of this request has disconnected. */
 export function isAbandoned(error: unknown, { signal }: { readonly signal: AbortSignal }): boolean {
   return signal.aborted && error === signal.reason
 }
@@ -72,22 +69,19 @@ function failureOf(error: FastifyError | Failure, request: FastifyRequest): Fail
   if (error instanceof Failure) return error
   if (error instanceof StoreUnavailable) return failure.unavailable
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure.bodyTooLarge
-  // The schema refuses the body, or the parser does, for example one that ends early.
+  // The schema or the parser has refused the body, for example because it ends early.
   const isRefused =
     error.validation !== undefined || (error.statusCode !== undefined && error.statusCode < 500)
   if (isRefused) return request.routeOptions.config.unreadable ?? failure.badRequest
   return failure.internalError
 }
 
-/** What is known of a write that failed, so that the client knows whether it can simply repeat it. */
+/** What is known of a failed write, so that the client knows whether it can simply repeat it. */
 function isStored(error: Error): 'no' | 'unknown' {
   return error instanceof StoreUnavailable && !error.nothingWritten ? 'unknown' : 'no'
 }
 
-/**
- * Keeps the connection open after a refused body. Fastify would close it, and a client that is still sending would
- * lose the response.
- */
+/** Keeps the connection open. Fastify would close it, and a client still sending its body would lose the response. */
 function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
   if (reply.getHeader('connection') !== 'close') return
   reply.removeHeader('connection')

@@ -1,18 +1,18 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 
-/** When the mean delay of the event loop is larger twice in a row, it is late; milliseconds. */
+/** The event loop is late if its mean delay is larger than this twice in a row; in milliseconds. */
 const MAX_DELAY = 500
 
-/** How often the mean delay is taken, in milliseconds. */
+/** How often the mean delay is read, in milliseconds. */
 const INTERVAL = 500
 
-/** How finely the delay is measured, in milliseconds. */
+/** The resolution of the measurement, in milliseconds. */
 const RESOLUTION = 10
 
 /**
- * Watches whether the process keeps up. While it does not, requests are better refused: all would be answered too late.
- * @returns the state, which changes.
+ * Measures whether the event loop keeps up. While it does not, requests are refused: all would be answered too late.
+ * @returns a state that is kept up to date.
  */
 export function watchEventLoop(app: FastifyInstance): { readonly isLate: boolean } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
@@ -22,14 +22,14 @@ export function watchEventLoop(app: FastifyInstance): { readonly isLate: boolean
     delays.enable()
     let wasLate = false
     timer = setInterval(() => {
-      // One late sample is no overload: the start, a large garbage collection or another program can take that long.
+      // One late sample is not overload: the start, a large garbage collection or another program can take that long.
       const isLateNow = meanDelay() > MAX_DELAY
       state.isLate = wasLate && isLateNow
       wasLate = isLateNow
       delays.reset()
     }, INTERVAL).unref()
   })
-  // If there is no measurement, the event loop has not turned at all.
+  // Without any measurement, the event loop has been blocked for the whole interval.
   const meanDelay = () => (delays.count === 0 ? Number.POSITIVE_INFINITY : delays.mean / 1e6 - RESOLUTION)
   app.addHook('onClose', async () => {
     clearInterval(timer)

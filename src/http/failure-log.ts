@@ -3,32 +3,32 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { describeError } from '../errors.ts'
 
 /**
- * How often the failures of an outage are summed up, in milliseconds. The outage is over when nothing has failed between
- * two such moments, and the store is ready.
+ * How often the failures of an outage are summarised in the log, in milliseconds. The outage is over when no request
+ * has failed for one such interval and the store is ready.
  */
 const INTERVAL = 10_000
 
-/** How many causes of an outage are told apart. */
+/** The maximum number of causes that are told apart in an outage. The others are counted together. */
 const MAX_CAUSES = 10
 
 const OTHER_CAUSES = 'other causes'
 
-/** A time in which the store could not serve requests. */
+/** A period in which the store could not serve requests. Times are in milliseconds since the epoch. */
 interface Outage {
   readonly begin: number
-  /** When a request failed last. */
+  /** When the last request failed. */
   end: number
-  /** All requests that failed, and how many of them when they were last summed up. */
+  /** The number of failed requests, now and at the last summary. */
   failed: number
   summedUp: number
-  /** The causes that have a line of their own, by what is the same in each of their messages. */
+  /** The causes that have been logged, by their messages with every number replaced by 0. */
   readonly causes: Map<string, string>
-  /** How many requests failed since the last line without one of their own, by cause. */
+  /** How many failures, by cause, have not been logged since the last summary. */
   readonly repeats: Map<string, number>
   readonly timer: NodeJS.Timeout
 }
 
-/** Logs requests that failed on our side. While the store is unavailable, a line stands for many of them. */
+/** Logs requests that failed on the side of the service. While the store is unavailable, one line stands for many. */
 export class FailureLog {
   readonly #log: FastifyBaseLogger
   readonly #checkReady: () => Promise<void>
@@ -40,7 +40,7 @@ export class FailureLog {
     this.#checkReady = checkReady
   }
 
-  /** @param message of the line if the error is unexpected. */
+  /** @param message for the log line of an unexpected error. */
   add(error: unknown, request: FastifyRequest, message: string): void {
     const line = { method: request.method, route: request.routeOptions.url, err: error }
     if (!(error instanceof StoreUnavailable)) request.log.error(line, message)
@@ -48,7 +48,7 @@ export class FailureLog {
       request.log.error(line, 'a request failed because the store is unavailable')
   }
 
-  /** Logs what has no line yet. */
+  /** Logs the failures that have not been logged yet. */
   close(): void {
     if (this.#outage === undefined) return
     clearInterval(this.#outage.timer)
@@ -56,7 +56,7 @@ export class FailureLog {
     this.#outage = undefined
   }
 
-  /** Counts a failure of the store. @returns whether it has to be logged. */
+  /** Counts a failure of the store. @returns whether its cause is new and has to be logged. */
   #isNew(cause: string): boolean {
     this.#outage ??= {
       begin: Date.now(),
@@ -70,7 +70,7 @@ export class FailureLog {
     const { causes, repeats } = this.#outage
     this.#outage.failed++
     this.#outage.end = Date.now()
-    // Numbers differ each time, such as ports and times.
+    // Messages of the same cause differ in their numbers, such as ports and times.
     const key = cause.replaceAll(/\d+/g, '0')
     const known = causes.get(key)
     if (known === undefined && causes.size < MAX_CAUSES) {
@@ -90,7 +90,7 @@ export class FailureLog {
     outage.summedUp = failed
     this.#logRepeats(outage)
     if (!isCalm || !(await this.#isOver())) return
-    // Meanwhile, a request may have failed.
+    // A request may have failed while the store was checked.
     if (this.#outage !== outage || outage.failed > failed) return
     this.close()
     const seconds = Math.round((end - begin) / 100) / 10

@@ -10,35 +10,35 @@ import type { Services } from './services.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The methods of the path, in a route for all others. */
+    /** The value of Allow, in the route that refuses all other methods of a path. */
     allow?: string
     /** Whether the route is served even while the event loop is late. */
     alwaysServed?: boolean
-    /** Whether the route is for those who have a token, and uses the store. */
+    /** Whether the route requires a token and uses the store. */
     ofBooks?: boolean
   }
 }
 
-/** An id from outside that can go into a header and a log line as it is. */
+/** A request id from outside that is safe in a header and a log line as it is. */
 const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
 
-/** A host and a port as in a URI, but without commas: a comma joins the values of several headers. */
+/** A host and a port as in a URI, but without commas: Node joins the values of repeated fields with a comma. */
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
-/** A response up to this size takes nothing of the budget, in bytes. It is no danger, however many there are. */
+/** Responses of up to this many UTF-16 code units are not counted in the budget. Any number of them is harmless. */
 const UNCOUNTED = 16 * 1024
 
 export interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
-  /** Whose pages may call the service; `*` for all. */
+  /** The origins whose web pages may call the service; `*` for all. */
   readonly corsOrigins: readonly string[]
-  /** The largest header block, in bytes. */
+  /** The maximum size of the header section, in bytes. */
   readonly headerLimit: number
-  /** For all responses that clients have not taken. */
+  /** For all responses that clients have not read yet. */
   readonly responses: ByteBudget
 }
 
-/** Every request passes here before its body is read, and every response before it is sent. */
+/** Checks every request before its body is read, and every response before it is sent. */
 export function addGate(app: FastifyInstance, options: GateOptions): void {
   const { auth, books } = options.services
   const { corsOrigins, headerLimit, responses } = options
@@ -60,10 +60,10 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
       return done(failure.methodNotAllowed)
     }
     if (eventLoop.isLate && !config.alwaysServed) return done(failure.unavailable)
-    // Fastify then takes every body to `parseBodies`, whatever its type.
+    // Without a Content-Type, Fastify passes every body to `parseBodies`.
     if (!config.streamed) headers['content-type'] = undefined
     if (!config.ofBooks) return done()
-    // The token comes as it is (§5.4, §5.5).
+    // The value is the token alone, without a scheme (§5.4, §5.5).
     if (!headers.authorization) return done(failure.tokenRequired)
     const isValid = auth.verify(headers.authorization)
     const waiting = isValid === true ? books.opened() : admit(isValid)
@@ -84,25 +84,23 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
       responses.take(reply.raw, payload.length)
     )
       return done()
-    // These header fields belonged to the response that is not sent.
+    // Removes the fields of the response that is not sent.
     reply.headers(COMMON_HEADERS).removeHeader('etag')
-    // A write was done before.
+    // If this was a write, it has been done. For safe methods, the error handler removes the field.
     reply.header('x-stored', 'unknown')
     done(failure.unavailable)
   })
 }
 
-/** @returns the id that a client or a proxy gave the request in X-Request-Id, or else a new one. */
+/** @returns the X-Request-Id of a client or a proxy if it is acceptable, or else a new id. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && ACCEPTABLE_ID.test(given) ? given : randomUUID()
 }
 
-/**
- * Escapes what the router would decode or cut off. It then takes the path as it was sent: `/book/%31` is not `/book/1`.
- */
+/** Escapes what the router would decode or cut off. The path counts as it was sent: `/book/%31` is not `/book/1`. */
 export function literalPath({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
-  // The router would take the asterisk for the root. It is for OPTIONS (RFC 9112 §3.2.4).
+  // The router would treat the asterisk, which is for OPTIONS (RFC 9112 §3.2.4), as the root.
   if (url === '*') return '/*'
   if (!/[%#]/.test(url)) return url
   const query = url.indexOf('?')
@@ -111,8 +109,8 @@ export function literalPath({ url = '/' }: Pick<IncomingMessage, 'url'>): string
 }
 
 /**
- * Notes the paths of all routes that are registered from now on.
- * @returns a function that adds a route to each for all other methods, which says what is allowed (RFC 9110 §15.5.6).
+ * Records the paths of all routes that are registered from now on.
+ * @returns a function that adds a route for all other methods of each path, which sends Allow (RFC 9110 §15.5.6).
  */
 export function collectPaths(app: FastifyInstance): () => void {
   const paths = new Set<string>()
@@ -125,7 +123,7 @@ export function collectPaths(app: FastifyInstance): () => void {
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
     app.addHttpMethod(method, { hasBody, overrideExisting: true })
   }
-  // With a handler of ours, paths without a route pass the hooks too.
+  // With a handler of our own, requests for unknown paths pass the hooks too.
   app.setNotFoundHandler(refuse)
   return () => {
     for (const url of [...paths]) {
@@ -136,32 +134,29 @@ export function collectPaths(app: FastifyInstance): () => void {
   }
 }
 
-/** Never runs, because the gate refuses before. */
+/** Never runs, because the gate has refused the request before. */
 function refuse(): never {
   throw failure.notFound
 }
 
-/** Whether there is no such path. The router takes /book/ for /book/:id with an empty id. */
+/** Whether no route has this path. The router treats /book/ as /book/:id with an empty id. */
 const isUnknown = ({ is404, params }: FastifyRequest) => is404 || (params as { id?: string }).id === ''
 
-/**
- * Refuses what Node's parser lets pass although it is no request of HTTP/1.0 or 1.1, or is over the limit.
- * @returns undefined if nothing is wrong with the request.
- */
+/** Finds requests that Node's parser accepts although they do not conform to HTTP/1.0 or 1.1, or are over the limit. */
 function nonconformance(
   { httpVersion, headers, rawHeaders, url = '' }: IncomingMessage,
   headerLimit: number,
 ): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return failure.badRequest
-  // The absolute form is for proxies, and this is none. `*` is for OPTIONS (RFC 9112 §3.2).
+  // The absolute form is for proxies, and this is not one. `*` is for OPTIONS (RFC 9112 §3.2).
   if (!url.startsWith('/') && url !== '*') return failure.badRequest
-  // Node would take any other coding for chunked. HTTP/1.0 has none (RFC 9112 §6.1).
+  // Node would treat any other coding as chunked. HTTP/1.0 has none (RFC 9112 §6.1).
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return failure.badRequest
-  // A request has one valid Host. Only HTTP/1.0 may leave it out (RFC 9112 §3.2).
+  // A request has exactly one valid Host. Only HTTP/1.0 may omit it (RFC 9112 §3.2).
   if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) return failure.badRequest
-  // Node does not count the colon, the space and the end of each line.
+  // Node's own limit does not count the colon, the space and the line ending of each field.
   let size = 2 * rawHeaders.length
   for (const part of rawHeaders) size += part.length
   return size > headerLimit ? failure.headersTooLarge : undefined

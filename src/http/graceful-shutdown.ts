@@ -6,24 +6,24 @@ import type { FastifyBaseLogger } from 'fastify'
 import { onStopSignal } from '../stop-signal.ts'
 import { stopListening } from './listen.ts'
 
-/** How long requests in flight may take after a signal to stop, in milliseconds. */
+/** How long requests in flight may take after a stop signal, in milliseconds. */
 const GRACE = 5000
 
-/** When the process ends even if work is left, such as a long statement of SQLite; milliseconds after the signal. */
+/** When the process ends although work is left, such as a long SQLite statement; milliseconds after the signal. */
 const LIMIT = 8000
 
-/** How long threads may take to end after that, in milliseconds. */
+/** How long threads may take to terminate after that, in milliseconds. */
 const THREAD_TIME = 500
 
-/** How long connections are accepted that clients opened before the signal, in milliseconds. */
+/** How long to accept connections that clients opened before the signal, in milliseconds. */
 const ACCEPT_TIME = 500
 
-/** How often connections that have become idle are closed while stopping, in milliseconds. */
+/** How often idle connections are closed during shutdown, in milliseconds. */
 const IDLE_CHECK_INTERVAL = 50
 
 /**
- * Makes SIGTERM and SIGINT stop the service, after which the process ends with code 0. Another signal after a second
- * ends it at once. Must be called before a server listens.
+ * Stops the service on SIGTERM or SIGINT, after which the process ends with code 0. Another signal, more than a second
+ * later, ends it at once. Must be called before a server listens.
  * @param stop finishes the requests in flight, and then releases what they need.
  */
 export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop: () => Promise<void>): void {
@@ -45,7 +45,7 @@ export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop
 
 /**
  * Must be called before the server listens.
- * @returns a function that stops accepting connections, and waits until the requests in flight are answered.
+ * @returns a function that stops accepting connections, and waits until the requests in flight have been answered.
  */
 export function drainable(server: HttpServer): () => Promise<void> {
   const connections = new Set<Socket>()
@@ -59,8 +59,8 @@ export function drainable(server: HttpServer): () => Promise<void> {
 }
 
 /**
- * Ends the process. `process.exit()` waits for all threads, and nothing interrupts a statement of SQLite in a thread.
- * If a thread does not end, the process therefore kills itself. Every acknowledged write is on the disk by then.
+ * Ends the process. `process.exit()` waits for all threads, and nothing interrupts an SQLite statement in a thread. If
+ * a thread does not end, the process therefore kills itself. Every acknowledged write is on disk by then.
  */
 async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
   const ended = Promise.all([...threads].map((thread) => thread.terminate()))
@@ -70,18 +70,18 @@ async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
 }
 
 /**
- * Stops accepting, and waits for the end of every connection. The `close` of Node's HTTP server would cut idle
- * connections at once, even one with a request that Node has not read yet.
+ * Stops accepting connections, and waits until all have ended. `close()` of Node's HTTP server would close idle ones at
+ * once, even one whose request has arrived but has not been read.
  */
 async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Promise<void> {
   const closeIdle = () => {
-    // For Node a connection is idle when its response is complete, even if the client has not taken all of it.
+    // Node calls a connection idle once its response is complete, even if part of it is still buffered.
     const isSending = [...connections].some((socket) => socket.writableLength > 0)
     if (!isSending) server.closeIdleConnections()
   }
   await acceptWaiting(server)
   const ended = stopListening(server)
-  // Idle connections are closed only after a turn of the event loop, in which Node reads what has arrived.
+  // A turn of the event loop comes first, in which Node reads the requests that have arrived.
   const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
   const cut = setTimeout(() => {
     for (const socket of connections) socket.destroy()
@@ -91,7 +91,7 @@ async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Prom
   clearTimeout(cut)
 }
 
-/** Accepts connections that the system has made already, and would cut. Node accepts one in each turn of its loop. */
+/** Accepts connections that the system has made, or it would reset them. Node accepts one in each turn of its loop. */
 async function acceptWaiting(server: HttpServer): Promise<void> {
   const deadline = Date.now() + ACCEPT_TIME
   let turns = 0
@@ -99,7 +99,7 @@ async function acceptWaiting(server: HttpServer): Promise<void> {
     turns = 0
   }
   server.on('connection', begin)
-  // In the turn in which the signal came, Node may have passed the point where it accepts connections.
+  // Two turns without a connection: when the signal came, Node may have been past the phase that accepts them.
   for (; turns < 2 && Date.now() < deadline; turns++) await nextTurn()
   server.off('connection', begin)
 }

@@ -2,8 +2,8 @@ import type { FastifyError, ValidationResult } from 'fastify'
 import type { Schema } from '../catalogue/json-schema.ts'
 
 /**
- * Why a body was refused, for the field X-Invalid-Input: in ASCII, and without anything of what the client has sent,
- * which may be a password, or not fit to be in a header.
+ * Why a body was refused, for the field X-Invalid-Input. It is ASCII and contains nothing that the client has sent,
+ * which may be a password or not fit for a header.
  */
 export function reasonOf({ validation, code }: FastifyError): string {
   const [fault] = validation ?? []
@@ -13,7 +13,7 @@ export function reasonOf({ validation, code }: FastifyError): string {
   return 'the body did not arrive as announced'
 }
 
-/** The field that breaks a rule of its schema, and the rule. The validator has to be verbose. */
+/** Names the field that breaks a rule of its schema, and the rule. Ajv must add the schema (`verbose`). */
 export function brokenRule(fault: ValidationResult & { readonly parentSchema?: Schema }): string {
   const { instancePath, keyword, params, parentSchema = {} } = fault
   if (keyword === 'required') return `${params.missingProperty} is missing`
@@ -25,7 +25,7 @@ function ruleOf({ type, minimum, maximum, description = '' }: Schema, keyword: s
   if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
   if (type === 'boolean') return 'true or false'
   if (keyword === 'type') return 'a string'
-  // The first sentence, in which patterns are put into words.
+  // The first sentence of a description puts the pattern into words.
   const [sentence = ''] = description.split(/\.(?= |$)/)
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }

@@ -5,32 +5,32 @@ import { type AddressInfo, createServer, isIPv6, Server } from 'node:net'
 import { OperatorError } from '../errors.ts'
 
 /**
- * How many connections may wait until the service accepts them, unless the system allows fewer. Node accepts one in each
- * turn of the event loop. When as many wait, the system ignores new ones, and clients try again after seconds.
+ * The maximum number of connections that wait to be accepted, unless the system allows fewer. Node accepts one in each
+ * turn of the event loop. The system ignores those beyond the maximum, and their clients try again after seconds.
  */
 const BACKLOG = 4096
 
-/** Where to listen. */
 export interface Address {
   /** Undefined for every address of this machine. */
   readonly host: string | undefined
   /** 0 for any free port. */
   readonly port: number
-  /** The name of the setting that the port is from, for messages. */
+  /** The setting that the port comes from, for error messages. */
   readonly setting: string
   /** Whether other threads of the process listen on the same port. */
   readonly isShared?: boolean
 }
 
-/** Addresses of a name that this machine cannot use, such as those of IPv6 without IPv6. */
+/** Errors for an address that this machine cannot use, such as an IPv6 address without IPv6. */
 const UNUSABLE = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
-/** The servers at the other addresses of a name. Their connections are those of the first one. */
+/** The additional servers of a host name with several addresses. They pass their connections to the first server. */
 const others = new WeakMap<Server, Server[]>()
 
 /**
- * Calls Node's own `listen` instead of Fastify's. Without a host it listens on IPv6 and IPv4, or on IPv4 alone if there
- * is no IPv6. With a name it listens on all addresses of the name, where Node would take the first.
+ * Listens with Node's `listen`, not Fastify's. Without a host, it listens on IPv6 and IPv4, or on IPv4 alone if there
+ * is no IPv6. With a name, it listens on all addresses of the name. Node would use only the first: for `localhost` that
+ * is often ::1, where proxies that connect to 127.0.0.1 do not find the service.
  * @returns the URL at which this machine reaches the server.
  * @throws OperatorError if the server cannot listen on the address.
  */
@@ -46,11 +46,11 @@ export async function listen(server: Server, address: Address): Promise<string> 
   return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`
 }
 
-/** Ends what `listen` began. @returns when all connections have ended. */
+/** Reverses `listen`. Resolves when all connections have ended. */
 export async function stopListening(server: Server): Promise<void> {
   const all = [server, ...(others.get(server) ?? [])]
   const ended = all.map((each) => once(each, 'close'))
-  // The `close` of HTTP would cut idle connections. Bun's HTTP server is no `Server` of node:net.
+  // `close()` of an HTTP server would close idle connections. On Bun, an HTTP server is not a `Server` of node:net.
   for (const each of all) (each instanceof Server ? Server.prototype : HttpServer.prototype).close.call(each)
   await Promise.all(ended)
 }
@@ -75,7 +75,7 @@ async function listenOnAll(server: Server, address: Address): Promise<number> {
       if (next === server) throw error
       await stopListening(server)
       others.delete(server)
-      // The system chose it for the first address alone.
+      // The port that the system chose is free at the first address, but not at this one: try another.
       if (address.port === 0 && code === 'EADDRINUSE') return await listenOnAll(server, address)
       throw error
     }
@@ -99,10 +99,7 @@ async function listenOn(server: Server, { host, port, isShared = false }: Addres
   return (server.address() as AddressInfo).port
 }
 
-/**
- * @returns the port of the address, or a free one for port 0.
- * @throws OperatorError if another process listens on the address.
- */
+/** @returns the port, or a free one instead of 0. @throws OperatorError if another process listens on the address. */
 export async function requireFreePort(address: Address): Promise<number> {
   const server = createServer()
   await listen(server, address)

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import packageJson from '../../package.json' with { type: 'json' }
 
-/** Where the document keeps its named parts. */
 type Section = 'headers' | 'parameters' | 'responses' | 'schemas'
 
-/** A part of the document with a name. The document has its content once, and refers to it wherever it is used. */
+/** A named part of the document. Its content is written once, and referred to wherever it is used. */
 export class Component {
   readonly section: Section
   readonly name: string
@@ -19,19 +18,18 @@ export class Component {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** The route in the OpenAPI document, as an Operation Object that may have components. Others are not in it. */
+    /** The Operation Object, which may contain Components. Without one, the route is not in the document. */
     operation?: object
   }
 }
 
-/** A route that the document describes. */
 interface Route {
   readonly path: string
   readonly method: string
   readonly operation: object
 }
 
-/** Serves the OpenAPI document of the routes that are registered after it. It is made at the first request. */
+/** Serves the OpenAPI document of the routes that are registered afterwards. It is made at the first request. */
 export function registerOpenApi(app: FastifyInstance): void {
   const routes: Route[] = []
   app.addHook('onRoute', ({ method, url, schema }) => {
@@ -46,7 +44,7 @@ export function registerOpenApi(app: FastifyInstance): void {
   })
 }
 
-/** @param schemas to which routes refer by their `$id`. */
+/** @param schemas that routes refer to by `$id`. */
 function describeRoutes(routes: readonly Route[], schemas: object): object {
   const paths: Record<string, Record<string, object>> = {}
   const components: Record<Section, Record<string, object>> = {
@@ -59,7 +57,7 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
     JSON.parse(
       JSON.stringify(part, (key, value: unknown) => {
         if (key === '$id') return undefined
-        // Fastify knows schemas by their `$id`.
+        // In Fastify, a reference is the `$id` of a schema and `#`.
         if (key === '$ref' && typeof value === 'string')
           return value.replace(/^(\w+)#$/, '#/components/schemas/$1')
         if (!(value instanceof Component)) return value
@@ -81,7 +79,7 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
         'The page at /docs sends it for you after you have logged in there.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    // Relative to the document: a proxy may serve all of it under a path of its own.
+    // Relative to the document, because a proxy may serve all of it under a path.
     servers: [{ url: '.' }],
     tags: [
       { name: 'Login', description: 'How to get a token.' },

@@ -2,18 +2,18 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { BookQuery, Position, SortName } from '../catalogue/query.ts'
 import { SORT_KEY_VERSION, sortKey, textOfKey } from '../catalogue/sort-key.ts'
 
-/** How many bytes of the HMAC are kept: too many to guess (RFC 2104 §5). */
+/** The length of the truncated HMAC, in bytes: too long to guess (RFC 2104 §5). */
 const SIGNATURE_LENGTH = 16
 
-/** A sort key that was not made of its text by the rules, because it is not stored yet. */
+/** A whole sort key, which `sortKey` would not make from its text, because the key of the book is not stored yet. */
 type WholeKey = readonly [key: string]
 
-/** A position as it is in a cursor. A text stands for the sort key that is made of it. */
+/** A position as it is written in a cursor. A text stands for the sort key that is made from it. */
 type Place = readonly (Position[number] | WholeKey)[]
 
 /**
- * Writes and reads cursors: positions in an order, as opaque text for clients. Cursors are signed with the secret that
- * all instances share. So a cursor is accepted only unchanged, and only for the order that it was made for.
+ * Writes and reads cursors: positions in an order, as opaque text for clients. They are signed with the secret that all
+ * instances share, so a cursor is accepted only unchanged, and only for the order that it was written for.
  */
 export class Cursors {
   readonly #key: ReturnType<typeof createSecretKey>
@@ -31,11 +31,11 @@ export class Cursors {
 
   /**
    * @returns the position; `outdated` if the cursor was written for the same fields by the previous version of the sort
-   * keys; undefined if the text is no cursor for this order.
+   * keys; undefined if it is not a cursor for this order.
    */
   read(cursor: string, query: BookQuery): Position | 'outdated' | undefined {
     const bytes = Buffer.from(cursor, 'base64url')
-    // The decoder is lenient, but only the spelling that was given out is accepted.
+    // The decoder is lenient, but only the spelling that `write` produces is accepted.
     if (bytes.length < SIGNATURE_LENGTH || bytes.toString('base64url') !== cursor) return undefined
     const [signature, content] = [bytes.subarray(0, SIGNATURE_LENGTH), bytes.subarray(SIGNATURE_LENGTH)]
     const isOf = (version: number) => timingSafeEqual(signature, this.#sign(content, query, version))
@@ -49,7 +49,7 @@ export class Cursors {
     { order, filter, searchedTitle }: BookQuery,
     version: number = SORT_KEY_VERSION,
   ): Buffer {
-    // In the order of relevance, a position depends on what was searched.
+    // In the order of relevance, a position depends on the search.
     const parts = order === 'relevance' ? [order, filter.words, searchedTitle] : order
     const hmac = createHmac('sha256', this.#key)
       .update(`cursor ${JSON.stringify([version, ...parts])}\n`)
@@ -58,7 +58,7 @@ export class Cursors {
   }
 }
 
-/** The field whose key is at this place of a position. By relevance, a position has only numbers. */
+/** The field of a key in a position. By relevance all keys are numbers, for which the field does not matter. */
 const nameOf = ({ order }: BookQuery, i: number): SortName =>
   (order === 'relevance' ? undefined : order[i]?.name) ?? 'id'
 

@@ -4,19 +4,18 @@ import { quoted } from '../catalogue/quoted.ts'
 import { type Failure, failure } from './envelope.ts'
 import { brokenRule } from './invalid-input.ts'
 
-/** @returns what comes after the first `?` of a request target, or an empty text if there is none. */
+/** @returns what follows the first `?` of a request target, or an empty text. */
 export function queryStringOf(target: string): string {
   const start = target.indexOf('?')
   return start === -1 ? '' : target.slice(start + 1)
 }
 
-/** The values of query parameters, by name. */
 type QueryParameters = Record<string, string | number | boolean>
 
 /**
- * Reads the query string of a request as forms write it: `+` is a space.
- * @param schema documents the parameters, and decides which values they may have.
- * @throws failure.invalidQueryParameter for a parameter that is unknown, given twice, malformed or against the schema.
+ * Reads the query string of a request. As in forms, `+` is a space.
+ * @param schema documents the parameters, and defines their valid values.
+ * @throws failure.invalidQueryParameter if a parameter is unknown, repeated, malformed or invalid by the schema.
  */
 export function readQueryParameters<Values>(request: FastifyRequest, schema: ObjectSchema<Values>): Values {
   const known: Readonly<Record<string, Schema>> = schema.properties
@@ -38,16 +37,16 @@ export function readQueryParameters<Values>(request: FastifyRequest, schema: Obj
   throw invalid(fault ? brokenRule(fault) : 'one is not what it has to be')
 }
 
-/** @param reason names the parameter, and what it has to be. */
+/** @param reason names the parameter, and what it must be. */
 export const invalid = (reason: string): Failure => failure.invalidQueryParameter.because(reason)
 
-/** @throws failure.invalidQueryParameter when there is no value. */
+/** @throws failure.invalidQueryParameter if there is no value. */
 export function orInvalid<Value>(value: Value | undefined, reason: string): Value {
   if (value === undefined) throw invalid(reason)
   return value
 }
 
-/** @returns the value, or the text itself if it is not of the type. The schema refuses the text then. */
+/** @returns the text itself if it is not of the type. The schema then refuses it. */
 function convert(text: string, type: Schema['type']): string | number | boolean {
   if (type === 'integer' && /^(?:0|-?[1-9][0-9]*)$/.test(text)) return Number(text)
   if (type === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true'
@@ -55,15 +54,15 @@ function convert(text: string, type: Schema['type']): string | number | boolean 
 }
 
 /**
- * @param what the text is.
- * @throws failure.invalidQueryParameter if the text is not UTF-8 or has a NUL, which no book has (§2).
+ * @param what names the text in the message.
+ * @throws failure.invalidQueryParameter if the text is not UTF-8, or contains NUL, which no book does (§2).
  */
 function decode(text: string, what: string): string {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     if (!decoded.includes('\0')) return decoded
   } catch {
-    // It is no UTF-8.
+    // Not UTF-8.
   }
   throw invalid(`${what} must be percent-encoded UTF-8 without NUL`)
 }

@@ -19,37 +19,34 @@ import { registerWebPages } from './web-page/pages.ts'
 
 const MIB = 1024 * 1024
 
-/** Limits for clients. Sizes are in bytes, times in milliseconds. */
+/** Limits for each request and connection. Sizes are in bytes, times in milliseconds. */
 const LIMITS = {
   body: MAX_BOOK_SIZE,
   headers: 16 * 1024,
-  /** From the first byte of a request, or from the start of the connection, to the end of its headers. */
+  /** From the first byte of a request, or from the start of the connection, to the end of the headers. */
   headersTime: 10_000,
-  /** From the same moment to the end of its body. */
+  /** From the same moment to the end of the body. */
   requestTime: 30_000,
-  /** How often these two times are checked. */
   timeCheckInterval: 1000,
   /**
-   * How long nothing may move on a connection, whether it is idle or its client does not read the response. The usual
-   * time in proxies is 60 seconds. This is longer, so that a proxy closes an idle connection first.
+   * How long a connection may have no traffic, whether it is idle or its client does not read the response. This is
+   * longer than the usual 60 seconds of proxies, so that the proxy closes an idle connection first.
    */
   idleTime: 72_000,
 }
 
-/** Limits for all threads together, of which each has an equal share. Sizes are in bytes. */
+/** Limits for all threads together. Each thread has an equal share. Sizes are in bytes. */
 const SHARED_LIMITS = {
-  /** Requests that wait for others on their connections. Each takes over 3 kB, however small it is: 150 MB in all. */
+  /** Requests that wait for earlier ones on their connections. Each takes over 3 kB, however small: 150 MB in all. */
   waitingRequests: 50_000,
   bodies: 64 * MIB,
-  /** Responses that clients have not taken. Lists in progress may grow to more. */
+  /** Responses that clients have not read. Lists in progress may grow up to the next limit. */
   responses: 64 * MIB,
   listsInProgress: 128 * MIB,
 }
 
-/** The settings that the server itself obeys. */
 export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins' | 'threads'>
 
-/** Makes the HTTP service, which does not listen yet. */
 export function createServer(
   services: Services,
   settings: ServerSettings,
@@ -69,7 +66,7 @@ export function createServer(
       maxHeaderSize: LIMITS.headers,
       headersTimeout: LIMITS.headersTime,
       connectionsCheckingInterval: LIMITS.timeCheckInterval,
-      // Otherwise Node would respond without the envelope if there is no Host, and use the first of several values.
+      // Node would answer a request without Host itself, without the envelope, and use the first of repeated fields.
       requireHostHeader: false,
       joinDuplicateHeaders: true,
     },
@@ -77,15 +74,15 @@ export function createServer(
     rewriteUrl: literalPath,
     // A request that arrives on an open connection during shutdown is still served.
     return503OnClosing: false,
-    // Unknown fields of bodies are removed: a deeply nested one cannot be sent to another thread.
-    // The reason of a refusal is made from the schema.
+    // Unknown fields of bodies are removed, because a deeply nested one cannot be sent to another thread.
+    // `verbose` adds the schema to each error, for the reason of a refusal.
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: 'all', useDefaults: false, verbose: true },
     },
     clientErrorHandler: refuseConnection,
   })
 
-  // Connections: Node's parser hands over what it refuses (`clientErrorHandler`), and each gets its requests in turn.
+  // `clientErrorHandler` gets what Node's parser refuses. The requests of each connection are served one by one.
   refuseUnroutable(app.server, app.routing)
   const share = (limit: number) => shareOf(limit, settings)
   const { waitingRequests, bodies, listsInProgress } = SHARED_LIMITS
@@ -111,7 +108,7 @@ export function createServer(
   return app
 }
 
-/** A number means so many proxies, counted from here. `true` means one, because the others can be made up. */
+/** A number is how many proxies to trust, from here. `true` means one: clients can forge addresses before it. */
 function trustedProxies(
   trusted: TrustProxy,
 ): boolean | string[] | ((address: string, hop: number) => boolean) {
@@ -119,7 +116,7 @@ function trustedProxies(
   return typeof count === 'number' ? (_address, hop) => hop < count : count
 }
 
-/** Logs a line for each response. It has the path without its query, and no absolute URL: that may hold a password. */
+/** Logs a line for each response, without the query, and without an absolute URL, which may contain a password. */
 function logResponses(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, ip } = request

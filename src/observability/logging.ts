@@ -5,13 +5,13 @@ import { describeError } from '../errors.ts'
 
 const STANDARD_OUTPUT = 1
 
-/** The rest of a text that a full pipe has taken only in part. */
+/** What is left of a text that a full pipe took only in part. */
 let rest: Uint8Array = new Uint8Array()
 
 /**
- * Standard output, for log lines and for messages to a person. A text that cannot be written, because the disk is full
- * or nobody reads, is lost: there is no other place to report it. A line that was begun is finished before the next
- * one. pino's own stream would try again for ever, and block the process.
+ * Standard output. A text that cannot be written, because the disk is full or nobody reads, is lost: there is no other
+ * place to report it. A line that was begun is finished before the next one. pino's own stream would retry for ever and
+ * block the process.
  */
 export const output = {
   write(text: string): void {
@@ -28,12 +28,12 @@ export interface LogStream {
   write(line: string): void
 }
 
-/** @param level the least important one that is logged. */
+/** @param level the least severe level that is logged. */
 export function createLogger(level: string, stream: LogStream): Logger {
   return pino({ level, serializers: { err: serializeError } }, stream)
 }
 
-/** The stream for log lines. Each is a JSON object, or in a terminal a line that a person can read. */
+/** Writes each log line as a JSON object, or in a terminal as text for people. */
 export async function logStream(): Promise<LogStream> {
   if (!process.stdout.isTTY) return { write: (text) => output.write(escapeControls(text)) }
   const { prettyFactory } = await import('pino-pretty')
@@ -41,7 +41,7 @@ export async function logStream(): Promise<LogStream> {
   return { write: (text) => output.write(escapeControls(pretty(text))) }
 }
 
-/** An error in a log line, as Fastify declares it. */
+/** The type that Fastify declares for an error in a log line. */
 interface LoggedError {
   type: string
   message: string
@@ -50,8 +50,8 @@ interface LoggedError {
 }
 
 /**
- * An error for a log line, with the messages of its causes, each once. Where the reason is known why the store is
- * unavailable, no stack helps; where it is not, that of the cause does.
+ * The message includes those of the causes, each once. If the store is unavailable for a known reason, no stack helps.
+ * If the reason is unknown, only the stack of the cause does.
  */
 export function serializeError(error: Error): LoggedError {
   const message = describeError(error)
@@ -59,16 +59,15 @@ export function serializeError(error: Error): LoggedError {
     return { ...error, type: error.constructor.name, message, stack: stackOf(error) }
   const { name, reason, cause } = error
   const stack = reason === 'other' && cause instanceof Error ? stackOf(cause) : undefined
-  // JSON has no property that is undefined.
+  // JSON leaves out an undefined stack.
   return { type: name, reason, message, stack: stack as string }
 }
 
-/** The stack of an error and those of its causes. */
 function stackOf({ stack = '', cause }: Error): string {
   return cause instanceof Error ? `${stack}\ncaused by: ${stackOf(cause)}` : stack
 }
 
-/** Escapes C1 controls. JSON does not, but some terminals take them for escape sequences. */
+/** Escapes DEL and C1 controls. JSON does not, but some terminals take C1 controls for escape sequences. */
 function escapeControls(text: string): string {
   return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }

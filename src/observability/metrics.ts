@@ -10,19 +10,18 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Bounds of the buckets of batches, in requests. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
-/** Sums over labels of others. They end as counters do, which they are not. */
+/** Left out: gauges that only sum others over their labels, and have names that end like those of counters. */
 const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /** Metrics that have the same value on every thread. */
 const OF_PROCESS = /^(?:process_|build_info$)/
 
-/** All other methods share a label, because a client may choose from some thirty. */
+/** All other methods share one label value, because a client can choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** Methods of a store that neither read nor write books. */
 const UNMEASURED: readonly (keyof Store)[] = ['load', 'close']
 
-/** The values of all metrics of a thread. */
 export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** The metrics of a thread, for Prometheus. */
@@ -33,7 +32,6 @@ export class Metrics {
   readonly #storeDurations: Histogram
   readonly #storeFailures: Counter
 
-  /** @param engine the engine of the store. */
   constructor(engine: string) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
@@ -64,7 +62,7 @@ export class Metrics {
       labelNames: ['reason'],
       registers,
     })
-    // A series that is there from the beginning shows the first failure as an increase.
+    // A series that exists from the beginning shows the first failure as an increase.
     for (const reason of UNAVAILABLE_REASONS) this.#storeFailures.inc({ reason }, 0)
     this.#countBatches('group-commit', 'store_group_commit_writes', 'Writes that share a commit')
     this.#countBatches(
@@ -80,17 +78,17 @@ export class Metrics {
     }).set({ version: packageJson.version, node: process.version, engine }, 1)
   }
 
-  /** @returns the metrics as text. */
+  /** @returns the metrics in Prometheus' text format. */
   text(): Promise<string> {
     return this.#registry.metrics()
   }
 
-  /** @returns the metrics, to be summed up with those of other threads. */
+  /** @returns the metrics for `sumOfMetrics`. */
   values(): Promise<MetricValues> {
     return this.#registry.getMetricsAsJSON()
   }
 
-  /** Counts the responses by the patterns of their routes, never by the requested paths. */
+  /** Counts responses by the pattern of their route, never by the requested path. */
   countResponses(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const route = request.routeOptions.url ?? 'none'
@@ -101,7 +99,6 @@ export class Metrics {
     })
   }
 
-  /** Reports what a store has in use. */
   reportLoad(store: Pick<Store, 'load'>): void {
     new Gauge({
       name: 'store_load',
@@ -114,7 +111,7 @@ export class Metrics {
     })
   }
 
-  /** @returns the same store, whose operations are timed, whose failures are counted and whose load is reported. */
+  /** @returns the store, with its operations timed, its failures counted and its load reported. */
   measure(store: Store): Store {
     this.reportLoad(store)
     return new Proxy(store, {
@@ -141,14 +138,14 @@ export class Metrics {
     }
   }
 
-  /** Counts the requests of each batch that the store publishes on a channel. */
+  /** Observes the sizes of batches, which the store publishes on a diagnostics channel. */
   #countBatches(name: string, metric: string, help: string): void {
     const sizes = new Histogram({ name: metric, help, buckets: BATCH_SIZES, registers: [this.#registry] })
     subscribe(`book-catalogue.${name}`, (size) => sizes.observe(size as number))
   }
 }
 
-/** @returns a server that answers GET /metrics, and does not listen yet. */
+/** @returns a server for GET /metrics that does not listen yet. */
 export function metricsServer(text: () => Promise<string>): Server {
   return createServer(async (request, response) => {
     const isAsked = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
@@ -157,17 +154,13 @@ export function metricsServer(text: () => Promise<string>): Server {
       const body = await text()
       return response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body)
     } catch {
-      // A thread has died meanwhile.
+      // A thread has died in the meantime.
       return response.writeHead(503).end()
     }
   })
 }
 
-/**
- * Sums up the metrics of threads.
- * @param main those of the main thread, which alone are taken for the process.
- * @returns them as text.
- */
+/** Sums up the metrics of all threads, as text. Those of the process are taken from the main thread alone. */
 export function sumOfMetrics(main: MetricValues, threads: readonly MetricValues[]): Promise<string> {
   const all = [main, ...threads.map((values) => values.filter(({ name }) => !OF_PROCESS.test(name)))]
   const summed = all.map((values) =>
@@ -176,7 +169,7 @@ export function sumOfMetrics(main: MetricValues, threads: readonly MetricValues[
   return AggregatorRegistry.aggregate(summed).metrics()
 }
 
-/** prom-client leaves out the start of the process, and takes the average of delays: one late thread would not show. */
+/** prom-client would leave out the start time of the process, and average the delays, which hides one late thread. */
 function aggregatorOf({ aggregator }: { readonly aggregator: string }): string {
   if (aggregator === 'omit') return 'first'
   return aggregator === 'average' ? 'max' : aggregator

@@ -12,7 +12,6 @@ import type { Metrics, MetricValues } from '../observability/metrics.ts'
 import { withTimeout } from '../store/timeout.ts'
 import { makeMetrics, type Service } from './service.ts'
 
-/** What is limited for all threads together. */
 export interface SharedLimits {
   readonly loginLimit: LoginLimit
   readonly importTurns: ImportTurns
@@ -88,7 +87,7 @@ export class HttpService implements Service {
   }
 
   async stop(): Promise<void> {
-    // Requests that wait for the store must not delay the end.
+    // Requests that wait for the store must not delay the stop.
     this.#books.refuse('the service is stopping')
     await this.#drain()
     await this.#app.close()
@@ -99,13 +98,12 @@ export class HttpService implements Service {
     return (await this.#metrics?.text()) ?? ''
   }
 
-  /** The metrics, to be summed up with those of other threads. */
   async metricValues(): Promise<MetricValues> {
     return (await this.#metrics?.values()) ?? []
   }
 }
 
-/** The store of a service that listens before it is open. */
+/** The store of a service that listens before the store is open. */
 export class DeferredStore implements OpeningStore {
   readonly #timeout: number
   readonly #opening = Promise.withResolvers<Store>()
@@ -114,7 +112,7 @@ export class DeferredStore implements OpeningStore {
   /** @param timeout how long a request may wait for the store, in milliseconds. */
   constructor(timeout: number) {
     this.#timeout = timeout
-    // Whoever waits reports it.
+    // Waiting requests report a rejection. One that nobody waits for would end the process if it were not handled here.
     this.#opening.promise.catch(() => {})
   }
 
@@ -133,7 +131,7 @@ export class DeferredStore implements OpeningStore {
     this.#opening.resolve(store)
   }
 
-  /** Refuses all who wait, and will wait, unless the store is open. */
+  /** Fails all requests that wait for the store now or later. Has no effect once it is open. */
   refuse(message: string, cause?: unknown): void {
     this.#opening.reject(new StoreUnavailable(message, { cause, nothingWritten: true }))
   }

@@ -1,4 +1,4 @@
-/** A thread that answers requests beside others. The main thread supervises it, and keeps what all share. */
+/** One of several threads that answer requests. The main thread supervises them, and keeps what they share. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import type { Store } from '../catalogue/store.ts'
@@ -14,20 +14,20 @@ import { Rpc } from '../threads/rpc.ts'
 import { HttpService } from './http-service.ts'
 import { storeOptions } from './service.ts'
 
-/** What the main thread does for this one. */
+/** Functions of the main thread that this one calls. */
 export interface SupervisorFunctions {
-  /** This thread can be called from now on. */
+  /** Says that this thread can be called from now on. */
   started(): void
   wait: LoginLimit['wait']
   attempt: LoginLimit['attempt']
   beginImport: ImportTurns['begin']
   endImport: ImportTurns['end']
   log(line: string): void
-  /** A way to a thread of the SQLite file. */
+  /** @returns a port to a thread of the SQLite file. */
   connect(kind: ThreadKind): Promise<MessagePort>
 }
 
-/** What this thread does for the main one. */
+/** Functions of this thread that the main one calls. */
 export interface HttpThreadFunctions {
   listen(port: number): Promise<string>
   open(): Promise<void>
@@ -35,7 +35,6 @@ export interface HttpThreadFunctions {
   metrics(): Promise<MetricValues>
 }
 
-/** What this thread starts with. */
 export interface HttpThreadData {
   readonly config: Config
   /** The memory of a ResponseCount. */

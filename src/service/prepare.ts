@@ -11,7 +11,6 @@ import { openStore } from '../store/open.ts'
 import { lockForService, type ServiceLock } from '../store/sqlite/service-lock.ts'
 import { type Service, storeOptions } from './service.ts'
 
-/** A service with its log and its metrics, which does not listen yet. */
 interface PreparedService {
   readonly log: FastifyBaseLogger
   /** @returns its URL. @throws OperatorError if it cannot listen, or cannot open its store. */
@@ -20,7 +19,7 @@ interface PreparedService {
   stop(): Promise<void>
 }
 
-/** Makes the service. Stopping it is for the caller, by a signal or otherwise. */
+/** The service does not listen yet. The caller has to stop it, on a signal or otherwise. */
 export async function prepareService(config: Config): Promise<PreparedService> {
   const lines = await logStream()
   const log = createLogger(config.logLevel, lines)
@@ -37,7 +36,7 @@ export async function prepareService(config: Config): Promise<PreparedService> {
 
   async function start(): Promise<string> {
     try {
-      // Listens before the store is open, so that whoever supervises the service can ask how it is.
+      // Listens before the store is open, so that a supervisor can distinguish starting from broken.
       const url = await service.listen()
       if (config.metricsPort !== undefined)
         await serveMetrics(service, config.metricsPort, config, log, stopMetrics.signal)
@@ -67,7 +66,7 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
     if (canSpreadConnections) return Supervisor.create(config, { loginLimit, log, lines })
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
-  // Not loaded in the main thread of several: it is most of the code.
+  // This is most of the code. The main thread does not load it when other threads answer the requests.
   const { HttpService } = await import('./http-service.ts')
   const single: Config = { ...config, threads: 1 }
   const limits = { loginLimit, importTurns: new ImportTurn() }
@@ -93,7 +92,7 @@ async function serveMetrics(
   log.info({ url: `${url}/metrics` }, 'metrics')
 }
 
-/** What somebody needs to know who starts the service without a password: where it is and how to log in. */
+/** Tells a person who starts the service without PASSWORD where it is and how to log in. */
 function firstSteps({ username, password }: Config, url: string): string {
   const login = shellQuoted(JSON.stringify({ username, password }))
   return `

@@ -3,21 +3,17 @@ import type { Metrics } from '../observability/metrics.ts'
 
 /** Answers requests, on one thread or on several. */
 export interface Service {
-  /**
-   * Requests that come before the store is open wait for it.
-   * @returns the URL of the service.
-   * @throws OperatorError
-   */
+  /** Requests wait until the store is open. @returns the URL of the service. @throws OperatorError */
   listen(): Promise<string>
   /** @throws StoreNotOpened */
   open(): Promise<void>
   /** Accepts no more connections, answers the requests in flight, and closes the store. */
   stop(): Promise<void>
-  /** @returns the metrics, as text. */
+  /** @returns the metrics in Prometheus' text format. */
   metrics(): Promise<string>
 }
 
-/** The metrics are loaded only where they are wanted. */
+/** Loads the code of the metrics only if METRICS_PORT is set. */
 export async function makeMetrics({ metricsPort, dbUrl }: Config): Promise<Metrics | undefined> {
   if (metricsPort === undefined) return undefined
   const { Metrics } = await import('../observability/metrics.ts')

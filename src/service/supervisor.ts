@@ -18,7 +18,7 @@ import { makeMetrics, type Service, storeOptions } from './service.ts'
 const MIN_PAUSE = 500
 const MAX_PAUSE = 30_000
 
-/** A thread that dies sooner is replaced after twice the time of the last pause, in milliseconds. */
+/** The pause doubles as long as replacements die sooner than this, in milliseconds. */
 const SHORT_LIFE = 60_000
 
 /** MiB of V8's young generation in each thread. */
@@ -29,7 +29,6 @@ const SPREADING = ['linux', 'freebsd', 'aix', 'sunos']
 
 export const canSpreadConnections = SPREADING.includes(process.platform)
 
-/** What the main thread keeps for all threads. */
 interface Shared {
   readonly loginLimit: LoginLimit
   readonly log: FastifyBaseLogger
@@ -40,17 +39,17 @@ interface Shared {
 type HttpThread = Thread<HttpThreadFunctions>
 
 /**
- * Starts the threads that answer requests, which all listen on the same port, and replaces each that dies. On a database
- * server each has its own connections. On an SQLite file they share the threads of the file.
+ * Starts the threads that answer requests, all on the same port, and replaces each that dies. With a database server,
+ * each thread has its own connections. With SQLite, they share the threads of the file.
  */
 export class Supervisor implements Service {
   readonly #config: Config
   readonly #shared: Shared
   readonly #metrics: Metrics | undefined
   readonly #responses = new ResponseCount()
-  /** All that run. */
+  /** All threads, also those that are still starting. */
   readonly #running = new Set<HttpThread>()
-  /** Those that can be called. The others are starting. */
+  /** The threads that can be called. */
   readonly #threads = new Set<HttpThread>()
   #sqlite: SqliteThreads | undefined
   /** Belongs to the thread whose import is running. */
@@ -71,8 +70,8 @@ export class Supervisor implements Service {
   async listen(): Promise<string> {
     const { host, port } = this.#config
     const first = await this.#start()
-    // Another service on the same port would otherwise get a part of the connections. This comes after the start of the
-    // thread, which takes long enough for another service to do the same.
+    // Threads share the port, so another service that uses it would get part of the connections. The check comes after
+    // the thread has started, because that takes long enough for another service to make the same check.
     this.#port = await requireFreePort({ host, port, setting: 'PORT' })
     return first.call('listen', this.#port)
   }
@@ -82,7 +81,7 @@ export class Supervisor implements Service {
     if (dbUrl.engine === 'sqlite') this.#sqlite = prepareSqlite(dbUrl.path, storeOptions(this.#config).report)
     const [first] = this.#threads
     if (first === undefined) throw new Error('a thread that answers requests died while it started')
-    // The first thread prepares a database for the others.
+    // The first thread prepares the database for the others.
     await first.call('open')
     const others = Array.from({ length: threads - 1 }, () => this.#add())
     const all = [first, ...(await Promise.all(others))]
@@ -92,7 +91,7 @@ export class Supervisor implements Service {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
-    // A thread that dies meanwhile has no requests in flight any more.
+    // A thread that dies now has no requests in flight any more.
     await Promise.allSettled(Array.from(this.#threads, (thread) => thread.call('stop')))
     await Promise.all(Array.from(this.#running, (thread) => thread.terminate()))
     await this.#sqlite?.close()
@@ -128,7 +127,7 @@ export class Supervisor implements Service {
       started: ready.resolve,
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
-      // The calls of a thread that has died may come after its end.
+      // A call may arrive after the death of its thread, which would then never give the turn back.
       beginImport: () => this.#threads.has(thread) && this.#importTurn.begin(thread),
       endImport: () => this.#importTurn.end(thread),
       log: (line) => lines.write(line),
@@ -154,7 +153,7 @@ export class Supervisor implements Service {
     return thread
   }
 
-  /** Replaces a thread when it dies, and every replacement too. */
+  /** Replaces the thread when it dies, and then each replacement. */
   async #supervise(thread: HttpThread): Promise<void> {
     const { signal } = this.#stopping
     let next = Promise.resolve(thread)
@@ -167,20 +166,20 @@ export class Supervisor implements Service {
       if (signal.aborted) return
       if (Date.now() - begun > SHORT_LIFE) pause = MIN_PAUSE
       this.#shared.log.error({ err, pause }, 'a thread died with its connections, and is replaced')
-      // The pause ends when the service stops, and then no thread is added.
+      // The pause ends at once when the service stops, and `#add` then refuses.
       await sleep(pause, undefined, { signal }).catch(() => {})
       pause = Math.min(2 * pause, MAX_PAUSE)
       next = this.#add()
     }
   }
 
-  /** A thread that began to listen now would not be stopped any more. */
+  /** A thread that begins to listen after `stop` would never be stopped. */
   #refuseIfStopping(): void {
     if (this.#stopping.signal.aborted) throw new Error('the service is stopping')
   }
 }
 
-/** The system or the limits of memory may not let a thread run. Then no stack helps. */
+/** The system or a memory limit may prevent a thread from running. A stack does not help then. */
 function asOperatorError(error: Error): Error {
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
   return code?.startsWith('ERR_WORKER_')

@@ -5,11 +5,11 @@ import { readSettingFile, refuseShellPath } from '../setting-file.ts'
 import { type MysqlTarget, parseMysqlUrl } from './mysql/url.ts'
 import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './postgres/url.ts'
 
-/** Where the store is, as read from `DB_URL`. It can be cloned. */
+/** A parsed `DB_URL`. It can be cloned for a thread. */
 export type DbUrl =
   | {
       readonly engine: 'sqlite'
-      /** Path of the database file, relative to the working directory or absolute. */
+      /** Of the database file; relative to the working directory, or absolute. */
       readonly path: string
     }
   | ServerUrl<'postgres', PostgresTarget>
@@ -18,22 +18,18 @@ export type DbUrl =
 interface ServerUrl<Engine extends string, Target> {
   readonly engine: Engine
   readonly target: Target
-  /** Path of the `DB_URL_FILE` that the URL is from. */
+  /** The path in `DB_URL_FILE`, if the URL was read from that file. */
   readonly file?: string
 }
 
-/** The accepted forms of `DB_URL`, for messages. */
 export const ACCEPTED_DB_URLS =
   'sqlite:<path of a file>, postgres://user:password@host/database, host=… dbname=… user=… password=… (PostgreSQL), ' +
   'mysql://user:password@host/database, mariadb://user:password@host/database'
 
-/** Matches `name=value …` with a known name. Other texts with a = may be secrets. */
+/** Matches `name=value …` if one of the names is known. Any other text with a `=` may be a secret. */
 const KEYWORDS = /^(?=\s*[a-z_]+\s*=)(?:.*\s)?(?:host|hostaddr|port|dbname|user|password)\s*=/is
 
-/**
- * Parses a `DB_URL`.
- * @throws Error that says what is wrong. It does not quote the value, which may hold a password.
- */
+/** @throws Error that says what is wrong, without quoting the value, which may contain a password. */
 export function parseDbUrl(text: string): DbUrl {
   if (KEYWORDS.test(text)) return { engine: 'postgres', target: parsePostgresKeywords(text) }
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase()
@@ -53,18 +49,15 @@ export function parseDbUrl(text: string): DbUrl {
   }
 }
 
-/**
- * Reads a file that holds a `DB_URL`. `latestTarget` reads it again.
- * @throws Error that says what is wrong, without the path or the content: a path may be a password by mistake.
- */
+/** @throws Error that says what is wrong, without the path or the content: the path may be a password by mistake. */
 export function readDbUrlFile(path: string): DbUrl {
   const dbUrl = parseFile(path)
   return dbUrl.engine === 'sqlite' ? dbUrl : { ...dbUrl, file: path }
 }
 
 /**
- * The target of a new connection: the same as at the start, or what the file says now.
- * @throws StoreUnavailable
+ * The target for a new connection. If the URL came from a file, this is what the file says now.
+ * @throws StoreUnavailable if the file cannot be used now: somebody may be replacing it.
  */
 export function latestTarget<Engine extends string, Target extends PostgresTarget | MysqlTarget>(
   first: ServerUrl<Engine, Target>,
@@ -83,7 +76,7 @@ export function latestTarget<Engine extends string, Target extends PostgresTarge
 
 const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
 
-/** @returns the URL for messages, without the password and the parameters. The path of a file is absolute. */
+/** @returns the URL for messages, without password and parameters. A relative path of a file is made absolute. */
 export function describeDbUrl(dbUrl: DbUrl): string {
   if (dbUrl.engine === 'sqlite') return `sqlite:${resolve(dbUrl.path)}`
   const { engine, target } = dbUrl
@@ -98,7 +91,7 @@ export function describeDbUrl(dbUrl: DbUrl): string {
   return `${engine}://${account}${server}/${encodeURIComponent(databaseOf(dbUrl) ?? '')}`
 }
 
-/** The name of the database, as libpq finds it. */
+/** Follows libpq's rule for an absent name. */
 function databaseOf({ target }: { readonly target: PostgresTarget | MysqlTarget }): string | undefined {
   return target.database ?? process.env.PGDATABASE ?? target.user
 }
@@ -108,7 +101,7 @@ function parseSqlitePath(text: string): string {
   const path = text
     .slice('sqlite:'.length)
     .replace(/^\/\//, '')
-    // A drive of Windows, as in sqlite:///C:/books.db.
+    // A Windows drive, as in sqlite:///C:/books.db.
     .replace(/^\/(?=[a-z]:)/i, '')
   if (path === '') throw new Error('names no file')
   if (path === ':memory:') throw new Error('names no file, and a catalogue in memory would lose its books')

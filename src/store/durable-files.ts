@@ -3,9 +3,8 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rename
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
- * Makes a directory and its parents, which then survive a power cut. Node's recursive mkdir does not ensure this, and
- * never ends where the system answers ENOENT below an existing directory, as in /proc.
- * @throws the error of the system.
+ * Creates a directory and its missing parents so that they survive a power cut. Node's recursive mkdir does not flush
+ * them, and never returns where the system reports ENOENT below an existing directory, as in /proc.
  */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return
@@ -13,13 +12,13 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path)
   } catch (error) {
-    // Another instance that starts at the same time may have been faster.
+    // Another instance may have created it meanwhile.
     if (!existsSync(path)) throw error
   }
   synchronise(dirname(path))
 }
 
-/** Flushes a file, or the names in a directory, to the disk. On Windows the system decides when. */
+/** Flushes a file, or the entries of a directory, to the disk. On Windows, the system decides when that is done. */
 export function synchronise(path: string): void {
   if (process.platform === 'win32') return
   const file = openSync(path, 'r')
@@ -30,18 +29,14 @@ export function synchronise(path: string): void {
   }
 }
 
-/**
- * @returns the path for a new file until it is complete. It is hidden in the same directory. Nobody can guess its name,
- * so nothing is there already.
- */
+/** @returns a hidden path in the same directory. Nobody can guess it and put a symbolic link there first. */
 export function partFileOf(path: string): string {
   return join(dirname(resolve(path)), `.${basename(path)}.${randomUUID()}.part`)
 }
 
 /**
- * Gives a complete file its name. It then survives a power cut.
- * @param part from `partFileOf`; it is gone afterwards.
- * @throws the error of the system, or EEXIST if the file exists by now. It is never replaced.
+ * Gives a complete file its final name so that it survives a power cut. Never replaces a file.
+ * @throws the system error; EEXIST if there is a file of that name by now.
  */
 export function giveName(part: string, path: string): void {
   synchronise(part)
@@ -55,7 +50,7 @@ export function giveName(part: string, path: string): void {
   synchronise(dirname(resolve(path)))
 }
 
-/** For file systems without hard links, such as FAT. An empty file takes the name first. */
+/** For file systems without hard links, such as FAT. An empty file reserves the name. */
 function renameWithoutReplacing(part: string, path: string): void {
   closeSync(openSync(path, 'wx'))
   try {

@@ -1,15 +1,11 @@
-/**
- * What waits, by client. The clients take turns, so one that asks for much keeps itself waiting, and hardly any other.
- */
+/** A queue in which clients take turns: one with many items delays its own, and hardly those of others. */
 export class FairQueue<Item extends { readonly client: string }> {
-  /** What each client waits for, in the order of arrival. The client whose turn it is comes first. */
+  /** The items of each client in the order of arrival. The client whose turn is next comes first. */
   readonly #clients = new Map<string, Set<Item>>()
-  /** The client that had the last turn. */
   #last: string | undefined
   #size = 0
   readonly #limit: number
 
-  /** @param limit how many items may wait. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -22,7 +18,7 @@ export class FairQueue<Item extends { readonly client: string }> {
     for (const items of this.#clients.values()) yield* items
   }
 
-  /** @returns what there is no room for, if anything: the last item of the client with the most, so of no other one. */
+  /** @returns what a full queue has to drop: the last item of the client with the most, so that no other loses one. */
   add(item: Item): Item | undefined {
     const items = this.#clients.get(item.client)
     if (items === undefined) this.#clients.set(item.client, new Set([item]))
@@ -33,7 +29,7 @@ export class FairQueue<Item extends { readonly client: string }> {
     return refused
   }
 
-  /** Has no effect if the item does not wait. */
+  /** Does nothing if the item is not in the queue. */
   delete(item: Item): void {
     const items = this.#clients.get(item.client)
     if (!items?.delete(item)) return
@@ -51,7 +47,7 @@ export class FairQueue<Item extends { readonly client: string }> {
     return undefined
   }
 
-  /** @param mayHaveTurn whether it can be the turn of a client. */
+  /** @param mayHaveTurn whether a client may have its turn now. One that may not is skipped and keeps its place. */
   take(mayHaveTurn = anyClient): Item | undefined {
     const item = this.peek(mayHaveTurn)
     if (item === undefined) return undefined
@@ -66,7 +62,7 @@ export class FairQueue<Item extends { readonly client: string }> {
     return [...(most ?? [])].at(-1)
   }
 
-  /** The client that had the last turn comes after those that have come meanwhile. */
+  /** Moves the client that had the last turn behind those that have arrived since. */
   #endTurn(): void {
     const items = this.#last === undefined ? undefined : this.#clients.get(this.#last)
     if (this.#last === undefined || items === undefined) return

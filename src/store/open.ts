@@ -5,7 +5,7 @@ import { openSqliteAlone } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT } from './timeout.ts'
 
 interface SqliteOptions {
-  /** Whether a file will do that can only be read. */
+  /** Whether a file that can only be read is accepted. */
   readonly reads?: boolean
 }
 
@@ -17,8 +17,7 @@ const DEFAULTS: OpenOptions = {
 }
 
 /**
- * Opens the store and brings its schema up to date. Loads only the driver it needs, so the service starts quickly.
- * @param given options for an engine that is a server, or for an SQLite file.
+ * Opens the store and brings its schema up to date. Loads only the driver that it needs, so the service starts quickly.
  * @throws StoreNotOpened
  */
 export async function openStore(

@@ -1,22 +1,17 @@
 import { StoreUnavailable } from '../catalogue/store.ts'
 
-/** How long an operation may take, including waiting, unless STORE_TIMEOUT says otherwise; milliseconds. */
+/** Milliseconds that an operation may take, waiting included, unless STORE_TIMEOUT is set. */
 export const DEFAULT_TIMEOUT = 4000
 
-/** The deadline of some work. */
 export interface Deadline {
-  /** Rejects with StoreUnavailable when the time is over, or with the reason of the signal. */
+  /** Rejects with StoreUnavailable when the time is over, or with the signal's reason. */
   readonly passed: Promise<never>
   isPassed(): boolean
-  /** Call it when the work is done. */
+  /** Stops the timer. Call it when the work is done. */
   clear(): void
 }
 
-/**
- * @param time in milliseconds.
- * @param late returns the error; called when the time is over.
- * @param signal ends the time early.
- */
+/** @param time in milliseconds. @param late makes the error when it is over. @param signal ends it early. */
 export function startDeadline(time: number, late: () => StoreUnavailable, signal?: AbortSignal): Deadline {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
@@ -24,7 +19,7 @@ export function startDeadline(time: number, late: () => StoreUnavailable, signal
     isPassed = true
     reject(reason)
   }
-  // Node warns of a negative time.
+  // Node warns about a negative time.
   const timer = setTimeout(() => pass(late()), Math.max(0, time))
   const abandon = () => pass(signal?.reason)
   signal?.addEventListener('abort', abandon)
@@ -37,9 +32,9 @@ export function startDeadline(time: number, late: () => StoreUnavailable, signal
 }
 
 /**
- * Waits for work, at most this many milliseconds. Late work goes on, but its result is dropped.
+ * Waits for work for a limited time. Late work goes on, but its result is dropped.
  * @param late the message of the error when the time is over.
- * @param isWrite whether it is not known then what was written.
+ * @param isWrite whether late work may have written something.
  * @throws StoreUnavailable when the time is over, or the error of the work.
  */
 export async function withTimeout<Result>(
@@ -55,11 +50,7 @@ export async function withTimeout<Result>(
   return await Promise.race([work, deadline.passed]).finally(deadline.clear)
 }
 
-/**
- * @param signal ends the wait.
- * @returns whether the work resolves to `true` within this many milliseconds.
- * @throws the reason of the signal, or an earlier error of the work.
- */
+/** @returns whether the work resolves to `true` in time. @throws the signal's reason, or the error of the work. */
 export async function isTrueWithin(
   work: Promise<boolean>,
   milliseconds: number,

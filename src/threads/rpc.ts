@@ -7,7 +7,7 @@ export type Callable<Functions> = { readonly [Name in keyof Functions]: (...args
 
 type Functions = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
 
-/** Either end of a way to another thread. */
+/** What a MessagePort and a Worker have in common. */
 interface Port {
   postMessage(message: unknown, transfer: MessagePort[]): void
   on(event: 'message', listener: (messages: readonly Message[]) => void): unknown
@@ -20,17 +20,17 @@ type Message =
   | readonly [type: 'error', id: number, error: SentError]
 
 interface Options {
-  /** Makes the error that the other side gets of one that a function has thrown. */
+  /** Converts an error that a function has thrown, before it is sent. */
   readonly errorOf?: (error: unknown) => unknown
-  /** What the calls reject with that the other side has not answered when it closes its end, or dies. */
+  /** Makes the error of unanswered calls when the other side closes its port or dies. */
   readonly died?: () => Error
-  /** Called when either side has closed its end. */
+  /** Called when either side has closed its port. */
   readonly onClose?: () => void
 }
 
 /**
- * Calls functions of another thread, which may call some of this one. Values are copied; a MessagePort that is an
- * argument or a result is transferred. The calls of each side arrive in their order.
+ * Calls functions of another thread, which may call functions of this one. Values are cloned; a MessagePort that is an
+ * argument or a result is transferred. The calls of each side arrive in order.
  */
 export class Rpc<Remote extends Callable<Remote>> {
   readonly #port: Port
@@ -50,7 +50,7 @@ export class Rpc<Remote extends Callable<Remote>> {
     port.on('close', () => this.close())
   }
 
-  /** @returns what the function of the other side returns. Has no time limit. */
+  /** Has no time limit. */
   call<Name extends keyof Remote & string>(
     name: Name,
     ...args: Parameters<Remote[Name]>
@@ -60,21 +60,21 @@ export class Rpc<Remote extends Callable<Remote>> {
     else {
       const id = ++this.#lastId
       this.#pending.set(id, { promise, resolve, reject })
-      // Together with the other calls of this turn of the event loop: each message costs some microseconds.
+      // Sent together with the other calls of this turn of the event loop: each message costs some microseconds.
       if (this.#outbox.length === 0) setImmediate(() => this.#flush())
       this.#outbox.push(['call', id, name, args])
     }
     return promise as Promise<Awaited<ReturnType<Remote[Name]>>>
   }
 
-  /** Handles the messages that have arrived, in the middle of work that keeps the event loop from doing so. */
+  /** Handles the messages that have arrived, during synchronous work that blocks the event loop. */
   receiveNow(): void {
     if (!(this.#port instanceof MessagePort)) return
     for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
       this.#receive(next.message)
   }
 
-  /** @param reason what the calls reject with that are not answered, and all later ones. */
+  /** @param reason the error of all unanswered and later calls. */
   close(reason = this.#options.died?.() ?? new Error('the other thread has ended')): void {
     if (this.#closed !== undefined) return
     this.#closed = reason
@@ -106,7 +106,7 @@ export class Rpc<Remote extends Callable<Remote>> {
   }
 
   #reply(message: Message): void {
-    // Together with those that are ready at the same time, but before the thread turns to anything else.
+    // Sent together with the results that are ready at the same time, but before the thread does anything else.
     if (this.#outbox.length === 0) process.nextTick(() => this.#flush())
     this.#outbox.push(message)
   }
@@ -136,12 +136,12 @@ function portsIn(message: Message): MessagePort[] {
   return values.filter((value) => value instanceof MessagePort)
 }
 
-/** The classes of errors that a thread tells apart. The copy of an error has neither its class nor its fields. */
+/** The classes of errors that callers distinguish. A clone of an error has neither its class nor its own fields. */
 const CLASSES = [StoreUnavailable, StoreNotOpened, StoreNotEmpty, OperatorError]
 
 interface SentError {
   readonly error: Error
-  /** The index of its class. */
+  /** The index of its class in CLASSES, or −1. */
   readonly type: number
   readonly fields: Readonly<Record<string, unknown>>
 }
@@ -152,7 +152,7 @@ function sentError(error: unknown): SentError {
   return { error: plain(error), type, fields: { name, reason, nothingWritten } }
 }
 
-/** A copy that can be cloned. Other fields of an error may hold functions or connections. */
+/** A copy that can be cloned: other fields of an error may hold functions or connections. */
 function plain(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   const { message, stack, cause } = error

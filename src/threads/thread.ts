@@ -3,19 +3,18 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 import { resources, type ThreadName } from '../resources.ts'
 import { type Callable, Rpc } from './rpc.ts'
 
-/** A thread that this one has started, whose functions it may call. */
+/** A thread that this one starts, and whose functions it calls. */
 export class Thread<Functions extends Callable<Functions>> {
   readonly #rpc: Rpc<Functions>
   readonly #worker: Worker
   #isAlive = true
-  /** Is fulfilled with the reason when the thread has ended. */
+  /** Fulfilled with the reason once the thread has ended. */
   readonly death: Promise<Error>
   readonly call: Rpc<Functions>['call']
 
   /**
-   * @param name for messages and for the tools of the system.
-   * @param code of the thread, which has an `Rpc` with its `parentPort`.
-   * @param data what the thread starts with.
+   * @param name for messages, and for tools of the system.
+   * @param code has to make an `Rpc` with its `parentPort`.
    * @param youngGeneration the size of V8's young generation, in MiB.
    * @param functions that the thread may call.
    */

@@ -30,7 +30,13 @@ interface ImportResponse {
 }
 
 /** Sends a file that is not in memory. @returns the response, which may come before all of it is sent. */
-function send(url: string, token: string, type: string, file: Iterable<string>, query = ''): Promise<ImportResponse> {
+function send(
+  url: string,
+  token: string,
+  type: string,
+  file: Iterable<string>,
+  query = '',
+): Promise<ImportResponse> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: token, 'content-type': type }
     const sending = request(`${url}/books/import${query}`, { method: 'POST', headers }, (response) => {

@@ -1,11 +1,9 @@
-// Starts Swagger UI.
-
 /** @typedef {{ url: string, ok: boolean, obj?: { data: { token: string } } }} LoginResponse */
 /** @typedef {{ preauthorizeApiKey(scheme: string, key: string): void }} Ui */
 /** @typedef {((options: object) => Ui) & { presets: { apis: unknown }, plugins: { DownloadUrl: unknown } }} Bundle */
 const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: Bundle }} */ (/** @type {unknown} */ (window))
 
-// The library would change its colours only with a button of its own.
+// By itself, Swagger UI changes its colours only with a button.
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', followSystem)
@@ -25,7 +23,7 @@ const ui = SwaggerUIBundle({
 })
 
 /**
- * After a successful login, further calls have its token.
+ * Sends the token of a successful login with further calls.
  * @template {LoginResponse} T
  * @param {T} response
  */

@@ -5,7 +5,6 @@ import { BackupFailed, backupSqlite } from '../../store/sqlite/backup.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { ProgressBar } from '../progress-bar.ts'
 
-/** Copies the database file. */
 export const command: Command = {
   usage: 'backup FILE',
   description:

@@ -5,7 +5,6 @@ import { whyNotMade } from '../../store/sqlite/errors.ts'
 import { type Command, counted, withSettings } from '../command.ts'
 import { hasDatabase, withStore } from '../with-store.ts'
 
-/** Checks what the service would start with. */
 export const command: Command = {
   usage: 'check',
   description: `Checks the settings, opens the store as the service does at start, asks it for a book, and ends. Exit code 0 means

@@ -11,7 +11,6 @@ import { type Command, counted, interruption, throwIfInterrupted, withSettings }
 import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
-/** Copies all books from one store to another. */
 export const command: Command = {
   usage: 'copy --from DB_URL --to DB_URL',
   description: `Copies all books, with their ids, into an empty store: from SQLite to a server, back, or between servers.
@@ -108,7 +107,7 @@ async function* groupsOf(store: Store, signal: AbortSignal): AsyncGenerator<Book
   }
 }
 
-/** @throws OperatorError that names the option, and quotes nothing that may be a password. */
+/** @throws OperatorError whose message names the option and quotes nothing that may be a password. */
 function read(option: string, text: string): DbUrl {
   try {
     return parseDbUrl(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8').trim() : text)

@@ -11,7 +11,6 @@ import { writeNewFile } from '../output-file.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
-/** Writes all books to a file. */
 export const command: Command = {
   usage: 'export FILE [--format csv|ndjson] [--spreadsheet]',
   description: `Writes all books of DB_URL to a new file, in the order of their ids; - is standard output. The service may

@@ -11,7 +11,6 @@ import { chosenFormat, formatOption } from '../format-option.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { withStore } from '../with-store.ts'
 
-/** Adds the books of a file. */
 export const command: Command = {
   usage:
     'import FILE [--no-skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
@@ -67,7 +66,6 @@ interface ImportArguments {
   readonly reading: ReadOptions
 }
 
-/** @throws UsageError */
 function chosenColumns(option: unknown): ColumnMapping | undefined {
   if (typeof option !== 'string') return undefined
   const columns = parseColumns(option)
@@ -78,7 +76,6 @@ function chosenColumns(option: unknown): ColumnMapping | undefined {
   )
 }
 
-/** @throws UsageError */
 function chosenEncoding(option: unknown): string | undefined {
   try {
     return encodingNamed(typeof option === 'string' ? option : 'utf-8')
@@ -113,7 +110,7 @@ async function importFile(config: Config, { path, reading, ...options }: ImportA
   }
 }
 
-/** A line for each fault but the first, which is in the summary. */
+/** One line for each fault after the first, which the summary contains. */
 function otherFaults({ faults, faulty }: ImportReport): string {
   const lines = faults
     .slice(1)
@@ -121,7 +118,7 @@ function otherFaults({ faults, faulty }: ImportReport): string {
   return lines.join('') + (faulty > faults.length ? `\n  and ${faulty - faults.length} more` : '')
 }
 
-/** @throws OperatorError when the file cannot be read, or the signal is aborted. */
+/** @throws OperatorError if the file cannot be read or the signal is aborted. */
 async function* bytesOf(
   path: string,
   signal: AbortSignal,
@@ -129,7 +126,7 @@ async function* bytesOf(
 ): AsyncGenerator<Uint8Array, void> {
   let read = 0
   try {
-    // The store may have been opened meanwhile, and no event tells of what was aborted before.
+    // An abort before the listener is added, such as while the store is being opened, fires no event.
     signal.throwIfAborted()
     const size = path === '-' ? undefined : statSync(path).size
     const stream = path === '-' ? process.stdin : createReadStream(path)

@@ -4,14 +4,13 @@ import { OperatorError } from '../../errors.ts'
 import { isExecutable } from '../../resources.ts'
 import { type Command, reportFaults, settingsPath } from '../command.ts'
 
-/** What starts the service: a clone has npm's script, a package the command, and an executable is itself one. */
+/** The command that starts the service: from the executable, from a clone, or from the npm package. */
 const START = isExecutable
   ? process.argv0
   : import.meta.filename.endsWith('.ts')
     ? 'npm start'
     : 'book-catalogue'
 
-/** Writes a file of settings. */
 export const command: Command = {
   usage: 'init',
   description: `Writes a new file .env in this directory, with a secret and a password that are made up, and the default DB_URL. Only
@@ -36,7 +35,7 @@ function init(path: string): void {
   )
 }
 
-/** The settings that a new installation needs, where they are not as good without a file. */
+/** Only the settings that a new installation should fix in a file. The others have good defaults. */
 function settings({ dbUrl, secretToken, username, password }: Config): string {
   const path = dbUrl.engine === 'sqlite' ? dbUrl.path : ''
   return `# Settings of the Book Catalogue Service, one NAME=value each line. docs/configuration.md has all of them.

@@ -3,7 +3,6 @@ import { stopOnSignal } from '../../http/graceful-shutdown.ts'
 import { prepareService } from '../../service/prepare.ts'
 import { type Command, withSettings } from '../command.ts'
 
-/** The service, until a signal stops it. */
 export const command: Command = {
   usage: 'serve',
   description:
@@ -17,11 +16,11 @@ async function start(config: Config): Promise<void> {
   const service = await prepareService(config)
   let isStarted = false
   let isStopping = false
-  // Before anything says that the service is there: whoever reads that may stop it at once.
+  // Registered before the service announces itself: whoever reads the announcement may send a signal at once.
   stopOnSignal(service.log, async () => {
     isStopping = true
     await service.stop()
-    // Nothing was stored yet if the store is still being opened, and waiting for it could take long.
+    // While the store is still being opened, nothing has been stored, and waiting for it could take long.
     if (!isStarted) process.exit()
   })
   try {

@@ -2,7 +2,6 @@ import { Auth } from '../../auth/auth.ts'
 import { OperatorError } from '../../errors.ts'
 import { type Command, withSettings } from '../command.ts'
 
-/** Prints a token, as POST /token gives it. */
 export const command: Command = {
   usage: 'token',
   description: `Prints a token for scripts, made with SECRET_TOKEN; it is valid for 15 minutes.

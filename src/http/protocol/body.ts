@@ -15,12 +15,12 @@ declare module 'fastify' {
   }
 }
 
-/** A body up to this size takes nothing of the budget, in bytes. It is no danger, however many connections there are. */
+/** Bodies of up to this many bytes are not counted in the budget: they are harmless on any number of connections. */
 const UNCOUNTED = 4096
 
 /**
- * How many opening brackets, opening braces and commas a body may have outside its strings. A book needs three. Parsing
- * a megabyte of them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
+ * The maximum number of opening brackets, opening braces and commas outside of strings. A book needs three. Parsing a
+ * megabyte of them would block the process for a tenth of a second; a megabyte of text takes a millisecond.
  */
 const MAX_SEPARATORS = 16 * 1024
 
@@ -31,8 +31,8 @@ const BRACE = 0x7b
 const COMMA = 0x2c
 
 /**
- * Reads every body as JSON, whatever its Content-Type, and up to the limit of its route.
- * @param budget for all bodies. Each takes its part until its request is answered.
+ * Reads every body as JSON, whatever its Content-Type, up to the limit of its route.
+ * @param budget for all bodies. Each is counted until its request has been answered.
  */
 export function parseBodies(app: FastifyInstance, budget: ByteBudget): void {
   app.removeAllContentTypeParsers()
@@ -54,12 +54,11 @@ export function parseBodies(app: FastifyInstance, budget: ByteBudget): void {
 }
 
 /**
- * Reads a body, and copies its chunks together as they come. A client may send a byte in each chunk, and a chunk that is
- * kept takes hundreds of bytes besides its own.
- * @param limit the size of the largest body, in bytes. Nothing is kept of a larger one.
- * @param hasRoom is asked before the body takes so many bytes.
- * @param done gets the body, or undefined if it is over the limit, or the error that ended it. The error is
- * failure.unavailable if there is no room for it.
+ * Reads a body into one buffer, and copies each chunk as it arrives. Kept chunks would take hundreds of bytes each
+ * besides their content, and a client may send them with one byte each.
+ * @param limit the maximum size, in bytes. Nothing is kept of a larger body.
+ * @param hasRoom is called before the buffer takes that many bytes.
+ * @param done gets the body, undefined if it is over the limit, or an error: failure.unavailable if there is no room.
  */
 function readBody(
   stream: Readable,
@@ -109,7 +108,7 @@ function readBody(
   stream.on('data', add).on('end', end).on('error', settle).resume()
 }
 
-/** @returns the value, or undefined if the body is not JSON in UTF-8 (RFC 8259 §8.1), or has too many values. */
+/** @returns undefined if the body is not JSON in UTF-8 (RFC 8259 §8.1), or has too many values. */
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body) || isIntricate(body)) return undefined
   try {

@@ -1,44 +1,41 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** A client that has taken nothing for so long is cut if its memory is needed for another one, in milliseconds. */
+/** How long a client may read nothing before it is disconnected to make room for another one, in milliseconds. */
 const PATIENCE = 1000
 
-/** … and if more than half of the budget is in use, in milliseconds. */
+/** How long a client may read nothing while more than half of the budget is in use, in milliseconds. */
 const LONGEST_PATIENCE = 30_000
 
-/** What takes memory: a response, or without a connection its request. */
+/** What takes memory: a response, or its request if that came without a connection (`app.inject`). */
 type Message = ServerResponse | IncomingMessage
 
 interface Share {
   readonly bytes: number
-  /** When this was last changed, which for a list is when its last page was read; in milliseconds. */
+  /** When it last changed, by `performance.now()`. For a list, this is when its latest page was read. */
   readonly since: number
 }
 
-/** Bounds the bytes that all request bodies, or all responses that clients have not taken, have in memory. */
+/**
+ * Limits the memory that all request bodies, or all responses that clients have not read, take together. There is no
+ * limit for each client, because connections cost an attacker nothing.
+ */
 export class ByteBudget {
   readonly #limit: number
   readonly #limitOfBegun: number
   readonly #log: Pick<FastifyBaseLogger, 'debug'>
-  /** The one that changed longest ago comes first. */
+  /** The one that changed longest ago is first. */
   readonly #shares = new Map<Message, Share>()
   #total = 0
 
-  /**
-   * @param limit for all together, in bytes.
-   * @param limitOfBegun up to which those that have a share already may grow.
-   */
+  /** @param limit for all together, in bytes. @param limitOfBegun the same for messages that have a share already. */
   constructor(log: Pick<FastifyBaseLogger, 'debug'>, limit: number, limitOfBegun = limit) {
     this.#log = log
     this.#limit = limit
     this.#limitOfBegun = limitOfBegun
   }
 
-  /**
-   * Notes how many bytes a body or a response takes, until the response is sent or its client has gone.
-   * @returns false if there is no room for them. Then nothing has changed.
-   */
+  /** Sets the bytes that a message takes until it is closed. @returns false, with no change, if there is no room. */
   take(message: Message, bytes: number): boolean {
     if (message.closed) return true
     const now = performance.now()
@@ -46,7 +43,7 @@ export class ByteBudget {
     const share = this.#shares.get(message)
     const others = this.#total - (share?.bytes ?? 0)
     const limit = share === undefined ? this.#limit : this.#limitOfBegun
-    // One alone always has room: the budget of a thread may be smaller than a page.
+    // One message alone always has room, because the budget of a thread may be smaller than a page.
     if (others > 0 && others + bytes > limit) return false
     if (share === undefined) message.once('close', () => this.#release(message))
     this.#shares.delete(message)
@@ -55,7 +52,7 @@ export class ByteBudget {
     return true
   }
 
-  /** Cuts clients that do not take what there is for them. What the system has accepted for a client counts as taken. */
+  /** Disconnects clients that do not read. What the system has accepted for a client counts as read. */
   #makeRoom(message: Message, bytes: number, now: number): void {
     const more = bytes - (this.#shares.get(message)?.bytes ?? 0)
     for (const [other, { since }] of this.#shares) {
@@ -67,7 +64,7 @@ export class ByteBudget {
     }
   }
 
-  /** Ends a connection, so that there is room for others at once. */
+  /** Ends a connection, and frees its share at once. */
   cut(message: Message): void {
     this.#log.debug({ ip: message.socket?.remoteAddress }, 'a client was cut that did not take its response')
     this.#release(message)

@@ -3,20 +3,19 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Connections at the same time, if the system allows as many open files. */
+/** The maximum number of connections, if the system allows as many open files. */
 const MAX_CONNECTIONS = 8000
 
-/** The share of the open files for connections. The rest is for the store, and for files that are sent. */
+/** The share of the open files for connections. The store and files that are sent need the rest. */
 const SHARE = 3 / 4
 
-/** The shortest time between two log lines about too many connections, in milliseconds. */
+/** The minimum time between two log lines about too many connections, in milliseconds. */
 const REPORT_INTERVAL = 60_000
 
 /**
- * Keeps the number of connections below the limit of open files. At that limit Node would close new connections
- * silently, and the store could not open files. A connection too many takes the place of the one that has been idle
- * longest. If all others are busy, it is closed itself. With Node's own `maxConnections`, idle connections would lock
- * everybody out.
+ * Keeps the number of connections below the limit of open files. At that limit, Node would close new connections
+ * silently, and the store could not open files. A new connection over the limit replaces the one that has been idle
+ * longest, or is closed if all are busy. With Node's own `maxConnections`, idle connections would lock everybody out.
  * @param idle the connections without a request, the one that has been idle longest first. New ones are added here.
  */
 export function limitConnections(
@@ -46,13 +45,13 @@ export function limitConnections(
   })
 }
 
-/** @returns how many connections there may be. Node has already raised the limit of files as far as the system allows. */
+/** @returns the maximum number of connections. Node has already raised the limit of files as far as it may. */
 export function connectionLimit(): number {
   const files = Number(/^Max open files\s+(\d+)/m.exec(readLimits())?.[1] ?? Number.POSITIVE_INFINITY)
   return Math.min(MAX_CONNECTIONS, SHARE * files)
 }
 
-/** @returns an empty text if there is no such file: only Linux has it. */
+/** @returns an empty text if there is no such file, because only Linux has it. */
 function readLimits(): string {
   try {
     return readFileSync('/proc/self/limits', 'latin1')

@@ -1,15 +1,14 @@
-/** How fast a client has to send. */
 export interface LeastRate {
-  /** Bytes per second, as an average over the time that it may be silent. */
+  /** Bytes per second, averaged over `patience`. */
   readonly rate: number
-  /** How long it may be silent, in milliseconds. */
+  /** How long the client may send nothing, in milliseconds. */
   readonly patience: number
 }
 
 /**
- * Passes chunks on as long as enough arrives. Only the time counts in which the receiver waits for the next chunk: the
- * sender is not to blame for a slow receiver.
- * @throws what `late` returns, when too little has arrived.
+ * Passes chunks on while they arrive fast enough. Only the time in which the consumer waits for the next chunk counts:
+ * the sender is not to blame for a slow consumer.
+ * @throws what `late` returns, if too little has arrived.
  */
 export async function* atLeast(
   chunks: AsyncIterable<Uint8Array>,
@@ -32,7 +31,7 @@ export async function* atLeast(
       yield next.value
     }
   } finally {
-    // If a chunk is still due, `return` would wait for it too.
+    // While a chunk is awaited, `return` would wait for it too.
     if (!isWaiting) await iterator.return?.()
   }
 }

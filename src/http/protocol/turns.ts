@@ -1,39 +1,37 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** When so many requests of a connection wait, no more is read from it. One read may bring thousands. */
+/** A connection with this many waiting requests is not read any further. A single read may bring thousands. */
 const MANY_WAITING = 10
 
 interface Turns {
   /** Whether a request of the connection is being answered, or is about to be. */
   busy: boolean
-  /** The response to the request whose turn it is or was last. */
+  /** The response to the request that is being served, or was served last. */
   response: ServerResponse | undefined
   readonly waiting: Turn[]
 }
 
 interface Turn {
   readonly response: ServerResponse
-  /** Begins to serve the request. */
   begin(): void
 }
 
 const turnsOf = new WeakMap<Socket, Turns>()
 
-/** How many requests wait on all connections. */
+/** The number of waiting requests on all connections. */
 let allWaiting = 0
 
 /**
- * Serves the requests of a connection one after the other. Node would begin to serve all requests at once that a client
- * sends without waiting for responses, and keep every response in memory until its turn. It would also serve requests that
- * follow one after whose response the connection is closed.
- * @param limit how many requests may wait on all connections.
- * @param idle the connections without a request, the one that has been idle longest first. This keeps them so.
+ * Serves the requests of a connection one after the other. Node would begin to serve all pipelined requests at once,
+ * and keep every response in memory until its turn. It would also serve those that follow the last one of a connection.
+ * @param limit the maximum number of waiting requests on all connections.
+ * @param idle the connections without a request, kept in order here: the one that has been idle longest is first.
  */
 export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestListener) => RequestListener {
   return (serve) => (request, response) => {
     const { socket } = request
-    // After the last response of a connection, nothing that has come is taken for a request.
+    // After the last response of a connection, whatever has arrived is ignored.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket)
     const begin = () => {
@@ -50,7 +48,6 @@ export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestLis
   }
 }
 
-/** Wraps the listeners that serve the requests of a server. */
 export function serveThrough(server: Server, wrap: (serve: RequestListener) => RequestListener): void {
   for (const event of ['request', 'checkExpectation', 'checkContinue']) {
     for (const serve of server.listeners(event) as RequestListener[]) {
@@ -59,12 +56,12 @@ export function serveThrough(server: Server, wrap: (serve: RequestListener) => R
   }
 }
 
-/** @returns the response to the request of the connection whose turn it is, or was last. */
+/** @returns the response to the request of the connection that is being served, or was served last. */
 export function lastResponse(socket: Socket): ServerResponse | undefined {
   return turnsOf.get(socket)?.response
 }
 
-/** Whether the client has sent more requests on the connection of this one. */
+/** Whether further requests wait on the connection of this one. */
 export function hasWaiting({ socket }: IncomingMessage): boolean {
   return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
 }
@@ -72,7 +69,7 @@ export function hasWaiting({ socket }: IncomingMessage): boolean {
 function watch(socket: Socket): Turns {
   const turns: Turns = { busy: false, response: undefined, waiting: [] }
   turnsOf.set(socket, turns)
-  // Node reads on with every request that is served.
+  // Node resumes reading with every request that is served.
   socket.on('resume', () => pauseIfMany(turns, socket))
   socket.once('close', () => forget(turns))
   return turns
@@ -80,7 +77,7 @@ function watch(socket: Socket): Turns {
 
 function wait(turns: Turns, socket: Socket, turn: Turn, limit: number): void {
   if (allWaiting >= limit) {
-    // A client that pipelines has to be ready for this (RFC 9112 §9.3.2).
+    // A client that pipelines has to be prepared for this (RFC 9112 §9.3.2).
     socket.destroy()
     return
   }
@@ -89,12 +86,12 @@ function wait(turns: Turns, socket: Socket, turn: Turn, limit: number): void {
   pauseIfMany(turns, socket)
 }
 
-/** Reads no more while many requests wait. The body of the request being served is complete, because they followed it. */
+/** Stops reading while many requests wait. The body of the current one is complete, because others followed it. */
 function pauseIfMany({ waiting }: Turns, socket: Socket): void {
   if (waiting.length >= MANY_WAITING) socket.pause()
 }
 
-/** Gives the next request its turn. */
+/** Serves the next request of the connection, or adds the connection to the idle ones. */
 function next(turns: Turns, socket: Socket, idle: Set<Socket>): void {
   const turn = turns.waiting.shift()
   if (turn === undefined) {
@@ -105,7 +102,7 @@ function next(turns: Turns, socket: Socket, idle: Set<Socket>): void {
   allWaiting--
   turns.response = turn.response
   if (turns.waiting.length < MANY_WAITING && socket.isPaused()) socket.resume()
-  // The turn begins later, so that a client with thousands of requests does not keep other clients waiting.
+  // Deferred, so that a client with thousands of requests does not keep other clients waiting.
   setImmediate(() => {
     if (socket.writable) turn.begin()
     else forget(turns)

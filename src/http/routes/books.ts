@@ -14,7 +14,7 @@ import {
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
-/** A browser may keep the book for its user. It has to ask each time whether the book is still the same. */
+/** A browser may cache the book for its user, but has to revalidate it before each use. */
 const REVALIDATED = { 'cache-control': 'private, no-cache' }
 
 type OneBook = { Params: { id: string } }
@@ -34,7 +34,7 @@ export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
     config: { unreadable: failure.invalidInput },
     handler: async (request, reply) => {
       const book = await books.store.create(request.body)
-      // Relative to the request, as in `Link`: a proxy may have the service under a path.
+      // Relative, like `Link`, because a proxy may serve the API under a path prefix.
       reply.header('location', `book/${book.id}`)
       return bookResponse(reply, success.bookCreated, book)
     },
@@ -61,7 +61,7 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
       reply.headers(REVALIDATED)
       if (!ifNoneMatch(request.headers, tag)) {
-        // Fastify would give the response to HEAD a Content-Length of 0, but not for a stream (RFC 9110 §8.6).
+        // Without a stream, Fastify would add Content-Length: 0 to the response to HEAD, against RFC 9110 §8.6.
         return reply.header('etag', tag).code(304).send(Readable.from([]))
       }
       return bookResponse(reply, success.bookRetrieved, book, tag)
@@ -69,10 +69,7 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
   }
 }
 
-/**
- * PUT /book/:id checks in the order authentication, existence, body (§4 rule 3), and then the preconditions of the
- * request.
- */
+/** PUT /book/:id checks authentication, existence, body (§4 rule 3), and then the preconditions, in this order. */
 export function updateBook({ books }: Services): Endpoint<OneBook & { Body: BookChanges }> {
   return {
     schema: describeEndpoint({
@@ -93,7 +90,7 @@ export function updateBook({ books }: Services): Endpoint<OneBook & { Body: Book
       )
       return bookResponse(reply, success.bookUpdated, orNotFound(book))
     },
-    // The update itself tells whether the book exists. If the body is refused before, the store has to be asked.
+    // The update itself finds out whether the book exists. A refused body never gets there, but 404 comes before 400.
     errorHandler: async (error, request) => {
       if (isAboutBody(error)) orNotFound(await books.store.find(bookId(request.params)))
       throw error
@@ -127,13 +124,12 @@ function bookId(params: { id: string }): number {
   return orNotFound(parseBookId(params.id))
 }
 
-/** @throws failure.bookNotFound when there is no value. */
 function orNotFound<Value>(value: Value | undefined): Value {
   if (value === undefined) throw failure.bookNotFound
   return value
 }
 
-/** Whether a request is refused for its body: by the schema, by the parser or for its size. */
+/** Whether a request is refused because of its body: by the schema, by the parser, or for its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
 }

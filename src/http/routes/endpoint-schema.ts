@@ -14,7 +14,7 @@ import { Component } from '../openapi.ts'
 import { failureResponses, messagesOf } from './failure-responses.ts'
 import { type HeaderName, headers } from './response-headers.ts'
 
-/** An endpoint as `app.get` and the like take it: its schema, its hooks and its handler. */
+/** The schema, hooks and handler of a route, as `app.get` and the like take them. */
 export type Endpoint<Parts extends RouteGenericInterface = RouteGenericInterface> =
   RouteShorthandOptionsWithHandler<
     RawServerDefault,
@@ -23,40 +23,38 @@ export type Endpoint<Parts extends RouteGenericInterface = RouteGenericInterface
     Parts
   >
 
-/** What the contract says about an endpoint. */
 interface Description {
-  /** The name of the call in clients that are generated from the OpenAPI document. */
+  /** Names the function in clients that are generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
   readonly description?: string
-  /** Its group in the document. Only the books need a token; it is the default. */
+  /** Its group in the document. Only 'Books', the default, needs a token. */
   readonly tag?: 'Login' | 'Books' | 'Health'
-  /** Whether its path names a book. */
+  /** Whether its path has the id of a book. */
   readonly ofBook?: boolean
-  /** The schemas of its query parameters. */
   readonly query?: ObjectSchema<unknown>
   readonly body?: Schema
-  /** The schema that the body is checked with, if it accepts more than clients should send. */
+  /** The schema that validates the body, if it accepts more than the documented one. */
   readonly accepted?: Schema
-  /** Whether the body is a file of books, which the endpoint reads itself. */
+  /** Whether the body is a file of books, which the handler reads itself. */
   readonly readsFile?: boolean
   readonly success: StatusLine
-  /** Another response of success, with the same status. */
+  /** Another successful response, with the same status. */
   readonly otherSuccess?: StatusLine
   readonly data: Schema
-  /** The header fields that the response of success has beside those of every response. */
+  /** Header fields of a successful response, besides those of every response. */
   readonly headers?: readonly HeaderName[]
-  /** Whether the response is 304 to a client that already has the book. */
+  /** Whether a client that already has the book can get 304. */
   readonly revalidated?: boolean
   /** Whether it stores nothing (RFC 9110 §9.2.1). */
   readonly readsOnly?: boolean
-  /** Its own failures. Those that every endpoint has are added. */
+  /** Besides those that every endpoint has. */
   readonly failures: readonly Failure[]
 }
 
 /**
- * Makes the schema of the route. Fastify validates the body and serialises the response with it. The OpenAPI document has
- * the same schemas, and describes what the endpoint checks itself: ids and preconditions (404, 412), query parameters.
+ * Makes the schema with which Fastify validates the body and serialises the response. The OpenAPI document has the same
+ * schemas, and also describes what the handler checks: ids and preconditions (404, 412), and query parameters.
  */
 export function describeEndpoint(endpoint: Description): FastifySchema {
   const {
@@ -81,7 +79,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
     failure.requestTimeout,
     failure.headersTooLarge,
     failure.internalError,
-    // Those for supervisors are served under overload too, and not all of them use the store.
+    // The endpoints for supervisors are served under overload too, and /healthz does not use the store.
     ...(tag === 'Health' ? [] : [failure.unavailable]),
   ]
   return {
@@ -116,7 +114,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
   }
 }
 
-/** The schema by its name if it has one, otherwise the schema itself. */
+/** A reference to the schema if it has a name, otherwise the schema itself. */
 export function reference(schema: Schema): Schema {
   return schema.$id === undefined ? schema : { $ref: `${schema.$id}#` }
 }
@@ -155,7 +153,7 @@ function queryParameters(query: ObjectSchema<unknown> | undefined): object[] {
   }))
 }
 
-/** A file of books. A JSON array is read too, but clients that are made from the document cannot send both kinds. */
+/** A JSON array is read too, but is only mentioned: a generated client cannot offer both kinds of body. */
 const FILE = {
   type: 'string',
   format: 'binary',

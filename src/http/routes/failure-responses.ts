@@ -2,7 +2,7 @@ import { envelope, type Failure, FailureEnvelope, failure, type StatusLine } fro
 import { Component } from '../openapi.ts'
 import { type HeaderName, headers } from './response-headers.ts'
 
-/** Examples of what follows the messages of failures that have a reason. */
+/** Example reasons for the failures whose messages end with one. */
 const REASONS = new Map<Failure, string>([
   [failure.importRefused, 'the file is empty; it needs a first line with the column names'],
   [failure.invalidQueryParameter, 'limit must be an integer from 1 to 1000'],
@@ -15,10 +15,7 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After', 'X-Stored'],
 }
 
-/**
- * Describes failures of an endpoint, by their statuses. Endpoints that fail in the same way share the description.
- * @param readsOnly whether the endpoint stores nothing. Its 503 then has no X-Stored.
- */
+/** Describes failures by status. Endpoints that fail alike share a component. With `readsOnly`, 503 has no X-Stored. */
 export function failureResponses(
   failures: readonly Failure[],
   readsOnly: boolean,
@@ -52,7 +49,7 @@ export function messagesOf(responses: readonly StatusLine[]): string {
   return responses.map(({ message }) => message).join(', or ')
 }
 
-/** The name of the failure in the table, such as `bookNotFound`. */
+/** Such as `bookNotFound`. */
 function nameOf(each: Failure): string {
   return Object.entries(failure).find(([, known]) => known === each)?.[0] ?? ''
 }

@@ -5,11 +5,11 @@ import type { Services } from '../services.ts'
 import { describeEndpoint } from './endpoint-schema.ts'
 
 /**
- * Tells a supervisor whether the process is alive, and whether it can serve. Both endpoints are public and say nothing
- * else. They are served even under overload, because a restart would not help against it.
+ * Endpoints for supervisors. They are public and reveal nothing else. They are served even under overload, because a
+ * restart would not help against it.
  */
 export function registerHealth(app: FastifyInstance, { books }: Pick<Services, 'books'>): void {
-  /** The question that all share who ask at the same time, because anybody may ask without a token. */
+  /** Simultaneous requests share one check of the store, because anybody can send them without a token. */
   let asking: Promise<unknown> | undefined
   const askStore = async () => {
     await books.opened()
@@ -44,12 +44,12 @@ export function registerHealth(app: FastifyInstance, { books }: Pick<Services, '
   app.get('/healthz', alive, async () => envelope(success.alive, null))
 
   app.get('/readyz', ready, async () => {
-    // While the service stops, requests still come on open connections.
+    // While the service stops, requests still arrive on open connections.
     if (!app.server.listening) throw failure.unavailable
     try {
       await storeIsReady()
     } catch (error) {
-      // Whatever the reason is, such as a damaged file, requests are better sent elsewhere.
+      // 503 whatever the cause, such as a damaged file: requests are better sent elsewhere.
       throw new StoreUnavailable('the store is not ready', { cause: error })
     }
     return envelope(success.ready, null)

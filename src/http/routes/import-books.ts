@@ -59,7 +59,6 @@ const NULLABLE_TEXT: Schema = { anyOf: [{ type: 'string' }, { type: 'null' }] }
 
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
-/** The response to an import. */
 export interface ImportResult {
   readonly source: string
   readonly encoding: string
@@ -138,15 +137,12 @@ export const ImportResult = objectSchema<ImportResult>(
   },
 )
 
-/** How fast a client has to send, so that it does not keep others from importing: 1 KiB per second over half a minute. */
+/** A client has to send 1 KiB per second, averaged over 30 seconds, so that it does not keep others from importing. */
 const LEAST_RATE = { rate: 1024, patience: 30_000 }
 
 const NONE: Imported = { added: 0, skipped: 0 }
 
-/**
- * POST /books/import reads one file at a time, because each one occupies a connection, or a part of the disk, for as
- * long as its client takes.
- */
+/** POST /books/import. One runs at a time, because each occupies a connection or disk space while its client sends. */
 export function importBooks({ books, importTurns, importLimit }: Services): Endpoint {
   return {
     schema: describeEndpoint({
@@ -208,10 +204,10 @@ async function importFile(
   { reading, ...options }: Options & { readonly signal: AbortSignal },
 ): Promise<ImportResult> {
   const report = new ImportReport()
-  // The module is loaded only when it is used, for a quick start.
+  // Loaded only when needed, so that the service starts fast.
   const { readBooks } = await import('../../files/read-books.ts')
   const importing = store.import(readBooks(bytes, reading, report), options)
-  // A dry run answers with the faults.
+  // A dry run reports faults instead of failing.
   const counts = await importing.catch((error: unknown) => {
     if (!options.dryRun) throw error
     if (error instanceof ColumnsRefused)
@@ -236,11 +232,11 @@ async function importFile(
 
 const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)
 
-/** @throws Failure when there are too many bytes, they come too slowly, or the client goes away. */
+/** @throws Failure if the body is too large or arrives too slowly, or if the client closes the connection. */
 async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
   let size = 0
   try {
-    // The connection stays open for the response, even if the rest of the file is not read.
+    // Keeps the connection open for the response, even if the rest of the file is not read.
     const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
     for await (const chunk of atLeast(chunks, LEAST_RATE, () => failure.requestTimeout)) {
       size += chunk.length
@@ -264,7 +260,6 @@ function typeOf({ headers }: FastifyRequest): Pick<ReadOptions, 'format' | 'enco
   }
 }
 
-/** @throws failure.invalidQueryParameter or failure.unsupportedMediaType */
 function readOptions(request: FastifyRequest): Options {
   const type = typeOf(request)
   if (type === undefined) throw failure.unsupportedMediaType

@@ -11,10 +11,10 @@ import { listBooks } from './list-books.ts'
 import { type LoginSettings, logIn } from './login.ts'
 import { BookStatistics, countBooks } from './statistics.ts'
 
-/** The schemas that the OpenAPI document names. Endpoints refer to them by their `$id`. */
+/** Schemas with a name in the OpenAPI document. Endpoints refer to them by their `$id`. */
 const NAMED_SCHEMAS = [Book, NewBook, BookChanges, Login, TokenData, ImportResult, BookStatistics]
 
-/** The endpoints, in the order of the contract's table (§4). */
+/** Registers the endpoints in the order of the contract's table (§4). */
 export function registerApi(
   app: FastifyInstance,
   services: Services,
@@ -34,7 +34,7 @@ export function registerApi(
   app.delete('/book/:id', ofBooks(deleteBook(services)))
 }
 
-/** The gate lets requests pass to the endpoint only with a token, and once the store is open. */
+/** Makes the gate require a token, and wait until the store is open. */
 function ofBooks<Parts extends RouteGenericInterface>(endpoint: Endpoint<Parts>): Endpoint<Parts> {
   return { ...endpoint, config: { ...endpoint.config, ofBooks: true } }
 }

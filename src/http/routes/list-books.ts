@@ -33,10 +33,9 @@ const Books: Schema = { type: 'array', items: reference(Book), examples: [[examp
 /** The memory that a list usually takes, in bytes. */
 const LIST_SIZE = 128 * 1024
 
-/** How the list is answered: in the envelope, or as a file if the client prefers one. */
 interface Form {
   readonly type: string
-  /** Undefined for the envelope. */
+  /** The format of a file, if the client prefers one to the envelope. */
   readonly format: Format | undefined
 }
 
@@ -67,7 +66,7 @@ export function listBooks(
       const asked = readListRequest(request, cursors)
       if (asked?.spreadsheet && format !== 'csv')
         throw invalid('spreadsheet is only for requests that accept text/csv')
-      // Fastify makes the signal when it is asked for. The list of all books needs none.
+      // Reading `request.signal` makes Fastify create it. The list of all books needs none.
       const options: QueryOptions = asked
         ? {
             signal: request.signal,
@@ -76,7 +75,7 @@ export function listBooks(
           }
         : {}
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
-      // The response to HEAD says nothing of the coding of a whole list: it depends on its length.
+      // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
       const preferred = chooseCoding(request)
       const coding =
@@ -84,7 +83,7 @@ export function listBooks(
       const list = await readList(request, reply, asked, format, options, coding)
       const response =
         coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
-      // Only now, because a failure is answered in the envelope.
+      // Set last, because a failure is answered in the envelope.
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
       return response
@@ -109,12 +108,12 @@ export function listBooks(
       }
       return listText(page, framing)
     }
-    // An estimate, because no page has been read yet. The size is known with the first page.
+    // An estimate: the size is known only when the first page has been read.
     const more = coding === 'identity' ? 0 : COMPRESSION_SIZE
     if (!responses.take(reply.raw, LIST_SIZE + more)) throw failure.unavailable
     const pages = allPages(books.store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
-      // The first page tells whether the list can be read. The response has no books, and so its length is not known.
+      // The first page shows whether the list can be read. For a stream, Fastify sends no Content-Length.
       for await (const _page of pages) break
       return Readable.from([])
     }

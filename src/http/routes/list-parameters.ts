@@ -14,23 +14,21 @@ import { wordsOfKey } from '../../catalogue/sort-key.ts'
 import type { Cursors } from '../page-cursor.ts'
 import { invalid, orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
 
-/** What a request asks of the list. */
 export interface ListRequest {
   readonly query: BookQuery
-  /** Where the page begins; undefined for the first book. */
+  /** The position after which the page begins; undefined for the first page. */
   readonly after: Position | undefined
-  /** How many books at most; undefined for all. */
+  /** Undefined for all books. */
   readonly limit: number | undefined
-  /** Whether the client wants to know how many books the filter lets through. */
+  /** Whether the response has X-Total-Count. */
   readonly count: boolean
-  /** Whether it wants CSV for spreadsheets. */
   readonly spreadsheet: boolean
 }
 
-/** How many words a search may have. Each costs a look-up. */
+/** The most words that a search may have. Each costs a look-up. */
 const MAX_WORDS = 32
 
-/** Stands for a search of punctuation or emoji alone, which finds nothing: no book has this word. */
+/** Replaces a search for punctuation or emoji alone, which has to find nothing: no book has this word. */
 const NO_WORD = '\u{10FFFF}'
 
 const SORT_FIELD = `-?(${SORT_NAMES.join('|')})`
@@ -51,7 +49,7 @@ interface FilterValues {
   readonly year_max: number
 }
 
-/** The query parameters of a filter. The OpenAPI document has this schema, and requests are checked with it. */
+/** Validates the query parameters of a filter, and describes them in the OpenAPI document. */
 export const FilterParameters = partialSchema<FilterValues>({
   q: {
     type: 'string',
@@ -75,7 +73,6 @@ interface ListValues extends FilterValues {
   readonly spreadsheet: boolean
 }
 
-/** The query parameters of the list. */
 export const ListParameters = partialSchema<ListValues>({
   limit: {
     type: 'integer',
@@ -106,8 +103,7 @@ export const ListParameters = partialSchema<ListValues>({
 })
 
 /**
- * Reads what a request asks for.
- * @returns undefined if it has no query string: it asks for all books.
+ * @returns undefined for a request without a query string, which asks for all books.
  * @throws failure.invalidQueryParameter
  */
 export function readListRequest(request: FastifyRequest, cursors: Cursors): ListRequest | undefined {
@@ -133,10 +129,7 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
   return { query, after: position, limit, count, spreadsheet }
 }
 
-/**
- * Reads which books a request asks for.
- * @throws failure.invalidQueryParameter
- */
+/** @throws failure.invalidQueryParameter */
 export function readFilterRequest(request: FastifyRequest): BookFilter {
   return filterOf(readQueryParameters(request, FilterParameters))
 }
@@ -163,11 +156,11 @@ function defaultOrder({ words }: BookFilter): BookQuery['order'] {
   return words === undefined ? BY_ID : 'relevance'
 }
 
-/** @returns the fields up to `id`, because ids are unique. `id` is added if it is missing. */
+/** Ends the order with `id`, and adds it if it is missing: ids are unique, so a later field would decide nothing. */
 function parseSort(text: string): readonly SortField[] {
   const fields = text.split(',').map((part) => {
     const descending = part.startsWith('-')
-    // The pattern of the schema lets no other names pass.
+    // The pattern in the schema admits no other name.
     const name = (descending ? part.slice(1) : part) as SortName
     return { name, descending }
   })

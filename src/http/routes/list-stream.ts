@@ -4,10 +4,10 @@ import type { Page, QueryOptions, Store } from '../../catalogue/store.ts'
 import type { Framing } from '../../files/write-books.ts'
 import { envelope, success } from '../envelope.ts'
 
-/** The largest page that a client gets, in bytes of text. */
+/** The most text of a page that a client gets, in bytes of UTF-8. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
-/** Reads a page of at most `limit` books. It has fewer if their texts are very long. */
+/** The page has fewer books than `limit` if their texts are very long. */
 export function readRequestedPage(
   store: Store,
   query: BookQuery,
@@ -23,18 +23,16 @@ const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(
   string,
 ]
 
-/** The list in the envelope. */
 export const enveloped: Framing = { head: HEAD, between: ',', tail: TAIL, render: (page) => page.json() }
 
-/** The whole text of a list of one page. */
 export const listText = (page: Page, { head, tail, render }: Framing) => head + render(page) + tail
 
 /**
- * Makes the response to GET /books, and never holds more than a few pages of it. A list of one page is a string. A longer
- * one is a stream, which reads the next page when the client has taken the last. If a page cannot be read, the promise
- * is rejected, or the stream is destroyed if it has begun.
+ * Makes the body of the response to GET /books. At most a few pages are in memory at a time. A list of one page is a
+ * string. A longer one is a stream, which reads the next page when the client has taken the last. If a page cannot be
+ * read, the promise rejects, or the stream is destroyed if it has begun.
  * @param pages none of them empty.
- * @param reserve is called with the number of bytes that the stream has in memory, whenever that changes.
+ * @param reserve called with the number of bytes that the stream has in memory, whenever that changes.
  */
 export async function listing(
   pages: AsyncIterable<Page>,
@@ -58,13 +56,13 @@ export async function listing(
     separator = between
     return separated
   }
-  // These are bytes, because Node would reserve three times the length of a string until the client has taken it.
+  // Bytes, because Node would reserve three times the length of a string until the client has taken it.
   let ready: Buffer | undefined = Buffer.from(head + textOf(first.value))
-  // One page waits here, and the one before it for the client.
+  // The last page waits in this stream, and the one before it waits for the client.
   let [before, last] = [0, ready.length]
   reserve(last)
   return new Readable({
-    // One page ahead of the client is enough for a fast response, because pages are large.
+    // Pages are large, so one page ahead of the client is enough for a fast response.
     objectMode: true,
     highWaterMark: 1,
     read() {
@@ -81,32 +79,31 @@ export async function listing(
         this.push(bytes)
         if (done) this.push(null)
       }
-      // Without the wait, a client that takes every page at once would keep all others waiting. The promise is made after
-      // it: an older one would be in V8's old generation by then, and keep its page until a full collection.
+      // Without the wait, a client that takes every page at once would keep all others waiting. The promise is created
+      // afterwards: otherwise it would be in V8's old generation by then, and keep its page until a full collection.
       readInTurn(() => {
         if (!this.destroyed) readNext().catch((error: Error) => this.destroy(error))
       })
     },
-    // This is also called if the client goes before it has taken the first page.
+    // Also called if the client closes the connection before it has taken the first page.
     destroy(error, callback) {
       Promise.resolve(iterator.return?.()).then(() => callback(error), callback)
     },
   })
 }
 
-/** How long pages are read in one turn of the event loop, in milliseconds. */
+/** How long one turn of the event loop may go on reading pages, in milliseconds. */
 const TURN_TIME = 5
 
-/** Functions that each read a page, the next one first. */
+/** Functions that each read a page, in the order of their calls. */
 const waiting: (() => void)[] = []
 
-/** When this turn has read for long enough; −1 before it has read a page. */
+/** When this turn stops reading pages, in the time of `performance.now()`; −1 before its first page. */
 let end = -1
 
 /**
- * Calls a function that reads a page of a list: at once, or in a later turn of the event loop if this one has read for
- * long enough. When hundreds of lists are read at once, each page waits for its turn, so that other requests wait for a
- * few of the pages and not for one of each list.
+ * Calls `read`, which reads a page of a list, at once, or in a later turn of the event loop if this one has read for
+ * long enough. Otherwise, when hundreds of lists are read at once, other requests would wait for a page of each.
  */
 export function readInTurn(read: () => void): void {
   if (end < 0) beginTurn()

@@ -7,10 +7,9 @@ import { envelope, failure, success } from '../envelope.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
-/** The settings that a login depends on. */
 export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 
-/** The maximum number of origins whose refused logins are logged. */
+/** Refused logins are logged for at most this many origins, because anybody can make origins up. */
 const MOST_ORIGINS = 20
 
 /** POST /token */
@@ -42,7 +41,7 @@ export function logIn(
     config: { unreadable: failure.invalidPayload },
     onRequest: async (request, reply) => {
       warnOfProxy(request)
-      // Otherwise any page could use up the attempts of its visitors' addresses.
+      // Otherwise any web page could use up the attempts of its visitors' addresses.
       if (isFromForeignPage(request, settings.corsOrigins)) {
         warnOfOrigin(request)
         throw failure.crossOrigin
@@ -65,7 +64,7 @@ export function logIn(
   }
 }
 
-/** Tells the operator once if failed logins seem to be counted for a proxy instead of for its clients. */
+/** Warns once if failed logins seem to be counted for a proxy instead of for its clients. */
 function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) => void {
   let isDue = trustProxy === false
   return ({ headers, ip, log }) => {
@@ -78,10 +77,7 @@ function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) 
   }
 }
 
-/**
- * Tells the operator why a log-in was refused as that of a foreign page. A proxy that replaces Host makes the service's
- * own page look like one. Once for each origin, and not for more than a few: anybody can make them up.
- */
+/** Warns once for each refused origin. If a proxy replaces Host, the service's own web page looks foreign. */
 function originWarning(): (request: FastifyRequest) => void {
   const told = new Set<string>()
   return ({ headers: { origin = '' }, host, log }) => {

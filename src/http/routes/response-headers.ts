@@ -1,6 +1,6 @@
 import { Component } from '../openapi.ts'
 
-/** The header fields of responses that the OpenAPI document describes. */
+/** The response header fields, as the OpenAPI document describes them. */
 const HEADERS = {
   ETag: { description: 'The strong entity tag of the book (RFC 9110 §8.8.3).', schema: { type: 'string' } },
   Link: {
@@ -41,13 +41,13 @@ const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS
 
-/** @returns the named fields, and those of every response, for a Response Object. */
+/** @returns the named fields and those of every response, for a Response Object of OpenAPI. */
 export function headers(...names: readonly HeaderName[]): Record<string, Component> {
   const all = [...names, 'X-Request-Id'] as const
   return Object.fromEntries(all.map((name) => [name, new Component('headers', name, HEADERS[name])]))
 }
 
-/** Says that the index, and so the response, may lack the last writes. */
+/** Tells the client that the search index, and therefore the response, may lack the latest writes. */
 export function announceIncomplete(reply: { header(name: string, value: string): unknown }): void {
   reply.header('x-search-index', 'incomplete')
 }

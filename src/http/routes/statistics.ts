@@ -9,7 +9,6 @@ import { announceIncomplete } from './response-headers.ts'
 
 const count: Schema = { type: 'integer', minimum: 1 }
 
-/** The response of GET /books/statistics. */
 export const BookStatistics = objectSchema<Statistics>(
   {
     decades: {
@@ -35,7 +34,7 @@ export const BookStatistics = objectSchema<Statistics>(
   },
 )
 
-/** GET /books/statistics counts the books that match a filter. The store does the counting. */
+/** GET /books/statistics */
 export function countBooks({ books }: Services): Endpoint {
   return {
     schema: describeEndpoint({

@@ -14,7 +14,7 @@ const TYPES: Record<string, string> = {
 /** A documentation comment on lines of its own. */
 const DOC_COMMENT = /^[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm
 
-/** A larger file would take seconds to compress as well as possible; in bytes. */
+/** A file larger than this, in bytes, would take seconds to compress with the best quality. */
 const LARGE = 512 * 1024
 
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }
@@ -23,13 +23,13 @@ export const CODINGS = ['identity', 'br', 'gzip'] as const
 
 export interface WebFile {
   readonly type: string
-  /** The same bytes in every content coding (RFC 9110 §8.4.1). */
+  /** The content in every content coding (RFC 9110 §8.4.1). */
   readonly coded: Readonly<Record<(typeof CODINGS)[number], Buffer>>
 }
 
-/** Where the files of a page are. */
+/** The files of a web page. */
 export interface Source {
-  /** The folder in `web` with its `index.html`. All files in it belong to the page. */
+  /** The folder in `web` with its `index.html`. All files in it belong to the web page. */
   readonly folder: string
   /** Other files, by their paths in `web`. */
   readonly shared?: readonly string[]
@@ -40,15 +40,14 @@ export interface Source {
 }
 
 export interface WebFiles {
-  /** A digest of all files. It is in their paths, so that a browser may keep them for ever. */
+  /** A digest of all files. It is in their paths, so that browsers may cache them for ever. */
   readonly version: string
-  /** The template of the page, where `{{root}}` stands for what the paths of the other files begin with. */
+  /** `index.html`, in which `{{root}}` stands for the prefix of the paths of the other files. */
   readonly template: string
   /** All other files, by their paths after the version. */
   readonly files: ReadonlyMap<string, WebFile>
 }
 
-/** Reads and compresses the files of a page. */
 export async function readWebFiles(source: Source): Promise<WebFiles> {
   const contents = await readContents(source)
   const digest = createHash('sha256')
@@ -60,7 +59,7 @@ export async function readWebFiles(source: Source): Promise<WebFiles> {
   return { version, template, files: new Map(await Promise.all(made)) }
 }
 
-/** Reads the files in an order that does not depend on the file system. */
+/** Reads the files in an order that does not depend on the file system: the digest depends on that order. */
 async function readContents(source: Source): Promise<Map<string, Buffer>> {
   const { folder, shared = [], modules = [], libraries } = source
   const names = resources.webNames(folder).filter((name) => extname(name) in TYPES)
@@ -73,14 +72,14 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
   return new Map(await Promise.all(read))
 }
 
-/** Leaves out documentation, which is a quarter of what a script weighs, and which no browser needs. */
+/** Removes documentation comments, which are a quarter of the size of a script, and which no browser needs. */
 async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly [string, Buffer]> {
   const content = await reading
   if (extname(name) !== '.js') return [name, content]
   return [name, Buffer.from(content.toString().replace(DOC_COMMENT, ''))]
 }
 
-/** @param name says by its end what the file is. */
+/** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {
   const quality = content.length > LARGE ? 5 : constants.BROTLI_MAX_QUALITY
   const [br, gzipped] = await Promise.all([

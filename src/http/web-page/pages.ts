@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { servePage, type WebPage } from './routes.ts'
 
-/** A page loads and calls only the service itself, and cannot be put into a frame. */
+/** A web page loads and calls only the service itself, and cannot be put into a frame. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -13,19 +13,20 @@ const POLICY = [
 ]
 
 /**
- * A proxy that has the service under a path may also pass on that path without the slash at its end. Everything in the
- * page is relative to its address, so that gets one.
+ * Adds a slash to the end of the address, because everything in the web page is relative to it. A proxy that serves the
+ * service under a path may also pass on the path without the slash. If it strips the path, a redirect would never end,
+ * because both addresses arrive as the same request.
  */
 const ADD_SLASH =
   "if (!location.pathname.endsWith('/')) history.replaceState(history.state, '', location.pathname + '/' + location.search + location.hash)"
 
-/** Allows an inline script. */
+/** The source that allows an inline script in a Content-Security-Policy. */
 const digest = (script: string) => `'sha256-${hash('sha256', script, 'base64')}'`
 
-/** The words of a search, which the service and the catalogue share. */
+/** The module for search words, which the service and the web page share. */
 const SEARCH_WORDS = 'catalogue/search-words.js'
 
-/** Modules that the catalogue loads only when it needs them. */
+/** Modules that are not preloaded, because the web page loads them only when it needs them. */
 const LATER = new Set([
   'authors.js',
   'changes.js',
@@ -89,7 +90,7 @@ export const CATALOGUE: WebPage = {
         `script-src 'self' ${digest(ADD_SLASH)} ${digest(importMap)}`,
         "img-src 'self'",
         "require-trusted-types-for 'script'",
-        // The library makes HTML only from templates, which are constants in the code, never from the texts of books.
+        // lit-html makes HTML only from templates, which are constants in the code, never from the texts of books.
         'trusted-types lit-html',
       ],
     }
@@ -102,8 +103,7 @@ export const DOCS: WebPage = {
   source: {
     folder: 'docs',
     shared: ['colours.css', 'icon.svg'],
-    // Swagger UI's own package reports each installation to its maker. This one has the same files; nothing else of it
-    // is used.
+    // Swagger UI's own package reports each installation to its maker. Only the same files of this one are used.
     libraries: [
       '@fastify/swagger-ui/static/swagger-ui.css',
       '@fastify/swagger-ui/static/swagger-ui-bundle.js',
@@ -112,7 +112,7 @@ export const DOCS: WebPage = {
   complete: (html) => ({ html, policy: [...POLICY, "script-src 'self'", "img-src 'self' data:"] }),
 }
 
-/** Serves the catalogue, and a page to try the endpoints of the OpenAPI document. */
+/** Serves the web page of the catalogue, and one to try the endpoints of the OpenAPI document. */
 export function registerWebPages(app: FastifyInstance): void {
   servePage(app, CATALOGUE)
   servePage(app, DOCS)

@@ -5,17 +5,15 @@ import { addVary, negotiateCoding } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
 import { CODINGS, encode, readWebFiles, type Source, type WebFile } from './assets.ts'
 
-/** A page of the service. */
 export interface WebPage {
   readonly path: string
-  /** What the paths of its other files begin with. */
+  /** The prefix of the paths of its other files. */
   readonly prefix: string
   readonly source: Source
   /**
-   * @param template of the page, with its root.
-   * @param root what the addresses of the files begin with, in the page.
-   * @param files their paths after the root.
-   * @returns the page, and the directives of its Content-Security-Policy.
+   * @param template in which `{{root}}` has been replaced.
+   * @param root the prefix of the URLs of `files`, relative to the web page.
+   * @returns the web page, and the directives of its Content-Security-Policy.
    */
   complete(
     template: string,
@@ -24,13 +22,13 @@ export interface WebPage {
   ): { html: string; policy: readonly string[] }
 }
 
-/** Serves a page, which browsers ask for each time, and its files under paths that they may keep. */
+/** Serves a web page, which browsers revalidate each time, and its files under paths that they may cache for ever. */
 export function servePage(app: FastifyInstance, page: WebPage): void {
   const { path, prefix, source, complete } = page
 
   async function read() {
     const { version, template, files } = await readWebFiles(source)
-    // Relative to the page: a proxy may serve all of it under a path of its own.
+    // Relative to the web page, because a proxy may serve all of it under a path.
     const root = `.${prefix}/${version}/`
     const { html, policy } = complete(template.replaceAll('{{root}}', root), root, [...files.keys()])
     const tag = `"${hash('sha256', html + policy.join(), 'base64url')}"`
@@ -38,13 +36,13 @@ export function servePage(app: FastifyInstance, page: WebPage): void {
       'cache-control': 'no-cache',
       'content-security-policy': policy.join('; '),
       'referrer-policy': 'no-referrer',
-      // Weak, because each coding has other bytes (RFC 9110 §8.8.3.3).
+      // Weak, because each coding has different bytes (RFC 9110 §8.8.3.3).
       etag: `W/${tag}`,
     }
     return { version, files, fields, tag, page: await encode('index.html', Buffer.from(html)) }
   }
   let reading: ReturnType<typeof read> | undefined
-  // The files are read at the first request, for a quick start.
+  // The files are read at the first request, so that the service starts quickly.
   const readOnce = () => {
     reading ??= read().catch((error: unknown) => {
       reading = undefined

@@ -4,51 +4,51 @@ import { notAnswered } from './pool.ts'
 /** The most requests in one batch. */
 const MAX_BATCH = 128
 
-/** The total size of the requests in a batch, unless it has only one; in UTF-16 code units of text. */
+/** The most text in one batch, in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH_TEXT = 256 * 1024
 
-/** How many requests may wait. Any more are refused at once. */
+/** The most requests that wait. Further ones are refused at once. */
 const MAX_WAITING = 5000
 
-/** The total size of the requests that wait, in UTF-16 code units of text. Any more are refused at once. */
+/** The most text in all waiting requests, in UTF-16 code units. Further requests are refused at once. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
-/** How much longer than its time a request under way waits for its result, in milliseconds. */
+/** How long a request under way waits for its result after its deadline, in milliseconds. */
 const MORE_TIME = 50
 
-/** What a batch has done for one of its requests; undefined if the request still has to be done. */
+/** The result of a request in a batch; undefined if the batch has left the request undone. */
 export type Outcome<Result> = { readonly result: Result } | undefined
 
-/** The requests of a batch whose time is not over yet. */
+/** The requests of a batch whose deadline has not passed. */
 interface Batch<Request> {
   readonly requests: readonly Request[]
-  /** When the time of the first of them is over, as `Date.now()`. */
+  /** The earliest of their deadlines, as `Date.now()`. */
   readonly end: number
 }
 
 interface Operation<Request, Result> {
   /**
-   * Does requests together.
-   * @param take returns them. To be called before each attempt: in the meantime, some may have been told that they
-   * failed, and must not be done any more.
+   * Does several requests at once.
+   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
+   * it failed must not be done any more.
    * @param time in milliseconds.
-   * @returns the outcomes of the requests that were taken last.
+   * @returns the outcomes of the requests that were taken last, in their order.
    */
   together(take: () => Batch<Request>, time: number): Promise<readonly Outcome<Result>[]>
-  /** Does one request, and waits for what others have locked. @param time in milliseconds. */
+  /** Does one request, and waits for locks that others hold. @param time in milliseconds. */
   alone(request: Request, time: number): Promise<Result>
   /** Whether the requests of a batch that failed with this error may be done again. */
   isRepeatable(error: unknown): boolean
-  /** Whether the server does not know the statement for several requests, as this error of it says. */
+  /** Whether this error means that the server does not know the statement for several requests. */
   isUnknown?(error: unknown): boolean
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
-  /** Only requests of the same shape are done together. */
+  /** Only requests of the same shape share a batch. */
   shapeOf?(request: Request): string
   /** The length of all texts of a request, in UTF-16 code units. */
   lengthOf?(request: Request): number
   readonly isWrite: boolean
-  /** Called with the number of requests of each batch. */
+  /** Called for each batch with the number of its requests. */
   onBatch(requests: number): void
 }
 
@@ -57,17 +57,16 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
   readonly key: number | undefined
   readonly shape: string | undefined
   readonly length: number
-  /** When its time is over, as `Date.now()`. */
+  /** Its deadline, as `Date.now()`. */
   readonly end: number
-  /** Ends its time. */
   timer?: NodeJS.Timeout
 }
 
 /**
- * Sends requests to the server in batches. A request that comes alone is sent at once. Those that arrive while batches
- * are under way wait, and become the next batch: so a batch sees every write that was answered before one of its
- * requests arrived. What a batch leaves undone, as a book that another transaction has locked, is done alone, while
- * other batches go on.
+ * Sends requests to the server in batches. A request that arrives alone is sent at once. Requests that arrive while
+ * batches are under way wait and form the next batch, so each request sees every write that was acknowledged before it
+ * arrived. A request that a batch leaves undone, for example because another transaction has locked its book, is done
+ * alone while other batches go on.
  */
 export class Batcher<Request, Result> {
   readonly #operation: Operation<Request, Result>
@@ -77,24 +76,18 @@ export class Batcher<Request, Result> {
   #waitingText = 0
   #batches = 0
   #isScheduled = false
-  /** Whether the server knows the statement for several requests, as far as is known. */
+  /** False once the server has rejected the statement for several requests as unknown. */
   #isKnown = true
   readonly #busyKeys = new Set<number>()
 
-  /**
-   * @param batches how many may be under way at the same time.
-   * @param timeout how long a request may take, in milliseconds.
-   */
+  /** @param batches how many may be under way at the same time. @param timeout of a request, in milliseconds. */
   constructor(operation: Operation<Request, Result>, batches: number, timeout: number) {
     this.#operation = operation
     this.#maxBatches = batches
     this.#timeout = timeout
   }
 
-  /**
-   * @returns the result in time.
-   * @throws StoreUnavailable after the deadline, or at once when too much waits; else what the operation throws.
-   */
+  /** @throws StoreUnavailable after the deadline, or at once if too much waits; else what the operation throws. */
   async do(request: Request): Promise<Result> {
     const { keyOf, shapeOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
@@ -118,12 +111,11 @@ export class Batcher<Request, Result> {
     return pending.promise
   }
 
-  /** The number of requests that wait. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Lets the other requests of this turn of the event loop join. */
+  /** Sends at the end of this turn of the event loop, so that its other requests join the batch. */
   #sendSoon(): void {
     if (this.#isScheduled || this.#batches >= this.#maxBatches) return
     this.#isScheduled = true
@@ -171,7 +163,7 @@ export class Batcher<Request, Result> {
     this.#send()
   }
 
-  /** Does not wait for what the batch leaves undone. */
+  /** Does not wait for requests that the batch leaves undone, so that the next batch can begin. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
     const { together, isRepeatable, isUnknown } = this.#operation
     let taken = batch
@@ -218,7 +210,7 @@ export class Batcher<Request, Result> {
     settle()
   }
 
-  /** A request that waits is never done. Of one under way the connection knows more, so it has a little more time. */
+  /** A waiting request is never done. One under way waits a little longer: the pool may know whether it was stored. */
   #expire(pending: Pending<Request, Result>): void {
     if (!this.#waiting.has(pending)) {
       const late = () => pending.reject(notAnswered(this.#timeout, this.#operation.isWrite))
@@ -229,7 +221,7 @@ export class Batcher<Request, Result> {
     pending.reject(this.#notDone())
   }
 
-  /** The error for a request that was not done in time, and never will be. */
+  /** The error for a request that was not done in time and never will be. */
   #notDone(): StoreUnavailable {
     const message = `the database server did not answer the requests before this one within ${this.#timeout / 1000} seconds`
     return new StoreUnavailable(message, { reason: 'timeout', nothingWritten: true })

@@ -4,14 +4,14 @@ import { Batcher } from './batcher.ts'
 import type { ShortBookRow } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 
-/** Publish how many requests each batch has. */
+/** The message is the number of requests in a batch. */
 const groupCommits = channel('book-catalogue.group-commit')
 const batchedReads = channel('book-catalogue.batched-reads')
 
-/** Batches of reads under way at the same time: while the server answers one, the next is made. */
+/** Batches of reads under way at the same time: while the server answers one, the next is built. */
 const READ_BATCHES = 2
 
-/** Batches of each kind of writes. While one commits, all others become the next, and ids have the order of arrival. */
+/** One for each kind of write: what arrives during a commit shares the next, and ids are in the order of arrival. */
 const WRITE_BATCHES = 1
 
 export interface Update {
@@ -26,19 +26,18 @@ export interface Deletion {
 }
 
 /**
- * What an engine does on a connection for requests that came together, no two of them for the same book. A batch leaves
- * out books that others have locked, and long ones. A single request that is done `alone` waits for the book, and its
- * statements are known to every server. Nothing is written after `end`, a time of `Date.now()`, as far as the engine
- * can tell.
+ * What an engine does on a connection for requests that arrived together. No two updates or deletions are of the same
+ * book. A batch leaves out long books, and books that others have locked. A request that is done `alone` waits for the
+ * lock, with statements that every server knows. As far as the engine can tell, nothing is written after `end`, a time
+ * of `Date.now()`.
  */
 export interface BookStatements<Connection> {
   read(connection: Connection, id: number): Promise<Book | undefined>
-  /** The rows of these books. */
   find(connection: Connection, ids: readonly number[]): Promise<readonly ShortBookRow[]>
-  /** Stores new books under ids in their order. @returns all of them. */
+  /** Stores new books, with ascending ids in their order. @returns all of them. */
   create(connection: Connection, books: readonly NewBook[], end: number, alone: boolean): Promise<Book[]>
   /**
-   * Changes the same fields of books, all of which are expected to be as they were read, or none.
+   * Changes the same fields of all books. Either all updates have an expected book, or none.
    * @returns the books that were there as expected, as they are stored now.
    */
   update(
@@ -47,7 +46,7 @@ export interface BookStatements<Connection> {
     end: number,
     alone: boolean,
   ): Promise<readonly Book[]>
-  /** As `update`. @returns the ids of those that were deleted. */
+  /** Either all deletions have an expected book, or none. @returns the ids of the books that were deleted. */
   delete(
     connection: Connection,
     deletions: readonly Deletion[],
@@ -56,7 +55,7 @@ export interface BookStatements<Connection> {
   ): Promise<readonly number[]>
 }
 
-/** Requests for single books, which share statements and commits if they arrive together. */
+/** Requests for single books. Those that arrive together share statements and commits. */
 export class BatchedBooks<Connection> {
   readonly #pool: ConnectionPool<Connection>
   readonly #reads: Batcher<number, Book | undefined>
@@ -136,7 +135,6 @@ export class BatchedBooks<Connection> {
     return this.#deletions.do(deletion)
   }
 
-  /** The number of requests that wait. */
   get waiting(): number {
     return [this.#reads, this.#creates, this.#updates, this.#deletions].reduce(
       (sum, { waiting }) => sum + waiting,
@@ -144,7 +142,7 @@ export class BatchedBooks<Connection> {
     )
   }
 
-  /** Batches of one kind of writes. */
+  /** Makes the batcher for one kind of write. */
   #writes<Request, Result>({ write, isDone, ...rest }: Writes<Connection, Request, Result>) {
     const pool = this.#pool
     return new Batcher<Request, Result>(
@@ -177,9 +175,8 @@ export class BatchedBooks<Connection> {
   }
 }
 
-/** How writes of one kind are done. */
 interface Writes<Connection, Request, Result> {
-  /** @returns the result of each request. */
+  /** @returns the result of each request, in their order. */
   write(
     connection: Connection,
     requests: readonly Request[],

@@ -4,17 +4,15 @@ import { describeError } from '../../errors.ts'
 import type { Driver } from './connections.ts'
 import { ConnectionPool, type Runner } from './pool.ts'
 
-/** How long to wait at start for a server that is not ready, in milliseconds. */
+/** How long a start waits for a server that is not ready, in milliseconds. */
 const WAITING_TIME = 30_000
 
 /** The time between two attempts, in milliseconds. */
 const INTERVAL = 500
 
-/** What opening a store on a server takes. */
 export interface OpenOptions {
-  /** The maximum number of connections to the server. */
   readonly connections: number
-  /** How old a connection may become, in milliseconds. */
+  /** In milliseconds. */
   readonly connectionMaxAge: number
   /** How long an operation may take, in milliseconds. */
   readonly timeout: number
@@ -22,20 +20,19 @@ export interface OpenOptions {
   report(message: string): void
 }
 
-/** A database server, as its engine knows it. */
 interface DatabaseServer<Connection, Prepared> {
   /** For messages. */
   readonly name: string
   readonly driver: Driver<Connection>
-  /** Prepares the database for books. May be repeated. */
+  /** Prepares the database for books. Called again if the server was not ready. */
   prepare(runner: Runner<Connection>): Promise<Prepared>
 }
 
 /**
- * Connects to a server and prepares its database. Tries again while the server is not ready, as when both start at
- * the same time.
- * @returns the connections, and what preparing the database found out.
- * @throws StoreNotOpened when the time is over, or at once for errors that do not pass.
+ * Connects to a server and prepares its database. Tries again while the server is not ready, for example because both
+ * start at the same time.
+ * @returns the connections, and the result of `prepare`.
+ * @throws StoreNotOpened if the server is not ready in time, or at once for an error that will not pass.
  */
 export async function connect<Connection, Prepared>(
   server: DatabaseServer<Connection, Prepared>,
@@ -63,13 +60,13 @@ async function prepareWhenReady<Connection, Prepared>(
     try {
       return await prepare(pool)
     } catch (error) {
-      // It has no cause when the server did not answer.
+      // There is no cause if the server did not answer.
       const cause = error instanceof StoreUnavailable ? error.cause : error
       const reason = describeError(cause ?? error)
       if (cause !== undefined && !driver.meaningOf(cause).isNotReady) {
         throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
       }
-      // The server has failed just now, while it made an index.
+      // The server worked on an index for long, and failed only now: the wait begins anew.
       if (Date.now() - begin > WAITING_TIME) end = Date.now() + WAITING_TIME
       const waited = `${WAITING_TIME / 1000} seconds`
       if (Date.now() > end) {

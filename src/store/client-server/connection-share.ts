@@ -3,21 +3,21 @@ import { FairQueue } from '../fair-queue.ts'
 /** How many callers of each kind may wait for a connection. */
 const MAX_WAITING = 5000
 
-/** What a connection is used for. Searches are all queries that no index answers at once: counts and statistics too. */
+/** What a connection is used for. Counts, statistics and all queries that no index answers at once are searches. */
 export type Kind = 'read' | 'write' | 'page' | 'search'
 
-/** Who uses a connection, and what for. */
+/** Who uses a connection, and for what. */
 export interface User {
   readonly kind: Kind
   readonly client: string
 }
 
-/** The connections that one kind of use may have, and the users that wait for them. The clients take turns. */
+/** The connections that one kind of use may have, and the users that wait for them. Clients take turns. */
 export class ConnectionShare<Waiting extends User> {
   readonly #max: number
   readonly #maxOfClient: number
   readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
-  /** How many are in use, by client and altogether. */
+  /** Connections in use, by client and in total. */
   readonly #usedBy = new Map<string, number>()
   #used = 0
 
@@ -27,7 +27,6 @@ export class ConnectionShare<Waiting extends User> {
     this.#maxOfClient = maxOfClient
   }
 
-  /** How many users wait. */
   get waiting(): number {
     return this.#waiting.size
   }
@@ -36,13 +35,12 @@ export class ConnectionShare<Waiting extends User> {
     return this.#used < this.#max && this.#hasRoom(client)
   }
 
-  /** Notes that one is in use, or being opened. */
+  /** Counts a connection that is in use or being opened. */
   use({ client }: User): void {
     this.#used++
     this.#usedBy.set(client, this.#count(client) + 1)
   }
 
-  /** Notes that one is in use no more. */
   free({ client }: User): void {
     this.#used--
     const count = this.#count(client) - 1
@@ -50,7 +48,7 @@ export class ConnectionShare<Waiting extends User> {
     else this.#usedBy.set(client, count)
   }
 
-  /** @returns a user that cannot wait, because too many do. */
+  /** @returns the user to refuse if too many wait: the last one of the client with the most. */
   wait(user: Waiting): Waiting | undefined {
     return this.#waiting.add(user)
   }
@@ -60,12 +58,12 @@ export class ConnectionShare<Waiting extends User> {
     this.#waiting.delete(user)
   }
 
-  /** @returns the user that is next, if it may have a connection. */
+  /** @returns the next user that may have a connection. It still waits. */
   next(): Waiting | undefined {
     return this.#used < this.#max ? this.#waiting.peek(this.#hasRoom) : undefined
   }
 
-  /** Takes the user that `next` has returned. */
+  /** Removes the user that `next` returns. */
   takeNext(): Waiting | undefined {
     return this.#waiting.take(this.#hasRoom)
   }

@@ -3,70 +3,64 @@ import { withTimeout } from '../timeout.ts'
 import { ConnectionShare, type Kind, type User } from './connection-share.ts'
 import type { ErrorMeaning } from './errors.ts'
 
-/** How long connecting may take, in milliseconds: by default less than an operation, so that an error names the cause. */
+/** The time for connecting, in milliseconds. By default an operation has more, so that its error can name the cause. */
 export const CONNECT_TIME = 3000
 
-/** What the pool needs to know about the connections of a database. */
+/** What the pool needs of a database driver. */
 export interface Driver<Connection> {
   meaningOf(error: unknown): ErrorMeaning
   /** Connects within CONNECT_TIME. */
   connect(): Promise<Connection>
-  /** Sets the function to call when the connection ends by itself. */
+  /** Calls back when the connection ends by itself. */
   onLost(connection: Connection, callback: () => void): void
   /**
-   * Tells the server to stop what it is doing on a connection that is about to be destroyed. Many servers do not
-   * notice that the client is gone, and the number of their connections would grow.
+   * Tells the server to stop what it is doing on a connection that has been destroyed. Many servers do not notice that
+   * the client is gone, and the number of their connections would grow.
    */
   cancel(connection: Connection): Promise<void>
-  /** Ends the transaction of a connection on which the server has refused something. @throws if the connection is lost. */
+  /** Ends the transaction after the server has refused a statement. @throws if the connection is lost. */
   reset(connection: Connection): Promise<unknown>
   /** Cuts the connection at once, whatever it is doing. */
   destroy(connection: Connection): void
-  /** Ends an idle connection as its protocol wants it. */
+  /** Ends an idle connection as its protocol prescribes. */
   end(connection: Connection): Promise<void>
 }
 
-/** How long to wait for the server to cancel a statement, in milliseconds. */
+/** How long the server may take to cancel a statement, in milliseconds. */
 const CANCEL_TIME = 1000
 
 /** How long the server may take to end a transaction, in milliseconds. */
 const RESET_TIME = 1000
 
-/** How long to wait for the server when closing a connection, in milliseconds. */
+/** How long the server may take to end a connection, in milliseconds. */
 const END_TIME = 4000
 
-/**
- * A connection that was idle for longer is not used again, because a firewall may have dropped it; milliseconds.
- */
+/** A connection that was idle for longer, in milliseconds, is not used again: a firewall may have dropped it. */
 const MAX_IDLE_TIME = 60_000
 
-/**
- * After a failed attempt to connect, how long to wait before the next, in milliseconds. Meanwhile requests share the
- * existing connections.
- */
+/** The pause after a failed attempt to connect, in milliseconds. Meanwhile, requests share the existing connections. */
 const CONNECT_PAUSE = 100
 
-/** The time between two replacements of all connections, in milliseconds. */
+/** The least time between two replacements of all connections, in milliseconds. */
 const RENEW_PAUSE = 1000
 
-/** The share of the connections that writes, and pages, leave to others, if there are three or more. */
+/** Of three connections or more, writes leave this share to other uses, and so do pages. */
 const KEPT_FOR_OTHERS = 1 / 4
 
-/** The share of the connections that searches may have: some take a thousand times as long as other uses. */
+/** The share of the connections for searches, some of which take a thousand times as long as other uses. */
 const FOR_SEARCHES = 1 / 2
 
-/** By how much the ages of connections differ when they end, so that not all are replaced at the same time. */
+/** A connection ends earlier than its maximum age by up to this fraction, so that not all are replaced at once. */
 const AGE_SPREAD = 0.2
 
 export interface ConnectionLimits {
-  /** The maximum number of connections. */
   readonly size: number
-  /** How old a connection may become, in milliseconds. */
+  /** In milliseconds. */
   readonly maxAge: number
 }
 
 interface Waiting<Connection> extends User {
-  /** Those that came before have smaller ones. */
+  /** Ascends in the order of arrival. */
   readonly number: number
   resolve(connection: Connection): void
   reject(error: unknown): void
@@ -76,27 +70,26 @@ interface Waiting<Connection> extends User {
 export class NotConnected extends Error {}
 
 /**
- * Connections to one database server. Each is used by one caller at a time. (The pools of the drivers lack a deadline
- * for waiting or for the whole use, and no limits by use.) The limits do not depend on each other, so writes that hang
- * leave connections to queries, and slow searches leave some to pages and writes. The clients take turns.
+ * Connections to one database server. Each is used by one caller at a time. (The pools of the drivers lack deadlines
+ * for the wait and for the whole use, and limits for each kind of use.) The limits do not depend on each other: writes
+ * that hang leave connections to queries, and slow searches leave some to pages and writes. Clients take turns.
  */
 export class Connections<Connection> {
   readonly #driver: Driver<Connection>
   readonly #size: number
   readonly #shares: Readonly<Record<Kind, ConnectionShare<Waiting<Connection>>>>
   readonly #maxAge: number
-  /** How many connections are open or being opened. */
+  /** Connections that are open or being opened. */
   #open = 0
-  /** The connections that can still be used, as far as is known, and when each becomes too old. */
+  /** Connections not known to be unusable, and when each becomes too old, as `Date.now()`. */
   readonly #alive = new Map<Connection, number>()
-  /** The most recently used is the last one. */
+  /** The most recently used is last. */
   #idle: { readonly connection: Connection; readonly since: number }[] = []
   #lastNumber = 0
   #closed: { readonly promise: Promise<void>; resolve(): void } | undefined
   #connectError: unknown
-  /** No connection is made until it ends. */
+  /** While it runs, no connection is made. */
   #connectTimer: NodeJS.Timeout | undefined
-  /** When all connections were last replaced. */
   #renewedAt = Number.NEGATIVE_INFINITY
 
   constructor(driver: Driver<Connection>, { size, maxAge }: ConnectionLimits) {
@@ -108,13 +101,13 @@ export class Connections<Connection> {
       read: new ConnectionShare(size),
       write: new ConnectionShare(most),
       page: new ConnectionShare(most),
-      // One client leaves one of them to the others.
+      // One client leaves one of them to others.
       search: new ConnectionShare(searches, Math.max(1, searches - 1)),
     }
     this.#maxAge = maxAge
   }
 
-  /** Why the last connection could not be made. */
+  /** Why the last attempt to connect failed; undefined if it did not. */
   get connectError(): unknown {
     return this.#connectError
   }
@@ -124,16 +117,16 @@ export class Connections<Connection> {
   }
 
   /**
-   * Waits for a connection, which is then to be released, reset, discarded or cancelled.
-   * @param passed ends the wait.
-   * @throws NotConnected; StoreUnavailable when too many wait; the error of `passed`.
+   * Waits for a connection. The caller has to release, reset, discard or cancel it.
+   * @param passed ends the wait when it rejects.
+   * @throws NotConnected; StoreUnavailable if too many wait; the error of `passed`.
    */
   async acquire(user: User, passed: Promise<never>): Promise<Connection> {
     const acquiring = this.#take(user) ?? this.#wait(user, passed)
     try {
       return await Promise.race([acquiring, passed])
     } catch (error) {
-      // A connection that still comes is for another caller.
+      // A connection that arrives later is for another caller.
       Promise.resolve(acquiring).then(
         (connection) => this.release(connection, user),
         () => {},
@@ -160,11 +153,11 @@ export class Connections<Connection> {
     for (const { connection } of old) this.discard(connection)
   }
 
-  /** Ends a connection on which the server has not answered. What was not sent yet never will be. */
+  /** Destroys a connection on which the server has not answered in time. What was not sent yet never will be. */
   cancel(connection: Connection, user: User): void {
     this.#alive.delete(connection)
     this.#driver.destroy(connection)
-    // Its place is free only then: otherwise the server would have ever more connections that it is busy with.
+    // Only then is its place free: otherwise the server would be busy on ever more connections.
     withTimeout(
       this.#driver.cancel(connection),
       CANCEL_TIME,
@@ -174,7 +167,7 @@ export class Connections<Connection> {
       .finally(() => this.#closeOne(user))
   }
 
-  /** Takes back a connection on which the server has refused something. */
+  /** Takes back a connection after the server has refused a statement on it. */
   reset(connection: Connection, user: User): void {
     withTimeout(this.#driver.reset(connection), RESET_TIME, 'the transaction did not end in time').then(
       () => this.release(connection, user),
@@ -189,12 +182,12 @@ export class Connections<Connection> {
     this.#closeOne(user)
   }
 
-  /** Work that begins from now on gets new connections, unless all were replaced a moment ago. */
+  /** Makes work that begins from now on use new connections, unless all were replaced a moment ago. */
   renew(): void {
-    // Others find the same fault, some of them on new connections: these need not be made again for each.
+    // Many requests may find the same fault, some of them on a connection that is new already.
     if (Date.now() < this.#renewedAt + RENEW_PAUSE) return
     this.#renewedAt = Date.now()
-    // Those in use are destroyed when their work is done, as if they were lost.
+    // As if they were lost: those in use are destroyed when their work is done.
     this.#alive.clear()
     for (const { connection } of this.#idle.splice(0)) this.discard(connection)
   }
@@ -227,7 +220,7 @@ export class Connections<Connection> {
     const newest = this.#idle.pop()
     if (newest === undefined) return undefined
     if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer. They are destroyed and not ended, because nobody might answer.
+    // The others have been idle for longer. They are destroyed and not ended, because the server might not answer.
     for (const { connection } of [newest, ...this.#idle.splice(0)]) this.discard(connection)
     return undefined
   }
@@ -282,7 +275,7 @@ export class Connections<Connection> {
       .finally(() => this.#closeOne(user))
   }
 
-  /** Removes a lost connection if it is idle. The work on one in use fails by itself, or has just been done. */
+  /** Removes a lost connection if it is idle. If it is in use, its work fails by itself, or has just been done. */
   #forget(connection: Connection): void {
     this.#alive.delete(connection)
     const index = this.#idle.findIndex((idle) => idle.connection === connection)
@@ -298,7 +291,6 @@ export class Connections<Connection> {
     if (this.#open === 0) this.#closed?.resolve()
   }
 
-  /** Makes connections for those that wait. */
   #serveWaiting(): void {
     while (this.#mayConnect()) {
       const next = this.#nextWaiting()
@@ -307,7 +299,7 @@ export class Connections<Connection> {
     }
   }
 
-  /** Of those that are next for each kind of use, and may have a connection, takes the one that came first. */
+  /** Takes the user that came first, of those that are next for their kind of use and may have a connection. */
   #nextWaiting(): Waiting<Connection> | undefined {
     let first: Waiting<Connection> | undefined
     for (const share of Object.values(this.#shares)) {

@@ -9,26 +9,23 @@ import type { Runner } from './pool.ts'
 export interface Column {
   readonly name: string
   readonly type: string
-  /** Whether it gets a value by itself. MySQL has 0 or 1 for this and the next one. */
+  /** Whether the server gives it a value. MySQL has 0 or 1, here and in `required`. */
   readonly generated: boolean | number
-  /** Whether a row cannot be added without a value for it. */
+  /** Whether a row cannot be inserted without a value for it. */
   readonly required: boolean | number
 }
 
-/** A type of columns. */
 interface ColumnType {
   readonly sql: string
-  /** The types that serve as well in a table that others made, as the server describes them. The best one is the first. */
+  /** The types that also suit in a table that others made, as the server names them. The best one is first. */
   readonly accepted: readonly string[]
 }
 
-/** A column of the table of books. */
 interface BookColumn extends ColumnType {
   readonly name: string
   readonly isNullable: boolean
 }
 
-/** The columns of the table of books. */
 export function bookColumnsOf({
   id,
   text,
@@ -43,7 +40,7 @@ export function bookColumnsOf({
   return [{ name: 'id', isNullable: false, ...id }, ...fields]
 }
 
-/** What the service adds to the database beside the table of books, such as an index. */
+/** What the service adds to the database besides the table of books, such as an index. */
 export interface SchemaObject {
   readonly name: string
   readonly sql: string
@@ -51,49 +48,47 @@ export interface SchemaObject {
 
 /** Objects that are only useful together. */
 export interface SchemaGroup {
-  /** What follows if one is missing, for messages. */
+  /** The consequence if one is missing, for messages. */
   readonly without: string
   readonly objects: readonly SchemaObject[]
 }
 
-/** How an engine reads and changes the schema. */
 export interface SchemaEditor<Connection> {
   /** The columns of the table of books; none if there is no table. */
   columns(connection: Connection): Promise<Column[]>
-  /** The names of the objects that exist. */
   objects(connection: Connection): Promise<string[]>
   execute(connection: Connection, sql: string): Promise<unknown>
   meaningOf(error: unknown): ErrorMeaning
   administration(connection: Connection): Promise<Administration>
 }
 
-/** What an administrator can do for the account of the service: statements, each with a semicolon. */
+/** Statements with which an administrator can help the account of the service. Each ends with a semicolon. */
 export interface Administration {
   readonly database: string
-  /** Lets the account create tables, and use them. */
+  /** Lets the account create and use tables. */
   readonly create: string
   /** Lets the account use the table of books. */
   readonly use: string
-  /** What statements for the table need before them, to find it; and after them, for the account to use what they made. */
+  /** What to run before a change of the table, to find it, and after, to let the account use what was made. */
   readonly around: readonly [before: string, after: string]
 }
 
-/** Whether the table has so many books that writes would wait long while it is changed or indexed. */
+/** Whether the table is so large that writes would wait long while it is changed or indexed. */
 export const IS_LARGE = '(SELECT COUNT(*) > 10000 FROM (SELECT 1 FROM books LIMIT 10001) counted)'
 
-/** How long to try to create the table while others do so, in milliseconds. */
+/** How long to try to create the table while other instances do so, in milliseconds. */
 const TABLE_TIME = 2000
 
-/** How long to try to add an object while others do so, in milliseconds. */
+/** How long to try to add the objects of a group while other instances do so, in milliseconds. */
 const OBJECT_TIME = 300_000
 
-/** How long all objects may take, for a large table; milliseconds. */
+/** How long the objects of a group may take in all, in milliseconds. An index of a large table takes long. */
 const OBJECTS_TIME = 3600_000
 
-/** The start tells the operator what it is doing after so many milliseconds. */
+/** After this many milliseconds, the operator is told what the start is doing. */
 const SILENT_TIME = 2000
 
-/** How often at least. A process that stood still finds its time over after the first. */
+/** Attempts that are made in any case. A start that stood still in its first one used to end with a duplicate key. */
 const LEAST_ATTEMPTS = 5
 
 /** The longest wait after the first lost race, in milliseconds. It doubles with each further one. */
@@ -103,10 +98,10 @@ const INTERVAL = 50
 const LONGEST_INTERVAL = 5000
 
 /**
- * Creates the table of books unless there is one, which is then used as it is. Columns that may be NULL are added to a
- * table of an earlier version, whose instances can go on beside this one. Safe when many instances start at once, and
- * without advisory locks, which not every compatible server has.
- * @param options of the table.
+ * Creates the table of books. One that exists is used as it is, and only gets the nullable columns that it lacks, so
+ * that instances of an earlier version can go on beside this one. Safe when many instances start at once, and without
+ * advisory locks, which not every compatible server has.
+ * @param options what follows the columns in CREATE TABLE.
  * @throws StoreNotOpened if there is a table that cannot hold every book; else what the server reports.
  */
 export async function ensureTable<Connection>(
@@ -137,8 +132,8 @@ export async function ensureTable<Connection>(
 }
 
 /**
- * Adds the objects that are missing, each in one step. Safe when many instances start at once. If the server or the
- * account does not allow it, the service does without, and the operator is told how an administrator can add them.
+ * Adds missing objects, each in one step. Safe when many instances start at once. If the server refuses one, or the
+ * account lacks a right, the service does without, and the operator is told how an administrator can add it.
  * @returns for each group whether all of its objects are there.
  * @throws StoreUnavailable if the server is not ready.
  */
@@ -162,7 +157,7 @@ export async function ensureObjects<Connection>(
       if (cause === undefined || isNotReady) throw error
       results.push(false)
       faults.push(`${without} (${describeError(cause)})`)
-      // The account lacks a right, or the server is read-only. What it refuses to everybody is no help.
+      // The account lacks a right, or the server is read-only. Otherwise it would refuse an administrator, too.
       if (reason === 'read_only') forAdministrator.push(...objects)
     }
   }
@@ -179,7 +174,6 @@ export async function ensureObjects<Connection>(
   return results
 }
 
-/** What is wrong, and what an administrator can do about it. */
 export const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
   `${what}. An administrator can run this in the database ${database}, and start the service again: ${statements.filter((sql) => sql !== '').join(' ')}`
 
@@ -204,9 +198,9 @@ async function addMissing<Connection>(
 }
 
 /**
- * Repeats work that failed because other instances did the same, with growing intervals: whoever waits for the lock
- * of a table keeps all others from reading it.
- * @param time in milliseconds, unless it is over after few attempts.
+ * Repeats work that failed because other instances did the same. The intervals grow, because a statement that waits for
+ * the lock of the table keeps all others from reading it.
+ * @param time in milliseconds; longer if it is over before LEAST_ATTEMPTS.
  */
 async function retryLostRaces(
   meaningOf: (error: unknown) => ErrorMeaning,
@@ -242,7 +236,7 @@ function checkColumns(columns: readonly Column[], wanted: readonly BookColumn[])
   }
 }
 
-/** What the service does with the table of books, and needs the right to. */
+/** The rights that the service needs on the table of books. */
 export const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const
 export const RIGHTS = ['SELECT', ...WRITES] as const
 export type Right = (typeof RIGHTS)[number]
@@ -251,9 +245,10 @@ export type Right = (typeof RIGHTS)[number]
 export const writesNothing = (lacked: readonly Right[]) => WRITES.every((right) => lacked.includes(right))
 
 /**
- * Checks which rights on the table of books the account has.
- * @param report is told of rights whose lack leaves some requests that can be served.
- * @param readsOnly whether it need not write.
+ * Checks the rights on the table of books.
+ * @param all those that the account lacks.
+ * @param report is told of missing rights without which some requests can still be served.
+ * @param readsOnly whether the account need not write.
  * @throws StoreNotOpened if it can read nothing, or write nothing.
  */
 export function checkRights(

@@ -1,44 +1,42 @@
 import type { UnavailableReason } from '../../catalogue/store.ts'
 
 /**
- * What became of work that failed.
- * - `refused`: the server certainly did nothing.
- * - `conflict`: the same, because of other work at the same moment: it may be done again.
- * - `late`: the same, because the work came after its deadline.
- * - `moved`: the same, because the server starts or stops, or may not write any more. Another connection may lead to one
- *   that can do the work.
+ * What became of work that failed. With the first four, the server has certainly done nothing.
+ * - `refused`: the server rejected the work.
+ * - `conflict`: other work got in its way at the same moment. It may be done again.
+ * - `late`: it reached the server after its deadline.
+ * - `moved`: the server starts, stops, or may not write any more. Another connection may lead to one that can do it.
  * - `lost`: the connection failed, or the server ended it. It is not known whether the work was done.
- * - `unknown`: it is not known either, and the connection may still work.
+ * - `unknown`: this is not known either, and the connection may still work.
  */
 export type FailureOutcome = 'refused' | 'conflict' | 'late' | 'moved' | 'lost' | 'unknown'
 
-/** What an error means for the work that failed with it. */
 export interface ErrorMeaning {
   readonly outcome: FailureOutcome
   /** Why the database cannot be used now, but perhaps later. Undefined if the statement or this program is at fault. */
   readonly reason?: UnavailableReason
-  /** The server may accept a connection in a moment, as while it starts. */
+  /** The server may accept a connection in a moment, for example because it is starting. */
   readonly isNotReady?: boolean
   /** The account lacks a right that the statement needs. */
   readonly isDenied?: boolean
   /** The server does not know the statement: it is too old, or another product. */
   readonly isUnknownSyntax?: boolean
-  /** A change of the schema failed because of another one at the same moment: it may be done again. */
+  /** A change of the schema failed because of another one at the same moment. It may be done again. */
   readonly isLostRace?: boolean
 }
 
 /** Whether the server has certainly done nothing. */
 export const isUndone = ({ outcome }: ErrorMeaning) => outcome !== 'lost' && outcome !== 'unknown'
 
-/** What an error means that no server has reported: that a connection is lost, cut, or not trusted any more. */
+/** The meaning of an error that no server has reported: the connection is lost, cut, or no longer trusted. */
 export function meaningOfFailure(error: unknown, isNotReady: boolean): ErrorMeaning {
   return isDefect(error) ? { outcome: 'unknown' } : { outcome: 'lost', reason: 'connection', isNotReady }
 }
 
-/** The code of the error for a server that can be reached, but not be used as it is now. */
+/** The code of the error for a server that can be reached, but cannot be used as it is now. */
 export const UNSUITABLE = 'UNSUITABLE'
 
-/** Codes for a server that cannot be used now, but perhaps later; most of them are of the system. */
+/** Error codes, most of them of the system, for a server that cannot be used now, but perhaps later. */
 const AWAY = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -50,7 +48,7 @@ const AWAY = new Set([
   'ENETUNREACH',
   'ENETDOWN',
   'EAI_AGAIN',
-  // The name service may learn of a server after it has started, as that of containers does.
+  // The DNS of containers may know the name of a server only some time after the server has started.
   'ENOTFOUND',
   // The Unix socket of a server that has not started.
   'ENOENT',
@@ -60,7 +58,7 @@ const AWAY = new Set([
 
 /** Whether a server could not be reached for a reason that may pass. */
 export function isAway(error: unknown): boolean {
-  // One error for every address of a host name, or for every host.
+  // It has an error for each address of a host name, or for each host.
   if (error instanceof AggregateError) return error.errors.some(isAway)
   return AWAY.has(codeOf(error) ?? '')
 }

@@ -3,7 +3,7 @@ import { describeError } from '../../errors.ts'
 import { UNSUITABLE } from './errors.ts'
 
 /**
- * Which servers suit, with the names of libpq's target_session_attrs. `primary` means the same as `read-write`, and
+ * Which servers suit: the values of libpq's target_session_attrs. Here `primary` means the same as `read-write`, and
  * `standby` the same as `read-only`.
  */
 export const SESSION_ATTRS = [
@@ -16,10 +16,10 @@ export const SESSION_ATTRS = [
 ] as const
 type SessionAttrs = (typeof SESSION_ATTRS)[number]
 
-/** In which order the hosts are tried: as they are given, or at random. */
+/** The order in which hosts are tried: as given, or at random. */
 export const LOAD_BALANCE_HOSTS = ['disable', 'random'] as const
 
-/** Where a server is; the driver has a default for what is undefined. */
+/** The driver has a default for what is undefined. */
 export interface Address {
   readonly host: string | undefined
   readonly port: number | undefined
@@ -29,29 +29,30 @@ export interface Address {
 export interface HostChoice {
   /** At least one. */
   readonly hosts: readonly Address[]
-  /** As given. The default is `read-write` with several hosts, and `any` with one. */
+  /** The default is `read-write` with several hosts, and `any` with one. */
   readonly sessionAttrs: SessionAttrs | undefined
   readonly loadBalanceHosts: (typeof LOAD_BALANCE_HOSTS)[number]
 }
 
-/** The least time for a host, in milliseconds. */
+/** The least time for a host, and the time for a silent one; in milliseconds. */
 const LEAST_SHARE = 500
 
-/** How long a host that did not answer is tried after the others, in milliseconds. */
+/**
+ * How long a silent host is tried after the others, in milliseconds. Otherwise every new connection would wait for it.
+ * It is still tried, because it may be the next primary, and only busy.
+ */
 const LAST_TIME = 10_000
 
-/** The hosts that did not answer, and until when each is tried last. Until they answer, they have less time. */
+/** The hosts that did not answer, and until when each is tried last, as `Date.now()`. */
 export type SilentHosts = Map<string, number>
 
-/** A new connection, and whether its server refuses writes. */
 type Opened<Connection> = readonly [connection: Connection, isReadOnly: boolean]
 
-/** Into how many parts a time is divided. */
 const PARTS = 10
 
 /**
- * The time for a connection. If this process stands still meanwhile, that uses up one part of the time only: the server
- * has perhaps answered long ago.
+ * The time for a connection, counted in parts. However long this process stands still, that uses up only one part: the
+ * server may have answered long ago.
  */
 export class ConnectTime {
   readonly milliseconds: number
@@ -68,21 +69,21 @@ export class ConnectTime {
     this.#timer = setInterval(pass, Math.max(1, milliseconds / PARTS))
   }
 
-  /** Cuts this stream when the time is over, unless another is given later. */
+  /** Cuts this stream when the time is over, unless a later call names another one. */
   cut(stream: () => Duplex): void {
     this.#stream = stream
   }
 
-  /** To be called when the connection is there, or has failed. */
+  /** Call it when connecting has succeeded or failed. */
   end(): void {
     clearInterval(this.#timer)
   }
 }
 
-/** Whether it matters what the server of a new connection can do. */
+/** Whether it matters if the server of a new connection is read-only. */
 export const checksRole = (choice: HostChoice) => choice.hosts.length > 1 || wanted(choice) !== 'any'
 
-/** Whether the service is told to do without writes, or may have to. */
+/** Whether a server that refuses writes is wanted, or accepted. */
 export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>
   sessionAttrs !== 'read-write' && sessionAttrs !== 'primary'
 
@@ -93,8 +94,7 @@ export const nameOf = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost'
  * Connects to the first host that can be reached and suits.
  * @param time for all hosts, in milliseconds. A host that does not answer leaves most of it to those after it.
  * @param silent is kept from one connection to the next.
- * @param open connects to a host within the time.
- * @throws what `open` throws for a single host. For several, an AggregateError that names each with its reason.
+ * @throws what `open` throws, for a single host. For several, an AggregateError that names each with its reason.
  */
 export async function connectToHost<Connection>(
   choice: HostChoice,
@@ -152,7 +152,6 @@ function suits(attrs: SessionAttrs, isReadOnly: boolean): boolean {
   return attrs === 'any' || isReadOnly === !['read-write', 'primary'].includes(attrs)
 }
 
-/** The error for a server that cannot be used as it is now. */
 export const unsuitable = (message: string) => Object.assign(new Error(message), { code: UNSUITABLE })
 
 function shuffled<Item>(items: readonly Item[]): Item[] {

@@ -2,10 +2,9 @@ import { type Imported, type ImportedBook, type ImportOptions, StoreNotEmpty } f
 import { withTimeout } from '../timeout.ts'
 import type { ConnectionPool } from './pool.ts'
 
-/** How long one statement of an import may take, in milliseconds. */
+/** The time for one statement of an import, in milliseconds. */
 const STATEMENT_TIME = 60_000
 
-/** How long an import may take in all, in hours. */
 const IMPORT_HOURS = 24
 
 /** What an engine does in the transaction of an import. */
@@ -14,26 +13,23 @@ export interface ImportTransaction {
   /** @returns the highest id of a book; 0 if there is no book. */
   highestId(): Promise<number>
   /**
-   * @param known the highest id of the books that were there before: a book that equals one of them is not stored.
-   * Undefined to store all.
-   * @returns a promise that is fulfilled when more books can be given. The engine may still store these then.
+   * @param known the highest id before the import: a book that equals one up to there is not stored. If undefined, all
+   * are stored.
+   * @returns a promise that is fulfilled when more books can be given. The engine may still be storing these then.
    */
   insert(books: readonly ImportedBook[], known: number | undefined): Promise<unknown>
-  /** As insert(), with the ids of the books. */
+  /** Stores all of them under their own ids. Resolves like `insert`. */
   insertWithIds(books: readonly ImportedBook[]): Promise<unknown>
   /** @returns how many books were stored, once all of them are. */
   stored(): Promise<number>
   count(): Promise<number>
-  /** Makes the ids of new books higher than those that were stored. */
+  /** Ensures that later books get higher ids than those that were stored. */
   continueIds(): Promise<unknown>
   commit(): Promise<unknown>
   rollback(): Promise<unknown>
 }
 
-/**
- * Imports books as Store.import promises, in one transaction. Other connections neither see the books before its end
- * nor wait for it.
- */
+/** Does Store.import in one transaction. Other connections neither see the books before its end nor wait for it. */
 export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
   transactionOn: (connection: Connection) => ImportTransaction,
@@ -42,7 +38,7 @@ export async function importIntoServer<Connection>(
 ): Promise<Imported> {
   const result = await pool.run((connection) => importOn(transactionOn(connection), groups, options), {
     time: IMPORT_HOURS * 3600_000,
-    // The books can be read only once.
+    // `groups` can be read only once.
     isRepeatable: false,
     signal: options.signal,
   })
@@ -50,7 +46,7 @@ export async function importIntoServer<Connection>(
   return result.imported
 }
 
-/** Returns errors of the books, so that the connection can be used again. */
+/** Returns errors of `groups` instead of throwing them, which would cost the pool the connection. */
 async function importOn(
   transaction: ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
@@ -62,7 +58,7 @@ async function importOn(
   }
   await inTime(transaction.begin())
   if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
-  // Nothing has to be looked up if there is no book.
+  // In an empty table, there is nothing to look up. On MySQL, doing so took two thirds more time.
   const known = skipExisting ? (await inTime(transaction.highestId())) || undefined : undefined
   const iterator = groups[Symbol.asyncIterator]()
   let all = 0
@@ -84,7 +80,7 @@ async function importOn(
     if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
     if (added > 0) await inTime(transaction.continueIds())
   }
-  // The connection still works for a moment after the import was aborted.
+  // After an abort, the connection still works for a moment: nothing may be committed then.
   signal?.throwIfAborted()
   if (dryRun) await inTime(transaction.rollback())
   else await inTime(transaction.commit(), true)

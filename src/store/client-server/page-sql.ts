@@ -15,34 +15,33 @@ import { type Dialect, orderBy } from '../query/dialect.ts'
 export const emptyOf = (name: FieldName) => (isTextField(name) ? "''" : 0)
 
 /**
- * The value of a column. In a table that others made, all of them but the id may be NULL.
- * @param table with a dot, or nothing.
+ * The value of a column. A NULL that the field does not allow counts as the empty value: in a table that others made,
+ * all columns but the id may be NULL.
+ * @param table with a dot, or empty.
  */
 export const columnOrEmpty = (name: FieldName, table = '') =>
   isNullable(name) ? `${table}${name}` : `COALESCE(${table}${name}, ${emptyOf(name)})`
 
-/** The columns of a book. @param table with a dot, or nothing. */
+/** @param table with a dot, or empty. */
 export const bookColumns = (table = '') =>
   `${table}id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, table)} AS ${name}`).join(', ')}`
 export const BOOK = bookColumns()
 
-/** A further column, for the question whether books can be read. */
+/** A further column for the readiness check, to find out whether books can be read. */
 export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 
 /** The size of a title and an author, in bytes of UTF-8. */
 const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(COALESCE(${name}, ''))`).join(' + ')
 
-/** The books with a condition, in an order. */
 interface Selection {
   readonly where: string
   readonly fields: readonly SortField[]
 }
 
 /**
- * The statement that reads the first books of a selection, and the sort keys of some texts, in the SQL that all servers
- * share. It reads the sizes
- * first, so that the server never holds a whole page of long texts in memory. It limits the books before it adds up
- * their sizes, because MariaDB would otherwise add up those of all books to the end of the table.
+ * The statement that reads the first books of a selection, and the sort keys of `texts`, in the SQL that all servers
+ * share. It reads the sizes first, so that the server never holds a whole page of long texts in memory. It limits the
+ * books before it adds up their sizes: otherwise, MariaDB would add up those of all books to the end of the table.
  */
 export function selectPage(
   { where, fields }: Selection,
@@ -66,14 +65,13 @@ export function selectPage(
     WHERE COALESCE(sizes.text_before, 0) < ${text} ORDER BY ${orderIn('sizes')}`
 }
 
-/** Whether the title and the author of a book have at most so many bytes together. */
 const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
 
-/** The columns of a book that has at most so many bytes of text. Those of a longer one are NULL, except the id. */
+/** The columns of a book. If it has more bytes of text than this, all but the id are NULL. */
 export const shortBook = (bytes: number) =>
   `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
 
-/** Batches leave out books with more bytes of text: many of them would take too much memory together. */
+/** Batches leave out books with more bytes of text, because many of them together would take too much memory. */
 const MAX_TEXT = 32 * 1024
 export const IS_SHORT = isShort(MAX_TEXT)
 export const SHORT_BOOK = shortBook(MAX_TEXT)

@@ -11,38 +11,35 @@ export interface PoolOptions extends ConnectionLimits {
 }
 
 export interface RunOptions {
-  /** The time for everything: waiting, connecting, working and trying again; milliseconds. */
+  /** For everything: waiting, connecting, working and trying again; in milliseconds. */
   readonly time?: number
-  /** By default a write. Anything else may be repeated after a lost connection. */
+  /** By default a write. All others may be repeated after a lost connection. */
   readonly kind?: Kind
-  /** Who asks: the clients take turns. */
+  /** Who asks. Clients take turns. */
   readonly client?: string | undefined
-  /** Whether the work may be done again if the server has certainly not done it. */
+  /** Whether the work may be done again if the server has certainly not done it. By default true. */
   readonly isRepeatable?: boolean
   /** How often work is tried that the server rolls back because of a conflict. */
   readonly attempts?: number
-  /** Aborts the work. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * Does work on a connection of a store.
- * @param work is called again if it has to be done again. `end` is when its time is over, as `Date.now()`.
+ * @param work may be called several times. `end` is its deadline, as `Date.now()`.
  */
 export type RunOn<Connection> = <Result>(
   work: (connection: Connection, end: number) => Promise<Result>,
 ) => Promise<Result>
 
-/** What prepares a database does its work with this. */
+/** What preparing a database needs of the pool. */
 export type Runner<Connection> = Pick<ConnectionPool<Connection>, 'run'>
 
-/** Work on the connections to one database server, within a deadline. It is done again where that is safe. */
+/** Does work on the connections to one database server within a deadline, and again where that is safe. */
 export class ConnectionPool<Connection> {
-  /** How long an operation may take, in milliseconds. */
   readonly timeout: number
   readonly #driver: Driver<Connection>
   readonly #connections: Connections<Connection>
-  /** Whether the store is open. */
   #isOpened = false
 
   constructor(driver: Driver<Connection>, { timeout, ...limits }: PoolOptions) {
@@ -51,15 +48,15 @@ export class ConnectionPool<Connection> {
     this.#connections = new Connections(driver, limits)
   }
 
-  /** To be called once the database is prepared. From now on, any failure to connect counts as one that may pass. */
+  /** Call it once the database is prepared. From then on, any failure to connect counts as one that may pass. */
   opened(): void {
     this.#isOpened = true
   }
 
   /**
-   * Does the work on a connection. Repeats it where the server has certainly not done it, and reads also after a
-   * connection was lost.
-   * @throws StoreUnavailable after the deadline, when too many wait, and for errors that may pass; the reason of the
+   * Does the work on a connection. Repeats it if the server has certainly not done it, and a read also after a lost
+   * connection.
+   * @throws StoreUnavailable after the deadline, if too many wait, and for errors that may pass; the reason of the
    * signal; else what connecting or the work throws.
    */
   async run<Result>(
@@ -85,17 +82,15 @@ export class ConnectionPool<Connection> {
     }
   }
 
-  /** Whether work that failed with this error has certainly not been done by the server. */
+  /** Whether the server has certainly not done the work that failed with this error. */
   hasDoneNothing(error: unknown): boolean {
     return error instanceof StoreUnavailable ? error.nothingWritten : isUndone(this.#driver.meaningOf(error))
   }
 
-  /** Whether the server does not know the statement that failed with this error. */
   isUnknownSyntax(error: unknown): boolean {
     return this.#driver.meaningOf(error).isUnknownSyntax === true
   }
 
-  /** Work that begins from now on gets new connections, unless all were replaced a moment ago. */
   renew(): void {
     this.#connections.renew()
   }
@@ -104,12 +99,10 @@ export class ConnectionPool<Connection> {
     return this.#connections.load()
   }
 
-  /** Ends all connections, those in use when their work is done. */
   close(): Promise<void> {
     return this.#connections.close()
   }
 
-  /** @returns the error for the caller. */
   #failure(error: unknown, kind: Kind): unknown {
     if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) return error
     const meaning = this.#driver.meaningOf(causeOf(error))
@@ -161,7 +154,7 @@ export class ConnectionPool<Connection> {
       } catch (error) {
         if (!deadline.isPassed()) this.#takeBack(connection, user, begin, error)
         else {
-          // The server did not answer, so the connections that have been idle since may be dead too.
+          // The server did not answer, so connections that have been idle since then may be dead too.
           if (!signal?.aborted) this.#connections.discardIdle(begin)
           this.#connections.cancel(connection, user)
         }
@@ -172,7 +165,7 @@ export class ConnectionPool<Connection> {
     }
   }
 
-  /** Takes back a connection on which work failed that had begun at this time of `Date.now()`. */
+  /** Takes back a connection on which work has failed. @param begin when the work began, as `Date.now()`. */
   #takeBack(connection: Connection, user: User, begin: number, error: unknown): void {
     const { outcome } = this.#driver.meaningOf(error)
     if (outcome === 'refused' || outcome === 'conflict') {
@@ -185,15 +178,15 @@ export class ConnectionPool<Connection> {
   }
 }
 
-/** What the driver reports. */
+/** The error of the driver. */
 const causeOf = (error: unknown) => (error instanceof NotConnected ? error.cause : error)
 
-/** The error for work that has not ended after this many milliseconds. */
+/** The error for work that has not ended in time. @param time in milliseconds. */
 export function notAnswered(time: number, isWrite: boolean, cause?: unknown): StoreUnavailable {
   const consequence = isWrite ? ', and it is not known whether the write was stored' : ''
   const message = `the database server did not answer within ${seconds(time)}${consequence}`
   return new StoreUnavailable(message, { cause, reason: 'timeout', nothingWritten: !isWrite })
 }
 
-/** @param milliseconds less than 0 if the time was over before the work began, as after a pause of the process. */
+/** @param milliseconds less than 0 if the time was over before the work began, because the process stood still. */
 const seconds = (milliseconds: number) => `${Math.round(Math.max(0, milliseconds) / 100) / 10} seconds`

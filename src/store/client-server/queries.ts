@@ -26,42 +26,39 @@ import { areBooks, type ShortBookRow, selectPage, shortBook } from './page-sql.t
 import type { RunOptions } from './pool.ts'
 import type { BookKeys, SearchIndexer } from './search-indexer.ts'
 
-/** The part of its time that a search may wait until the last writes are indexed. */
+/** The part of its time that a query may wait until the last writes are indexed. */
 const INDEX_TIME = 1 / 2
 
 /**
- * How late a query may see where a book belongs whose sort keys another program did not write, in milliseconds. To look
- * for such books before each query would make a page twice as expensive.
+ * How long a query may misplace a book that another program has written without sort keys, in milliseconds. Looking for
+ * such books before each query would make a page twice as expensive.
  */
 export const KEYS_AGE = 1000
 
-/** Runs a statement on a connection. */
+/** Runs a statement on a connection. @returns the rows. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
 
 /**
- * The sort keys of a query: those that are stored with the books; the same although some may be missing, so that only
- * the order may use them; or what SQL can make of the texts, by code point, without an index.
+ * The sort keys of a query.
+ * - `stored`: those that are stored with the books.
+ * - `incomplete`: the same, although some may be missing. Only the order may use them.
+ * - `computed`: what SQL can make of the texts: in the order of code points, and without an index.
  */
 export type KeySource = 'stored' | 'incomplete' | 'computed'
 
-/** How an engine answers queries. */
 export interface QueryEngine {
-  /**
-   * How the conditions of a query are written. If the database has no sort keys, they are computed.
-   * @param words the searched words.
-   */
+  /** The SQL for a query that searches these words. If the database has no sort keys, they are computed. */
   dialect(words: readonly string[] | undefined, keys: KeySource, query: Query): Promise<Dialect> | Dialect
-  /** Keeps the index of words; undefined if the database has none. */
+  /** Maintains the index of words; undefined if the database has none. */
   readonly indexer: SearchIndexer | undefined
-  /** Keeps the sort keys; undefined if the database has none. */
+  /** Maintains the sort keys; undefined if the database has none. */
   readonly keyIndexer: SearchIndexer<BookKeys> | undefined
   /** How long a query may take, in milliseconds. */
   readonly timeout: number
-  /** Does the work, which only reads, on a connection. */
+  /** Does work that only reads on a connection. */
   run<Result>(work: (query: Query) => Promise<Result>, options: RunOptions): Promise<Result>
 }
 
-/** Answers the queries of a store on a server. */
 export class ServerQueries {
   readonly #engine: QueryEngine
 
@@ -138,7 +135,6 @@ const keysOf = ({ id, sort_title, sort_author, year }: Row): SortKeys => ({
   year,
 })
 
-/** Reads books on one connection. */
 class ServerSource implements BookSource {
   readonly dialect: Dialect
   readonly #query: Query
@@ -156,8 +152,8 @@ class ServerSource implements BookSource {
   }
 
   /**
-   * Reads a page of all books in the order of their ids, each of them so short that all are within the bounds. To cut a
-   * page where its texts become too long takes a server three times as long.
+   * Reads a page of all books in the order of their ids, if each is so short that all of them are within the bounds.
+   * Cutting a page where its texts become too long takes a server three times as long.
    * @returns undefined if a book is longer.
    */
   async readShortBooks(after: number, { books, text }: PageBounds): Promise<Page | undefined> {

@@ -5,41 +5,38 @@ import type { FailureOutcome } from './errors.ts'
 /** How often work is tried that the server rolls back because of a conflict. */
 export const ATTEMPTS = 5
 
-/** How often a read is repeated whose connection was lost: it may be the cause. */
+/** How often a read is repeated after its connection was lost. No more, because the read may be the cause. */
 const LOST_ATTEMPTS = 3
 
-/**
- * The longest time before work is tried again for the first time, in milliseconds. It doubles with each further time,
- * and is random, because others try again too.
- */
+/** The longest pause before the first retry, in milliseconds. It doubles each time, and is random: others retry too. */
 const PAUSE = 50
 
-/** The longest time before work is tried again, in milliseconds. */
+/** The longest pause before any retry, in milliseconds. */
 const LONGEST_PAUSE = 400
 
-/** The least time in which work is tried again, in milliseconds. */
+/** The least time for another attempt, in milliseconds. */
 const LEAST_TIME = 100
 
 /** When work that failed may be done again. */
 export interface Retry {
-  /** What became of the work; undefined if it did not begin, because there was no connection. */
+  /** What became of the work; undefined if it did not begin because there was no connection. */
   outcomeOf(error: unknown): FailureOutcome | undefined
   readonly isWrite: boolean
   /** Whether the work itself may be done again, and not only connecting. */
   readonly isRepeatable: boolean
-  /** How often work is tried that the server rolls back because of a conflict. */
+  /** The most attempts when there are conflicts. */
   readonly attempts: number
-  /** False while the store is being opened: then the operator is told at once what fails, except of conflicts. */
+  /** False while the store is being opened. Then only conflicts are retried, and other errors are reported at once. */
   readonly isOpened: boolean
-  /** When the time of all attempts is over, as `Date.now()`. */
+  /** The deadline of all attempts, as `Date.now()`. */
   readonly end: number
   readonly signal: AbortSignal | undefined
   isClosed(): boolean
 }
 
 /**
- * Does work again where the server has certainly not done it, and reads also after their connection was lost.
- * @param attempt does the work. @param cause why the attempt before failed.
+ * Repeats work that the server has certainly not done, and a read also after a lost connection.
+ * @param attempt does the work. Its argument is why the attempt before failed.
  * @throws what the last attempt throws; the reason of the signal.
  */
 export async function withRetries<Result>(
@@ -62,11 +59,11 @@ export async function withRetries<Result>(
         if (outcome === 'conflict') return number < attempts
         if (!isOpened) return false
         if (outcome === 'lost') return !isWrite && losses <= LOST_ATTEMPTS
-        // After its deadline by the clock of the server, which was set since if there is time left.
+        // `late` with time left: the clock of the server has been set. A new connection compares the clocks again.
         return outcome === 'moved' || outcome === 'late'
       }
       const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
-      // With too little time, it would not be known of the next attempt what became of it.
+      // With too little time, it would not be known what became of the next attempt.
       if (!isToRepeat() || Date.now() + pause + LEAST_TIME >= end) throw error
       await timers.setTimeout(pause)
       if (isClosed()) throw error

@@ -4,36 +4,36 @@ import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { keysOf } from './sort-keys.ts'
 
-/** The maximum number of books that are looked up at once. */
+/** The most books that are looked up at once. */
 export const STALE_BOOKS = 200
 
 /** The approximate number of words that are stored in one step. */
 const STEP_WORDS = 8000
 
-/** How long it may take to make the words of a step, in milliseconds: other requests wait for it. */
+/** How long making the words of a step may block the event loop, in milliseconds. */
 export const STEP_TIME = 10
 
-/** The total length of a title and an author whose words are made in less than a millisecond, in UTF-16 code units. */
+/** Up to this total length of title and author, in UTF-16 code units, making words takes less than a millisecond. */
 const SHORT_TEXT = 500
 
-/** The index is updated after so many milliseconds without a write. */
+/** The index is updated after this many milliseconds without a write. */
 const DELAY = 200
 
-/** The index is also updated after so many writes. */
+/** The index is also updated after this many writes. */
 const MAX_WRITES = 500
 
 /** The time between reports to the operator during a long pass, in milliseconds. */
 const REPORT_INTERVAL = 15_000
 
-/** A book whose entry in an index is missing or out of date, because some program wrote the book. */
+/** A book whose entry in an index is missing or out of date. */
 export interface StaleBook {
   readonly id: number
-  /** At least the part of the text that is indexed. */
+  /** At least the part that is indexed. */
   readonly title: string
   readonly author: string
   /** Identifies its texts, for the index of words. */
   readonly fingerprint: string
-  /** Whether the server refuses to store entries; the instances that write elsewhere store them. MySQL has 0 or 1. */
+  /** Whether the server refuses writes. Instances that write to another server store the entries. MySQL has 0 or 1. */
   readonly isReadOnly: boolean | number
 }
 
@@ -56,25 +56,23 @@ export interface BookKeys {
   readonly keys: readonly string[]
 }
 
-/** What is indexed of all books in the database. */
 export interface BookIndex<Entry = BookWords> {
   /** The first stale books with an id above `after`, in the order of ids, at most STALE_BOOKS. */
   stale(after: number): Promise<readonly StaleBook[]>
   /**
-   * Stores the entries of books, except of those whose texts have changed since.
-   * @returns the number of books whose entries were stored.
+   * Stores entries, except those of books whose texts have changed since.
+   * @returns how many were stored.
    */
   store(books: readonly Entry[]): Promise<number>
 }
 
-/** What an index holds of each book. */
 interface Content<Entry> {
   /** For reports. */
   readonly name: string
-  /** What follows while books are missing, for reports. */
+  /** The consequence while books are missing, for reports. */
   readonly without: string
   entryOf(book: StaleBook): Entry
-  /** The number of words in an entry, or 0. */
+  /** The number of words in an entry; 0 without words. */
   lengthOf(entry: Entry): number
 }
 
@@ -93,12 +91,12 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
 }
 
 /**
- * Keeps an index up to date: of words, or of sort keys. The service itself makes them, so that all engines find the
- * same books in the same order. The database knows which books are stale, whichever program wrote them: a fingerprint of
- * the indexed texts is stored with each book, and a sort key has its text in it. The index follows the writes in steps of
- * many books, and is brought up to date before a query that needs it. To index words within the transaction of every
- * write would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books
- * that other programs wrote are stale.
+ * Keeps an index of words or of sort keys up to date. The service itself makes these, so that all engines find the same
+ * books in the same order. The database knows which books are stale, whichever program wrote them: a fingerprint of the
+ * indexed texts is stored with each book, and a sort key contains its text. The index follows the writes in steps of
+ * many books, and is brought up to date before a query that needs it. Indexing words in the transaction of each write
+ * would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books that
+ * other programs wrote are stale.
  */
 export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #index: BookIndex<Entry>
@@ -110,9 +108,9 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #timer: NodeJS.Timeout
   #writes = 0
   #isClosed = false
-  /** When the running pass began. */
+  /** When the running pass began; undefined if none runs. */
   #beganAt: number | undefined
-  /** When the last pass began after which everything was indexed. */
+  /** When the last pass began, if everything was indexed after it. */
   #completeAt = Number.NEGATIVE_INFINITY
 
   /** @param report tells the operator something, in one line. */
@@ -124,18 +122,17 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
 
-  /** To be called after each write that did not store the entry itself. */
+  /** Call it after each write that did not store the entry itself. */
   noteWrite(): void {
     this.#timer.refresh()
     if (++this.#writes >= MAX_WRITES) this.#begin()
   }
 
   /**
-   * Waits until everything is indexed that was written before the call, but not longer than `time`, and not at all if
+   * Waits until everything that was written before the call is indexed, but not longer than `time`, and not at all if
    * the running pass has already taken that long.
    * @param time in milliseconds.
-   * @param signal ends the wait.
-   * @param maxAge writes of the last milliseconds do not matter, if everything before was indexed.
+   * @param maxAge how many milliseconds of the latest writes may be missing.
    * @returns whether everything is indexed.
    * @throws the reason of the signal; else what the index throws.
    */
@@ -154,13 +151,13 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
     await this.#running
   }
 
-  /** An error is ignored here, because it comes again, and is reported, with the search that needs the index. */
+  /** An error is ignored here: it comes again with the next query that needs the index, and is reported there. */
   #begin(): void {
     this.#writes = 0
     this.#pass().catch(() => {})
   }
 
-  /** A pass that begins after the call: the running one may have looked before the write. */
+  /** @returns a pass that begins after the call: the running one may have looked for stale books before the write. */
   #pass(): Promise<boolean> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
@@ -196,14 +193,14 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
       }
       if (stale.some(({ isReadOnly }) => isReadOnly)) return false
       const step = this.#entriesOfSome(stale)
-      // The account may lack the right, as one that only reads.
+      // The account may only have the right to read.
       const stored = await this.#index.store(step).catch((error: unknown) => {
         if (error instanceof StoreUnavailable && error.reason === 'read_only') return undefined
         throw error
       })
       if (stored === undefined) return false
       books += stored
-      // A book that has changed since is perhaps still stale, so these books are looked up again.
+      // A book that has changed since may still be stale, so these books are looked up again.
       const isChanged = stored < step.length
       if (!isChanged) after = step.at(-1)?.id ?? after
       stale = isChanged ? [] : stale.slice(step.length)
@@ -218,7 +215,7 @@ export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
     return true
   }
 
-  /** The entries of the first books, of at least one. */
+  /** The entries of the first books, and of at least one, that fit into a step. */
   #entriesOfSome(books: readonly StaleBook[]): Entry[] {
     const end = performance.now() + STEP_TIME
     const step: Entry[] = []

@@ -3,29 +3,27 @@ import type { ErrorMeaning } from './errors.ts'
 type Value = string | number | bigint
 
 /**
- * The settings that the service relies on, by the names of the server's variables. Of several values each will do, and
- * the first is what to set.
+ * The settings that the service relies on, by the names of the server's variables. Of several values any will do, and
+ * the first one is set.
  */
 export type Settings = Readonly<Record<string, Value | readonly Value[]>>
 
-/** What is to be set: a variable, and its value. */
 export type Setting = readonly [name: string, value: Value]
 
-/** How an engine reads and sets the variables of a connection. */
 interface Variables {
-  /** The values that a connection has, by name, without those that the server does not know. */
+  /** The values of a connection, by name, without variables that the server does not know. */
   read(names: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Sets all of them, or none. */
   set(settings: readonly Setting[]): Promise<unknown>
   meaningOf(error: unknown): ErrorMeaning
-  /** What to do about one that was not set, for messages. */
+  /** What to do about a setting that was not made, for messages. */
   advice?(setting: Setting): string
 }
 
 /**
- * Gives a new connection the settings that the service relies on, whatever the configuration of the server, of the
- * database or of the account has made of them, and reads them back.
- * @throws an error that names the variable that cannot be set, and its value.
+ * Gives a new connection the settings that the service relies on, whatever the configuration of the server, the
+ * database or the account says, and reads them back.
+ * @throws an error that names a variable that cannot be set, and its value.
  */
 export async function settle(wanted: Settings, { read, set, meaningOf, advice }: Variables): Promise<void> {
   const differing = async () => {
@@ -44,7 +42,7 @@ export async function settle(wanted: Settings, { read, set, meaningOf, advice }:
     await set(settings)
   } catch (error) {
     if (meaningOf(error).outcome === 'lost') throw error
-    // One by one, to find out which it is.
+    // One by one, to find out which of them fails.
     for (const setting of settings) await set([setting]).catch((cause) => causes.set(setting[0], cause))
   }
   for (const { setting, is } of await differing()) {

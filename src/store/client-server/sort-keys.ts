@@ -7,10 +7,10 @@ export const KEY_COLUMNS: Readonly<Record<IndexedField, string>> = {
   author: `author_key_${SORT_KEY_VERSION}`,
 }
 
-/** The name of what tells which books have no sort keys, or those of earlier texts. */
+/** The column, or on PostgreSQL the index, that tells which books have no sort keys, or those of earlier texts. */
 export const KEYS_DUE = `sort_keys_${SORT_KEY_VERSION}_due`
 
-/** The sort keys of a book. @param fields of which; by default all. */
+/** @param fields whose sort keys are returned. */
 export function keysOf(
   book: Readonly<Partial<Record<IndexedField, string>>>,
   fields: readonly IndexedField[] = INDEXED_FIELDS,

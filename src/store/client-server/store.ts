@@ -24,22 +24,22 @@ import {
   WORDS_OF_BOOKS,
 } from './search-indexer.ts'
 
-/** How long the question may take whether the service is ready, in milliseconds: supervisors do not wait for long. */
+/** How long a query of a readiness check may take, in milliseconds: supervisors do not wait for long. */
 const READY_TIME = 2000
 
-/** After an import of so many books, the server learns anew how many there are. */
+/** After an import of this many books, the server is told to make new statistics. */
 const LARGE_IMPORT = 1000
 
-/** How long this may take, in milliseconds. */
+/** How long making statistics may take, in milliseconds. */
 const ANALYZE_TIME = 600_000
 
 /** How long an import that skips existing books waits for the sort keys of all books, in milliseconds. */
 const KEYS_TIME = 600_000
 
-/** How long closing waits for it, in milliseconds. */
+/** How long closing waits for statistics, in milliseconds. */
 const CLOSE_TIME = 4000
 
-/** What differs between the engines: what they do on a connection for each operation of the store. */
+/** What differs between the engines: what they do on a connection. */
 export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly books: BookStatements<Connection>
   /** Makes the index of words; undefined if the database has none. */
@@ -48,16 +48,14 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
   readonly keyIndex: ((run: RunOn<Connection>) => BookIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
-  /** Reads a book. @returns why the server refuses writes that the service is there for; undefined if it does not. */
+  /** Reads the table of books. @returns why this instance cannot write, if it should; otherwise undefined. */
   ready(connection: Connection): Promise<string | undefined>
-  /** Runs a statement of a query. */
   query(connection: Connection, sql: string, values: readonly Value[]): Promise<unknown[]>
   importOn(connection: Connection): ImportTransaction
-  /** Makes the statistics by which the server plans queries, if it does not do so in time by itself. */
+  /** Makes the statistics by which the server plans queries. Undefined if the server does so in time by itself. */
   analyze?(connection: Connection): Promise<unknown>
 }
 
-/** A store on a server. */
 export class ServerStore<Connection> implements Store {
   readonly #pool: ConnectionPool<Connection>
   readonly #engine: ServerEngine<Connection>
@@ -156,20 +154,20 @@ export class ServerStore<Connection> implements Store {
 
   async close(): Promise<void> {
     const timer = setTimeout(() => this.#analyzing.abort(), CLOSE_TIME)
-    // At the same time, because a step of the index may wait for a server that is away.
+    // All at once, because a step of an index may wait for a server that is away.
     await Promise.all([this.#indexer?.close(), this.#keyIndexer?.close(), this.#pool.close()])
     clearTimeout(timer)
-    // It may still wait for a connection.
+    // ANALYZE may still wait for a connection.
     this.#analyzing.abort()
   }
 
-  /** Existing books are found by their sort keys, so none may be missing, as after an upgrade. */
+  /** An import finds existing books by their sort keys, so none may be missing, as they are after an upgrade. */
   async #completeKeys(signal: AbortSignal | undefined): Promise<void> {
     if (this.#keyIndexer === undefined || (await this.#keyIndexer.bringUpToDate(KEYS_TIME, signal))) return
     throw new StoreUnavailable('the sort keys of many books are still missing', { nothingWritten: true })
   }
 
-  /** Nobody waits for it. Without it, queries are slower, so an error is ignored: the account may not be the owner. */
+  /** Nobody waits for it. Its errors are ignored: queries are only slower, and the account may not own the table. */
   #analyze(): void {
     const { analyze } = this.#engine
     if (analyze === undefined) return

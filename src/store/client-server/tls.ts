@@ -5,9 +5,9 @@ import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { refuseShellPath } from '../../setting-file.ts'
 
 /**
- * How a connection is encrypted, with the names of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,
- * `prefer` if the server supports it, `require` always. `verify-ca` also checks who signed the certificate of the
- * server, and `verify-full` also its host name.
+ * How a connection is encrypted: the values of PostgreSQL's sslmode. `allow` uses TLS if the server requires it,
+ * `prefer` if the server supports it, `require` always. `verify-ca` also checks who signed the server's certificate,
+ * and `verify-full` also its host name.
  */
 export const TLS_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 export type TlsMode = (typeof TLS_MODES)[number]
@@ -29,21 +29,21 @@ export function tlsSettings(settings: TlsSettings): TlsSettings {
   return settings
 }
 
-/** Whether the certificate of the server must be signed by a trusted authority. */
+/** Whether a trusted authority must have signed the server's certificate. */
 function checksSigner({ mode, authority }: TlsSettings): boolean {
   // With an authority named, `require` means `verify-ca`, as in libpq.
   return mode === 'verify-ca' || mode === 'verify-full' || (mode === 'require' && authority !== undefined)
 }
 
-/** Whether the certificate of the server must be for the name of the host. */
+/** Whether the server's certificate must be for the name of the host. */
 export function checksName(settings: TlsSettings): boolean {
-  // Without an authority of one's own, every certificate that Node trusts would do, and anybody can get one.
+  // Without a private authority, any certificate that Node trusts would do, and anybody can get one.
   const isOwn = settings.authority !== undefined && settings.authority !== 'system'
   return settings.mode === 'verify-full' || (checksSigner(settings) && !isOwn)
 }
 
 /**
- * @returns Node's options for a connection that is encrypted.
+ * @returns Node's options; empty without TLS.
  * @throws StoreNotOpened if a file cannot be read or has the wrong content.
  */
 export function tlsOptions(settings: TlsSettings): ConnectionOptions {
@@ -54,7 +54,7 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
     ...(certificate !== undefined && { cert: read(certificate) }),
     ...(key !== undefined && { key: read(key) }),
   }
-  // Checked here, because a driver would fail with every connection, and perhaps not say why.
+  // Checked here: a driver would fail with every connection, and perhaps not say why.
   check(() => createSecureContext(files), `${certificate} and ${key}`)
   if (!checksSigner(settings)) return { ...files, rejectUnauthorized: false }
   return {
@@ -65,8 +65,8 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
 }
 
 /**
- * As tlsOptions, when the service runs: the files may be replaced at any time.
- * @throws StoreUnavailable instead.
+ * `tlsOptions` while the service runs. Somebody may be replacing a file just then, so that fault may pass.
+ * @throws StoreUnavailable instead of StoreNotOpened.
  */
 export function currentTlsOptions(settings: TlsSettings): ConnectionOptions {
   try {
@@ -76,7 +76,7 @@ export function currentTlsOptions(settings: TlsSettings): ConnectionOptions {
   }
 }
 
-/** Node would ignore a file without certificates and then trust nobody. */
+/** Checks the file, because Node would ignore one without certificates, and then trust nobody. */
 function readAuthority(path: string): Buffer {
   const file = read(path)
   check(() => new X509Certificate(file), path)

@@ -1,6 +1,6 @@
 import type { Address } from './hosts.ts'
 
-/** The decoded parts of the URL of a database server. A part that is absent or empty is undefined. */
+/** The decoded parts of a URL. A part that is absent or empty is undefined. */
 export interface ServerUrl {
   readonly user: string | undefined
   readonly password: string | undefined
@@ -17,7 +17,7 @@ export interface ServerUrl {
  */
 export function parseServerUrl(text: string): ServerUrl {
   if (/\p{Cc}/u.test(text)) throw new Error('has a line break or another control character')
-  // An @ behind the account is refused: it would mean that the password contains a / that was not escaped.
+  // An @ after the account is refused: it would mean that the password contains an unescaped /.
   const match = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#]*))?$/i.exec(text)
   if (match === null) {
     throw new Error(
@@ -44,10 +44,9 @@ export function parsePort(text: string): number {
 }
 
 /**
- * The error for an unknown parameter. It contains the name only if that cannot be a part of a password that was not
- * escaped: the name looks like one, comes after the account, and not after a parameter that may be a password.
- * @param text the text from which the parameter was read.
- * @param known the known parameters.
+ * The error for an unknown parameter. It contains the name only if that cannot be part of an unescaped password: it
+ * looks like a name, and comes after the account, but not after a parameter that may be a password.
+ * @param text from which the parameter was read.
  */
 export function unknownParameter(name: string, text: string, known: string): Error {
   const index = text.indexOf(name)
@@ -60,10 +59,7 @@ export function unknownParameter(name: string, text: string, known: string): Err
   )
 }
 
-/**
- * Finds the value of a parameter with a fixed set of values.
- * @throws Error if it has another value.
- */
+/** @throws Error if the parameter has a value that is not known. */
 export function oneOf<Known extends string>(
   name: string,
   value: string | undefined,
@@ -101,7 +97,7 @@ function decode(text: string | undefined): string | undefined {
   } catch {
     throw new Error('has a % that does not begin a %XX, in UTF-8')
   }
-  // The protocols of the servers end a string there.
+  // The protocols of the servers end a string at this character.
   if (decoded.includes('\0')) throw new Error('has a %00')
   return decoded
 }

@@ -18,7 +18,7 @@ import { rolledBack } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { WORDS } from './search-index.ts'
 
-/** mysql2 sends every number as a double. */
+/** The cast is needed because mysql2 sends every number of a prepared statement as a double. */
 const READ_ONE = `SELECT ${BOOK} FROM books WHERE id = CAST(? AS SIGNED)`
 const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
 const READ_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
@@ -26,14 +26,15 @@ const LOCK = `${READ} FOR UPDATE`
 const LOCK_FREE = `${READ} AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
 
 /**
- * Looks up each book by its id. With a list of ids, the server might read the whole table, if it is small, and wait for
- * books that others have locked. (An update does not wait: it first looks whether the id of a locked book is listed.)
+ * Looks up each book by its id. With `id IN (…)`, a DELETE on a small table may read all rows and wait for those that
+ * others have locked. An UPDATE does not: it waits for a locked row only if the id of the row is in the list.
  */
 const EACH = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
 
 /**
- * Writes are not prepared: Galera may abort a transaction unnoticed while a statement is prepared, and the server
- * would keep a statement for each number of books.
+ * Writes are not prepared. If Galera rolls a transaction back while MariaDB (10.11) prepares a statement in it, no
+ * error is reported, and acknowledged updates were lost. The server would also keep a statement for each number of
+ * books.
  */
 export function mysqlBooks(schema: Schema): BookStatements<Connection> {
   const { hasWords } = schema
@@ -56,7 +57,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
       const values = books.map((book) => valuesOf(schema, book))
       const created = (id: number, book = books[0]) => bookOf({ ...(book as NewBook), id })
       if (alone) return [created((await write(connection, INSERT, [values])).insertId)]
-      // Only RETURNING tells which id each of several books has: there may be gaps between them. MySQL does not know it.
+      // Ids may have gaps, so only RETURNING tells which book has which id. MySQL does not support it.
       const rows = await select<Pick<Book, 'id'>>(connection, `${INSERT} RETURNING id`, values)
       return rows.map(({ id }, i) => created(id, books[i]))
     },
@@ -73,7 +74,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
     async delete(connection, deletions, _end, alone) {
       await connection.beginTransaction()
       const ids = await lock(connection, deletions, alone)
-      // Several are only deleted on servers that know SKIP LOCKED, and these know JSON_TABLE.
+      // Several books are deleted only on servers that support SKIP LOCKED. These support JSON_TABLE too.
       if (ids.length > 0)
         await write(connection, alone ? DELETE_ONE : DELETE_EACH, [alone ? ids[0] : JSON.stringify(ids)])
       await connection.commit()
@@ -82,7 +83,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
   }
 }
 
-/** @returns the ids of the books that are there as expected, which are locked now. */
+/** @returns the ids of the books that exist and are as expected. They are locked now. */
 async function lock(
   connection: Connection,
   requests: readonly (Update | Deletion)[],
@@ -95,7 +96,7 @@ async function lock(
   return requests.filter(isExpected).map(({ id }) => id)
 }
 
-/** Changes locked books, all the same fields. @returns the books as they are stored now. */
+/** Changes the same fields of books that are locked. @returns the books as they are stored now. */
 async function change(
   connection: Connection,
   schema: Schema,
@@ -112,21 +113,21 @@ async function change(
   const stored = await select<Book>(connection, READ, ids)
   const books = byId(stored)
   for (const { id, changes } of updates) {
-    // Otherwise the server has lost the transaction that made the change, without an error.
+    // If the change is missing, the server has rolled the transaction back without an error.
     if (!fields.every((name) => changes[name] === books.get(id)?.[name]))
       throw rolledBack(`book ${id} lacks the change just made to it`)
   }
   return stored
 }
 
-/** The columns in which fields of a book are stored. */
+/** The columns of these fields, and those of their sort keys. */
 export const columnsOf = (
   { hasKeys }: Schema,
   fields: readonly FieldName[] = FIELD_NAMES,
 ): readonly string[] =>
   hasKeys ? [...fields, ...fields.filter(isIndexedField).map((name) => KEY_COLUMNS[name])] : fields
 
-/** The values of these columns. */
+/** The values for the columns of `columnsOf`, in the same order. */
 export function valuesOf(
   { hasKeys }: Schema,
   book: BookChanges,

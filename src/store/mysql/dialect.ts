@@ -5,14 +5,13 @@ import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { WORDS } from './search-index.ts'
 
-/** The separator of a sort key. */
 const SEPARATOR = '0x01'
 
-/** The sort key without words. */
+/** `plainKey` in SQL. */
 export const plainKeyOf = (name: IndexedField) =>
   `CONCAT(${SEPARATOR}, CAST(LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS BINARY))`
 
-/** 1 for a book that lacks a sort key: a key has the text that it was made of, after the separator. NULL for others. */
+/** 1 for a book whose sort keys are missing or were made of other texts; NULL for others. A key ends with its text. */
 export const LACKS_KEYS = `IF(${INDEXED_FIELDS.map((name) => {
   const key = KEY_COLUMNS[name]
   return `SUBSTRING(${key}, LOCATE(${SEPARATOR}, ${key})) = ${plainKeyOf(name)}`
@@ -21,10 +20,10 @@ export const LACKS_KEYS = `IF(${INDEXED_FIELDS.map((name) => {
 const STORED_KEYS = { id: 'id', ...KEY_COLUMNS }
 const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author') }
 
-/** At most so many books with a word are checked one by one. If there are more, a page in some order is found quickly. */
+/** If fewer books have a word, these are checked one by one. Otherwise, reading books in order soon fills a page. */
 const FEW_BOOKS = 2000
 
-/** The word of a search that the fewest books have, if few books have it: as a whole word, and as a prefix of one. */
+/** The rarest word of a search as a whole word, and as a prefix; undefined if FEW_BOOKS or more have it. */
 export interface RareWords {
   readonly exact: string | undefined
   readonly prefix: string | undefined
@@ -33,9 +32,8 @@ export interface RareWords {
 export const NO_WORDS: RareWords = { exact: undefined, prefix: undefined }
 
 /**
- * All texts are compared as bytes, which in UTF-8 have the order of code points. A column may have any collation, and
- * even utf8mb4_bin ignores spaces at the end.
- * @param yearKey the SQL by which years are sorted and compared.
+ * All texts are compared as bytes, which in UTF-8 sort like code points. The columns of an existing table may have any
+ * collation, and even utf8mb4_bin ignores trailing spaces.
  */
 export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Dialect {
   const names = { ...(keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS), year: yearKey }
@@ -49,7 +47,7 @@ export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Di
     equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
     hasWords(words, exact, bind) {
       const rarest = exact ? rare.exact : rare.prefix
-      // Not one join for each word, because planning so many joins would take long.
+      // Not a join for each word, because the server would take long to plan many joins.
       const has = (word: string) =>
         word === rarest
           ? `id IN (SELECT book FROM ${WORDS} WHERE ${matches(word, exact, bind)})`
@@ -62,7 +60,6 @@ export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Di
   }
 }
 
-/** Counts the books with each of the words, up to FEW_BOOKS. */
 export async function findRareWords(words: readonly string[], query: Query): Promise<RareWords> {
   const values: string[] = []
   const bind = (word: string) => {
@@ -88,7 +85,7 @@ export async function findRareWords(words: readonly string[], query: Query): Pro
 
 type Bind = (value: string) => string
 
-/** Without the hint, MariaDB might look up all books with the word for each book. */
+/** Without the hint, MariaDB with the statistics of an empty table looks up all books with the word for each book. */
 const hasWord = (word: string, exact: boolean, bind: Bind) =>
   `(SELECT 1 FROM ${WORDS} FORCE INDEX (PRIMARY) WHERE book = books.id AND ${matches(word, exact, bind)} LIMIT 1) IS NOT NULL`
 

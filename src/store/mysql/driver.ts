@@ -18,21 +18,20 @@ import { meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { MysqlTarget } from './url.ts'
 
-/** Whether the server refuses writes. Some servers have texts for 0 and 1. */
+/** Whether the server refuses writes. The variable is 0 or 1 on some servers, and a text on others. */
 export const IS_READ_ONLY = "(CONCAT(@@global.read_only) NOT IN ('0', 'OFF'))"
 
-/** Of Galera, whether the node refuses everything. Only MariaDB executes what is between the signs of a comment. */
+/** On Galera also whether the node refuses all work. Only MariaDB executes the SQL inside the comment. */
 const STATE = `
   SELECT ${IS_READ_ONLY} AS isReadOnly /*M! , 2 = (
     SELECT count(*) FROM information_schema.global_status
     WHERE variable_name = 'wsrep_ready' AND variable_value = 'OFF'
       OR variable_name = 'wsrep_provider_name' AND variable_value <> '') AS isDetached */`
 
-/** Servers know one of the names, or both. */
+/** A server has one of these variables, or both. */
 const READ_ONLY_SESSION = `
   SHOW SESSION VARIABLES WHERE variable_name IN ('tx_read_only', 'transaction_read_only') AND value = 'ON'`
 
-/** Connects to the target. */
 export class MysqlDriver implements Driver<Connection> {
   readonly meaningOf = meaningOf
   readonly #latest: () => MysqlTarget
@@ -68,7 +67,7 @@ export class MysqlDriver implements Driver<Connection> {
     connection.on('error', callback).on('end', callback)
   }
 
-  /** Uses another connection, because the server reads nothing on this one until the statement ends. */
+  /** Uses another connection, because the server reads nothing from this one until its statement ends. */
   async cancel(connection: Connection): Promise<void> {
     const address = this.#addresses.get(connection)
     if (address === undefined) return
@@ -85,7 +84,7 @@ export class MysqlDriver implements Driver<Connection> {
     return connection.rollback()
   }
 
-  /** mysql2 would wait until the server ends the connection too. */
+  /** Not mysql2's `destroy`, which waits until the server closes its side too. */
   destroy(connection: Connection): void {
     this.#sockets.get(connection)?.destroy()
   }
@@ -96,7 +95,6 @@ export class MysqlDriver implements Driver<Connection> {
     if (socket?.closed === false) await once(socket, 'close')
   }
 
-  /** Uses TLS as the mode says. */
   async #connectTo(address: Address, time: ConnectTime) {
     const { tls, socket } = this.#target
     if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, time)
@@ -126,7 +124,7 @@ export class MysqlDriver implements Driver<Connection> {
       })
       this.#sockets.set(connection, socket)
       this.#addresses.set(connection, { host, port })
-      // Without a listener, a lost connection would end the process. Its use fails anyway.
+      // Without a listener, the error of a lost connection would end the process. Statements on it fail anyway.
       connection.on('error', () => {})
       await settleConnection(connection, this.#lockTime)
       return [connection, checksRole(this.#target) && (await isReadOnly(connection))] as const
@@ -137,11 +135,7 @@ export class MysqlDriver implements Driver<Connection> {
   }
 }
 
-/**
- * Whether the server refuses writes.
- * @param more further columns to read.
- * @throws an error if the server refuses everything.
- */
+/** @param more SQL of further columns to read. @throws a temporary error if a Galera node refuses all work. */
 export async function isReadOnly(connection: Connection, more = ''): Promise<boolean> {
   type State = { isReadOnly: number; isDetached?: number } & RowDataPacket
   const [rows] = await connection.query<State[]>(STATE + more)
@@ -151,7 +145,7 @@ export async function isReadOnly(connection: Connection, more = ''): Promise<boo
   return session.length > 0
 }
 
-/** mysql2 has its own setting instead of Node's checkServerIdentity. */
+/** mysql2 has the setting verifyIdentity instead of Node's checkServerIdentity. */
 function sslOptions({ checkServerIdentity, ca, cert, key, rejectUnauthorized }: TlsOptions): SslOptions {
   return {
     rejectUnauthorized: rejectUnauthorized === true,

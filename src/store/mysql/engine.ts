@@ -16,8 +16,8 @@ import { mysqlKeyIndex } from './sort-keys.ts'
 import type { MysqlTarget } from './url.ts'
 
 /**
- * Connects to a MySQL or MariaDB server, or a compatible one. Waits if the server is not ready yet.
- * @param latest returns the target of each new connection.
+ * Connects to a MySQL, MariaDB or compatible server. Waits if the server is not ready yet.
+ * @param latest returns the target for each new connection.
  * @throws StoreNotOpened
  */
 export async function openMysql(
@@ -56,8 +56,8 @@ function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connecti
 }
 
 /**
- * Runs a statement of a query. It is not prepared, because the server would keep ever more different statements. Texts
- * are written as bytes in hexadecimal digits, which need no escapes.
+ * Does not prepare the statement, because the server would keep more and more different ones. mysql2 writes bytes as
+ * hexadecimal literals, so texts need no escaping.
  */
 async function query(
   connection: Connection,

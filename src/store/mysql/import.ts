@@ -18,7 +18,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
   const columns = columnsOf(schema)
   const INSERT = `INSERT INTO books (${columns}) VALUES ?`
   const INSERT_WITH_IDS = `INSERT INTO books (id, ${columns}) VALUES ?`
-  // mysql2 writes lists of rows into the text of the statement, in the SQL mode of settings.ts.
+  // mysql2 writes the rows into the SQL text with backslash escapes, which the SQL mode of settings.ts allows.
   let stored = 0
   const insert = async (sql: string, rows: readonly FieldValue[][]) => {
     if (rows.length === 0) return
@@ -47,21 +47,21 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
       ),
     stored: async () => stored,
     count: () => number('SELECT COUNT(*) AS value FROM books'),
-    // InnoDB does this by itself.
+    // InnoDB continues after the highest stored id by itself.
     continueIds: async () => {},
     commit: () => connection.commit(),
     rollback: () => connection.rollback(),
   }
 }
 
-/** A book as it is read: texts as bytes, because a collation may treat different texts as equal. */
+/** Texts are read as bytes, because DISTINCT would drop texts that a collation treats as equal. */
 type FoundBook = Readonly<Record<FieldName, Buffer | number | null>>
 const BYTES = FIELD_NAMES.map((name) => {
   const value = columnOrEmpty(name)
   return `${isTextField(name) ? `CAST(CONVERT(${value} USING utf8mb4) AS BINARY)` : value} AS ${name}`
 })
 
-/** The identities of the books that are there already, with at most the id `known`; and of some other books. */
+/** @returns the `distinctText` of each book that exists already, with an id up to `known`; and of some other books. */
 async function findEqual(
   connection: Connection,
   books: readonly ImportedBook[],

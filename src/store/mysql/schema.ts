@@ -28,7 +28,7 @@ const BOOK_COLUMNS = bookColumnsOf({
     sql: 'BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY',
     accepted: ['bigint', 'int', 'bigint unsigned', 'int unsigned'],
   },
-  // It holds every text that a request may have. TEXT, with 64 KiB, does not.
+  // MEDIUMTEXT can hold every text of a request. TEXT, with 64 KiB, cannot.
   text: { sql: 'MEDIUMTEXT', accepted: ['mediumtext utf8mb4', 'longtext utf8mb4'] },
   integer: { sql: 'BIGINT', accepted: ['bigint'] },
 })
@@ -49,7 +49,7 @@ const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
-/** The format of the rows, unless it is an older one. */
+/** Stands for the row format among the names of objects, and is missing while the table has an older format. */
 const DYNAMIC = 'ROW_FORMAT'
 
 const keyIndex = (name: string, columns: string): SchemaObject => ({
@@ -57,23 +57,23 @@ const keyIndex = (name: string, columns: string): SchemaObject => ({
   sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
 })
 
-/** The key of a year that may be NULL. */
+/** The sort key of a year that may be NULL, computed and as a column. */
 const YEAR = 'COALESCE(year, 0)'
 const YEAR_KEY = 'year_key'
 
 /**
- * Columns with the sort keys, which the server adds to a large table at once; which books lack them; and indexes for
- * sorting and filters. There is no index of title and author: together they may be longer than an entry of an index can
- * be. A table whose years may be NULL, as other programs make it, is rewritten to get a column of years without NULL.
- * That column is stored: with an index of a virtual column, MariaDB (10.11) loses rows if it has to sort what it found
- * while other clients change the rows.
+ * The columns of the sort keys, which the server adds without rewriting the table; a virtual column that marks books
+ * without them; and indexes for sorting and filters. No index has title and author: together they may exceed the length
+ * of an index entry. A table of other programs whose years may be NULL is rewritten to add a column of years without
+ * NULL. It is stored, because MariaDB (10.11) loses rows that it finds by an index of a virtual column and then sorts,
+ * while other clients change them.
  */
 const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
   without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
-    // In the older formats, an entry of an index has at most 767 bytes.
+    // In the older formats, an index entry has at most 767 bytes.
     { name: DYNAMIC, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
-    // Next, because the server rewrites the table.
+    // Before the objects below, because the server rewrites the table.
     ...(hasNullYears
       ? [{ name: YEAR_KEY, sql: `ALTER TABLE books ADD COLUMN ${YEAR_KEY} BIGINT AS (${YEAR}) STORED` }]
       : []),
@@ -90,8 +90,8 @@ const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
 })
 
 /**
- * The words of books; the fingerprint of their texts; and which books are stale. The words are in a table and not in a
- * FULLTEXT index, whose minimum length, stop words and rules for splitting words are settings of the server.
+ * The table of words; the fingerprint of the texts that they come from; and a virtual column that marks stale books.
+ * There is no FULLTEXT index, because its shortest words, stop words and word boundaries are settings of the server.
  */
 const WORD_GROUP: SchemaGroup = {
   without: 'searches (q) are answered with 503',
@@ -127,12 +127,11 @@ const OBJECTS = `
   UNION SELECT '${DYNAMIC}' FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = 'books' AND row_format NOT IN ('Compact', 'Redundant')`
 
-/** Whether years may be NULL. */
 const NULLABLE_YEAR = `
   SELECT column_name AS name FROM information_schema.columns
   WHERE table_schema = DATABASE() AND table_name = 'books' AND column_name = 'year' AND is_nullable = 'YES'`
 
-/** The service's indexes of virtual columns, if MariaDB would take long to rewrite the table because of them. */
+/** The service's indexes of virtual columns. Has rows only for a large table on MariaDB: see `addColumns`. */
 const DUE_INDEXES = `
   SELECT index_name AS name, column_name AS \`column\` FROM information_schema.statistics
   WHERE table_schema = DATABASE() AND table_name = 'books' AND index_name LIKE 'books\\_%\\_due' AND seq_in_index = 1
@@ -152,7 +151,7 @@ const editor: SchemaEditor<Connection> = {
     const { database = '', account = '' } = rows[0] ?? {}
     const [, user, host] = /^(.*)@(.*)$/.exec(account.replaceAll("'", "''")) ?? []
     const name = `\`${database.replaceAll('`', '``')}\``
-    // In the name of a database that is granted, _ and % stand for other characters.
+    // In a GRANT, _ and % in the name of a database are wildcards.
     const grant = (rights: string, table: string) => `GRANT ${rights} ON ${table} TO '${user}'@'${host}';`
     const rights = RIGHTS.join(', ')
     const tables = `${name.replace(/[_%]/g, '\\$&')}.*`
@@ -165,20 +164,15 @@ const editor: SchemaEditor<Connection> = {
   },
 }
 
-/** What the database has beside the columns of the books. */
+/** What the database has besides the columns of the books. */
 export interface Schema {
-  /** Whether sort keys are stored. */
   readonly hasKeys: boolean
-  /** Whether the words of books are indexed. */
   readonly hasWords: boolean
   /** The SQL by which years are sorted and compared. */
   readonly yearKey: string
 }
 
-/**
- * Makes the database ready for books.
- * @throws StoreNotOpened when the table does not suit; else what mysql2 throws.
- */
+/** @throws StoreNotOpened if the table is not suitable; otherwise what mysql2 throws. */
 export async function ensureSchema(
   runner: Runner<Connection>,
   report: (message: string) => void,
@@ -198,7 +192,7 @@ export async function ensureSchema(
   return { hasKeys, hasWords, yearKey: hasNullYears ? yearKey : 'year' }
 }
 
-/** Changes the table. Whoever waits for the lock of a table keeps all others waiting behind it. */
+/** Waits for the lock of the table for a second at most, because all later statements on the table wait behind it. */
 async function alter(connection: Connection, sql: string): Promise<void> {
   await connection.query('SET @lock_time = @@lock_wait_timeout, lock_wait_timeout = 1')
   const results = await Promise.allSettled([
@@ -208,12 +202,12 @@ async function alter(connection: Connection, sql: string): Promise<void> {
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** Matches statements that add columns that are not generated. */
+/** Matches a statement that adds columns that are not generated. */
 const ADDS_PLAIN = /ADD COLUMN (?!.* AS )/
 
 /**
- * Adds columns. While a virtual column has an index, MariaDB rewrites the table for this, and writes wait (MDEV-17468).
- * So this drops such indexes, also those of an earlier version, and creates them again, while writes go on.
+ * If a virtual column has an index, MariaDB rewrites the table to add a column, and writes wait (MDEV-17468). This
+ * therefore drops such indexes, including those of an earlier version, and creates them again. Writes go on meanwhile.
  */
 async function addColumns(connection: Connection, sql: string): Promise<void> {
   const [rows] = await connection.query<({ name: string; column: string } & RowDataPacket)[]>(DUE_INDEXES)
@@ -237,7 +231,7 @@ async function checkDurability(connection: Connection): Promise<void> {
   }
 }
 
-/** What needs each right. */
+/** A statement that needs each right. */
 const STATEMENTS: Readonly<Record<Right, string>> = {
   SELECT: `SELECT ${COLUMNS} FROM books`,
   INSERT: `INSERT INTO books (${FIELD_NAMES}) VALUES (${FIELD_NAMES.map(emptyOf)})`,
@@ -245,27 +239,26 @@ const STATEMENTS: Readonly<Record<Right, string>> = {
   DELETE: 'DELETE FROM books',
 }
 
-/** The rights on the table of books that the account lacks. */
 async function lackedRights(connection: Connection): Promise<Right[]> {
   const lacked: Right[] = []
   for (const right of RIGHTS) if (await lacks(connection, right)) lacked.push(right)
   return lacked
 }
 
-/** Whether the account may write anything. */
+/** Whether the account has at least one right to write. */
 export async function mayWrite(connection: Connection): Promise<boolean> {
   for (const right of WRITES) if (!(await lacks(connection, right))) return true
   return false
 }
 
-/** Only prepares the statement, which needs the same right, and does not wait if others have locked the table. */
+/** Only prepares the statement: this needs the same right, and does not wait if others have locked the table. */
 async function lacks(connection: Connection, right: Right): Promise<boolean> {
   try {
     await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]])
   } catch (error) {
     const { isDenied, reason } = meaningOf(error)
     if (isDenied) return true
-    // That the server is read-only says nothing about rights.
+    // An error of a read-only server says nothing about rights.
     if (reason !== 'read_only') throw error
   }
   return false

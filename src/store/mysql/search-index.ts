@@ -9,13 +9,12 @@ import {
 } from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
-/** The table of the words of books. */
 export const WORDS = `book_words_${WORDS_VERSION}`
 
-/** The column with the fingerprint of the texts that have these words. */
+/** The column with the fingerprint of the texts that the words come from. */
 export const WORDS_OF = `search_words_${WORDS_VERSION}_of`
 
-/** The column that tells whether a book is stale. */
+/** The column that marks stale books. */
 export const WORDS_DUE = `search_words_${WORDS_VERSION}_due`
 
 /** Identifies the texts of a book; not for security. */
@@ -24,10 +23,10 @@ const FINGERPRINT = "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, '
 /** 1 for a stale book; NULL for others. */
 export const IS_STALE = `IF(${WORDS_OF} <=> ${FINGERPRINT}, NULL, 1)`
 
-/** The number of words in one statement: with 128 bytes each, written as 256, far less than a server accepts. */
+/** Words in one INSERT. Each has at most 128 bytes, or 256 hexadecimal digits: far less than a server accepts. */
 const WORDS_AT_ONCE = 2000
 
-// Without the hint the server might read the whole table in the order of ids.
+// Without the hint, the server may read the whole table in the order of ids.
 const SELECT_STALE = `
   SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
     LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
@@ -42,7 +41,6 @@ const DELETE = `DELETE FROM ${WORDS} WHERE book IN (?)`
 const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
 const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
 
-/** The words in the table WORDS. */
 export function mysqlSearchIndex(run: RunOn<Connection>): BookIndex {
   return {
     stale: (after) =>

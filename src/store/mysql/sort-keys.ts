@@ -13,14 +13,13 @@ import { IS_READ_ONLY } from './driver.ts'
 
 const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
-// Without the hint the server might read the whole table in the order of ids.
+// Without the hint, the server may read the whole table in the order of ids.
 const SELECT_STALE = `
   SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS isReadOnly
   FROM books FORCE INDEX (books_by_${KEYS_DUE}) WHERE ${KEYS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
 
 const LOCK = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
 
-/** The sort keys in KEY_COLUMNS. */
 export function mysqlKeyIndex(run: RunOn<Connection>): BookIndex<BookKeys> {
   return {
     stale: (after) =>

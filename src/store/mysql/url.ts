@@ -3,11 +3,10 @@ import { type HostChoice, LOAD_BALANCE_HOSTS, SESSION_ATTRS } from '../client-se
 import { checksName, type TlsMode, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
 import { oneOf, parseServerUrl, unknownParameter } from '../client-server/url.ts'
 
-/** How to reach a MySQL or MariaDB database. */
 export interface MysqlTarget extends HostChoice {
   readonly user: string | undefined
   readonly password: string | undefined
-  /** The path of a Unix socket, used instead of the host. */
+  /** The path of a Unix socket, which replaces the host. */
   readonly socket: string | undefined
   readonly database: string
   readonly tls: TlsSettings
@@ -15,7 +14,7 @@ export interface MysqlTarget extends HostChoice {
 
 const DEFAULT_PORT = 3306
 
-/** The modes of TLS, by the names of the clients of MySQL. */
+/** The values of ssl-mode in MySQL's own clients. */
 const MODES = {
   DISABLED: 'disable',
   PREFERRED: 'prefer',
@@ -28,8 +27,8 @@ const MODE_NAMES = Object.keys(MODES) as (keyof typeof MODES)[]
 const KNOWN = `ssl-mode (${MODE_NAMES.join(', ')}), ssl-ca, ssl-cert, ssl-key, socket, target_session_attrs and load_balance_hosts`
 
 /**
- * Reads `mysql://…` or `mariadb://…`, with the parameters of the clients of MySQL.
- * @throws Error whose message says what is wrong, without a password.
+ * Reads `mysql://…` or `mariadb://…`, with the parameters of MySQL's own clients.
+ * @throws Error whose message says what is wrong and contains no password.
  */
 export function parseMysqlUrl(text: string): MysqlTarget {
   const url = parseServerUrl(text)
@@ -42,7 +41,7 @@ export function parseMysqlUrl(text: string): MysqlTarget {
   }
   const given = oneOf('ssl-mode', take('ssl-mode')?.toUpperCase(), MODE_NAMES)
   const authority = take('ssl-ca') || undefined
-  // By default TLS is used if the server supports it, as by the clients of MySQL. An authority means checking.
+  // By default, TLS is used if the server supports it, as in MySQL's own clients. An authority means checking.
   const mode = MODES[given ?? (authority === undefined ? 'PREFERRED' : 'VERIFY_CA')]
   const target: MysqlTarget = {
     user: url.user,

@@ -20,27 +20,28 @@ import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SELECT_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`
 
-/** Lists of values. @param first the number of the first placeholder. */
+/** The placeholders of lists, one for each field. @param first the number of the first one. */
 const listsFor = (fields: readonly FieldName[], first = 1) =>
   fields.map((name, i) => `$${first + i}::${typeOf(name)}[]`)
 export const VALUES = listsFor(FIELD_NAMES)
 
-/** Lists of values as a table. Lists of one value each are planned faster in this way. */
+/** Lists as the columns of a table. For lists of one value, the server plans a SELECT faster than `unnest`. */
 const tableOf = (lists: readonly string[], isOne: boolean) =>
   isOne ? `(SELECT ${lists.map((list) => `(${list})[1]`)})` : `unnest(${lists})`
 
-/** @returns the values of each field. */
+/** @returns a list for each field, with its value in each book. */
 export const listsOf = (
   books: readonly (BookChanges | undefined)[],
   fields: readonly FieldName[] = FIELD_NAMES,
 ) => fields.map((name) => books.map((book) => book?.[name] ?? null))
 
-/** Both tables have the names of the fields. */
+/** With the table, because the table `given` has the names of the fields too. */
 const STORED = bookColumns('books.')
 
 /**
- * The rows that are returned are those of the books, in their order, and so are the ids. To be certain, the statement
- * for several fails if a trigger has left out a row. The fields come first, then the time.
+ * The statement returns the rows in the order of the books, with ascending ids. If a trigger leaves out one of several
+ * rows, it fails with a division by zero: otherwise the books after that row would be answered with the ids of others.
+ * Its placeholders are the fields, the time, and the extras.
  */
 function insertOf(extras: Extras, isOne: boolean): string {
   const time = VALUES.length + 1
@@ -58,24 +59,23 @@ function insertOf(extras: Extras, isOne: boolean): string {
     SELECT * FROM created WHERE 1 / ((SELECT count(*) FROM created) = cardinality($1))::int = 1`
 }
 
-/** The books to write. The placeholders of their ids and of the time come first, then the books as they are expected. */
+/** Selects the books to write. Its placeholders are their ids, the time, and the fields of the expected books. */
 interface Selection {
-  /** Whether the books are expected to be as they were read. */
+  /** Whether a book is written only if it is still as it was read. */
   readonly isExpecting: boolean
   readonly isOne: boolean
-  /** Whether to wait for books that others have locked. Otherwise these are left out, and so are long ones. */
+  /** Whether to wait for books that others have locked. If not, these and long books are left out. */
   readonly waits: boolean
 }
 
-/** The number of the first placeholder after those of a selection. */
 const nextAfter = ({ isExpecting }: Selection) => 3 + (isExpecting ? FIELD_NAMES.length : 0)
 
 const expectedName = (name: FieldName) => `expected_${name}`
 
-/** The books that nobody has locked. They are locked now. */
+/** Locks the short books that nobody else has locked. */
 const FREE = `ARRAY(SELECT id FROM books WHERE id = ANY ($1::bigint[]) AND ${IS_SHORT} FOR UPDATE SKIP LOCKED)`
 
-/** @returns where the books are from, and which they are. @param more lists, and their names. */
+/** Makes FROM and WHERE of a selection. The table `given` also has these lists, under these names. */
 function select(
   { isExpecting, isOne, waits }: Selection,
   [lists, names]: readonly [lists: readonly string[], names: readonly string[]] = [[], []],
@@ -97,7 +97,7 @@ function deleteOf(selection: Selection): string {
   return `DELETE FROM books USING ${from} WHERE ${where} RETURNING books.id`
 }
 
-/** After the placeholders of the selection come the fields, and what is stored with them. */
+/** The placeholders are the selection, the fields, and the extras. */
 function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selection): string {
   const next = nextAfter(selection)
   const changed = (name: FieldName) =>
@@ -105,7 +105,7 @@ function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selec
   const set = assignments([
     ...fields.map((name) => [name, `given.${name}`] as const),
     ...extras.keyed.map((name) => [KEY_COLUMNS[name], `given.${keyName(name)}`] as const),
-    // Without new words, those that are stored stay, and become stale if a text has changed.
+    // Without new words, the stored ones stay, and are stale if a text has changed.
     ...(extras.hasWords
       ? ([
           [WORDS, `coalesce(given.words::tsvector, ${WORDS})`],
@@ -122,14 +122,13 @@ function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selec
 }
 
 /**
- * Each is one statement in a transaction of its own, without a name and without any state of a session. So they work
- * through a pooler that gives every transaction another connection.
+ * Each operation is one unnamed statement in its own transaction, and does not depend on the state of a session. It
+ * therefore works through a pooler that gives each transaction another connection.
  */
 export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
   const extras = new Extras(schema)
   const INSERT = insertOf(extras, false)
   const INSERT_ONE = insertOf(extras, true)
-  /** The values of a selection. */
   const valuesOf = (client: pg.Client, requests: readonly (Update | Deletion)[], end: number) => {
     const isExpecting = requests[0]?.expected !== undefined
     const expected = isExpecting ? listsOf(requests.map(({ expected }) => expected)) : []
@@ -169,7 +168,7 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
   }
 }
 
-/** The new words of a book, if both of its texts are known; else null: they are made later. */
+/** The words of a book if a text changes and both texts are known; otherwise null, and the index makes them later. */
 function changedWords({ changes, expected }: Update): string | null {
   const { title, author } = { ...expected, ...changes }
   const isChanged = INDEXED_FIELDS.some((name) => changes[name] !== undefined)

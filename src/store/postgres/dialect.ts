@@ -12,31 +12,28 @@ import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { matchesWords } from './search-index.ts'
 
-/** The separator of a sort key. */
 const SEPARATOR = "E'\\x01'"
 
-/** The sort key without words. The collation C compares text by its bytes, which in UTF-8 have the order of code points. */
+/** `plainKey` in SQL. The collation C compares texts as bytes, which in UTF-8 sort like code points. */
 const plainKeyOf = (name: IndexedField) =>
   `(${SEPARATOR} || left(coalesce(${name}, ''), ${COMPARED_LENGTH})) COLLATE "C"`
 export const YEAR_KEY = 'coalesce(year, 0)'
 
-/** The text in a sort key, with the separator. */
+/** The part of a sort key from the separator on: the text. */
 const textIn = (key: string) => `substr(${key}, strpos(${key}, ${SEPARATOR}))`
 
-/** Whether a sort key was made of the text. */
 export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
 
-/** The id of a book that lacks a sort key; NULL for others. */
+/** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
 export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
 
 const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: YEAR_KEY }
 const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }
 
-/** The value of a column, to be compared byte by byte, whatever its collation. @param table with a dot, or nothing. */
+/** A column that is compared byte by byte, whatever its collation. @param table with a dot, or nothing. */
 const exactly = (name: FieldName, table: string) =>
   isTextField(name) ? `${columnOrEmpty(name, table)} COLLATE "C"` : columnOrEmpty(name, table)
 
-/** The type of the values of a field. */
 export const typeOf = (name: FieldName) => (isTextField(name) ? 'text' : 'bigint')
 
 /** Whether a column equals a value, byte by byte. @param table with a dot, or nothing. */

@@ -8,10 +8,9 @@ import { isNotCommitted, meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { PostgresTarget } from './url.ts'
 
-/** The type int8, whose values pg would return as strings. Those of the service are within ±(2^53−1). */
+/** The type int8. pg returns its values as strings, but all values of the service are within ±(2^53−1). */
 const INT8 = 20
 
-/** Whether the server refuses writes. */
 export const IS_READ_ONLY = "(current_setting('transaction_read_only') = 'on')"
 
 const STATE = `
@@ -20,24 +19,21 @@ const STATE = `
 const clockOffsets = new WeakMap<pg.Client, number>()
 
 /**
- * What to add to `Date.now()` for the time of the server, in milliseconds. The sum may be too early, by the time that
- * a response of the server takes, but not too late unless a clock is set.
+ * What to add to `Date.now()` to get the time of the server, in milliseconds. It may be too small by the time that a
+ * response of the server takes, but is never too large unless a clock is set.
  */
 export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
 
-/**
- * Whether the server refuses writes. Its response also sets the clock.
- * @param more further columns to read.
- */
+/** Also updates the clock offset. @param more SQL of further columns to read. */
 export async function isReadOnly(client: pg.Client, more = ''): Promise<boolean> {
   const { rows } = await client.query<{ clock: number; isReadOnly: boolean }>(STATE + more)
   const { clock, isReadOnly } = rows[0] ?? { clock: Date.now(), isReadOnly: false }
-  // The server has read its clock before the response arrived.
+  // The server read its clock before the response arrived.
   clockOffsets.set(client, clock - Date.now())
   return isReadOnly
 }
 
-/** What pg has and its type declarations lack. */
+/** Members of pg.Client that its type declarations lack. */
 interface Internals {
   readonly processID: number
   readonly secretKey: number
@@ -48,7 +44,6 @@ interface Internals {
   }
 }
 
-/** Connects to the target. */
 export class PostgresDriver implements Driver<pg.Client> {
   readonly meaningOf = meaningOf
   readonly #latest: () => PostgresTarget
@@ -56,10 +51,7 @@ export class PostgresDriver implements Driver<pg.Client> {
   readonly #silent: SilentHosts = new Map()
   #encrypted: ConnectionOptions
 
-  /**
-   * @param latest returns the target of each new connection.
-   * @throws StoreNotOpened if a file for TLS cannot be read.
-   */
+  /** @param latest returns the target of each new connection. @throws StoreNotOpened if a TLS file cannot be read. */
   constructor(target: PostgresTarget, latest = () => target) {
     this.#latest = latest
     this.#target = target
@@ -78,7 +70,7 @@ export class PostgresDriver implements Driver<pg.Client> {
     client.on('error', callback).on('end', callback)
   }
 
-  /** A cancel request needs a connection of its own, with the key of the other one instead of a login. */
+  /** A cancel request needs a connection of its own, which sends the key of the other one instead of a login. */
   async cancel(client: pg.Client): Promise<void> {
     const { processID, secretKey, ssl } = client as unknown as Internals
     const canceller = this.#client(client, ssl)
@@ -86,13 +78,13 @@ export class PostgresDriver implements Driver<pg.Client> {
     connection.startup = () => connection.cancel(processID, secretKey)
     const time = new ConnectTime(CONNECT_TIME)
     time.cut(() => connection.stream)
-    // The server closes it without a response.
+    // The server closes the connection without a response.
     await canceller.connect().catch(() => {})
     time.end()
   }
 
   async reset(client: pg.Client): Promise<void> {
-    // Only when this is answered, the state is known.
+    // pg knows the status of the transaction only when the server has answered everything before.
     await client.query('')
     if (client.getTransactionStatus() !== 'I') await client.query('ROLLBACK')
   }
@@ -105,13 +97,12 @@ export class PostgresDriver implements Driver<pg.Client> {
     return client.end()
   }
 
-  /** Uses TLS as the mode says. */
   async #connectTo<Result>(
     { host }: Address,
     open: (ssl: false | ConnectionOptions) => Promise<Result>,
   ): Promise<Result> {
     const { tls } = this.#target
-    // TLS is for networks; libpq ignores sslmode on a Unix socket.
+    // Like libpq, ignores sslmode on a Unix socket.
     if (tls.mode === 'disable' || host?.startsWith('/')) return open(false)
     switch (tls.mode) {
       case 'allow':
@@ -123,7 +114,7 @@ export class PostgresDriver implements Driver<pg.Client> {
         return open(this.#encrypted).catch((error) => {
           if (isWithoutTls(error)) return open(false)
           if (!isRefusedAsItIs(error)) throw error
-          // The error of the attempt without TLS would only say that TLS is missing.
+          // The second error would only say that TLS is missing.
           return open(false).catch((other) => {
             throw isRefusedAsItIs(other) ? error : other
           })
@@ -157,13 +148,13 @@ export class PostgresDriver implements Driver<pg.Client> {
       options,
       application_name: applicationName,
       ssl,
-      // As in libpq: the client offers it only with TLS.
+      // Like libpq, offers it only with TLS.
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
       keepAlive: true,
       types: { getTypeParser },
     }
     const client = new pg.Client(config)
-    // Without a listener, a connection that is lost while idle would end the process. Its next use fails anyway.
+    // Without a listener, the error of a connection lost while idle would end the process. Its next use fails anyway.
     client.on('error', () => {})
     return client
   }
@@ -173,20 +164,20 @@ function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections'
 }
 
-/** No entry of pg_hba.conf matches. One may match with TLS, or without it. */
+/** Whether no entry of pg_hba.conf matches. One may match with TLS if this was without, and vice versa. */
 function isRefusedAsItIs(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000'
 }
 
 /**
- * Cuts a connection unless the server authenticates with channel binding, which proves that nobody is in between
- * (RFC 5802 §6). An attacker in between might ask for the password instead, or for nothing.
+ * Destroys the connection unless the server authenticates with channel binding, which proves that nobody is in between
+ * (RFC 5802 §6). Otherwise an attacker in between could ask for the password itself, or for no authentication.
  */
 function requireChannelBinding(client: pg.Client): void {
   const { connection } = client
   const refuse = () => {
     connection.stream.destroy()
-    // At once, because the server may already have accepted the connection.
+    // Emitted now, because the server may already have accepted the connection.
     connection.emit(
       'error',
       new Error('channel_binding=require, and the server does not use channel binding'),
@@ -196,7 +187,7 @@ function requireChannelBinding(client: pg.Client): void {
   connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
     if (!mechanisms.includes('SCRAM-SHA-256-PLUS') || !('getPeerCertificate' in connection.stream)) refuse()
   })
-  // The proof of the server. pg ends the connection if it is wrong or unexpected.
+  // The server's proof. pg ends the connection if it is wrong or unexpected.
   connection.prependListener('authenticationSASLFinal', () => {
     proven = true
   })
@@ -213,20 +204,20 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
 }
 
 /**
- * A condition that fails after a time of the server's clock. A write that hangs in between, such as in a proxy, would
- * otherwise be done after its client was told that it failed, and undo a later write.
+ * A condition that fails, with the square root of a negative number, after a time of the server's clock. Otherwise a
+ * write that was delayed, such as in a proxy, would be carried out after its client was told that it had failed, and
+ * could undo a later write.
  * @param number the number of the placeholder of the time.
  */
 export const writtenInTime = (number: number) =>
   `sqrt($${number}::float8 - extract(epoch FROM clock_timestamp())::float8) >= 0`
 
-/** @returns the time of the server for one of `Date.now()`, in seconds. */
+/** Converts a time of `Date.now()` to one of the server's clock, in seconds. */
 export const serverTime = (client: pg.Client, time: number) => (time + clockOffset(client)) / 1000
 
 /**
- * Commits. If the server logs durations, it may report after the commit that it was told to stop, or to cancel the
- * statement.
- * @throws an error after which it is not known what was stored, except where it is certain.
+ * A server that logs durations may report a shutdown or a cancellation after it has committed.
+ * @throws an error after which it is unknown whether the commit was carried out, unless it certainly was not.
  */
 export async function commit(client: pg.Client): Promise<void> {
   try {

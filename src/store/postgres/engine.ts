@@ -17,8 +17,8 @@ import { postgresKeyIndex } from './sort-keys.ts'
 import type { PostgresTarget } from './url.ts'
 
 /**
- * Connects to a PostgreSQL server, or a compatible one. Waits if the server is not ready yet.
- * @param latest returns the target of each new connection.
+ * Connects to a PostgreSQL or compatible server. Waits if the server is not ready yet.
+ * @param latest returns the target for each new connection.
  * @throws StoreNotOpened
  */
 export async function openPostgres(
@@ -41,7 +41,7 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
     createsWords: (book) => hasWords && hasShortTexts(book),
     dialect: (_words, keys) => dialectOf(hasKeys ? keys : 'computed'),
     importOn: (client) => postgresImport(client, schema),
-    // If the server's own ANALYZE ran during the import, it saw no books, and does not run again for a minute or more.
+    // If the server's own ANALYZE ran during the import, it saw no books, and the next one is a minute or more away.
     analyze: (client) => client.query(`${LIMITS}; ANALYZE books`),
 
     async ready(client) {

@@ -9,16 +9,13 @@ import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import type { Schema } from './schema.ts'
 import { WORDS, WORDS_OF, wordValues } from './search-index.ts'
 
-/**
- * What is stored with fields of books, as far as the database has columns for it: sort keys, and words. The statements
- * get it as lists.
- */
+/** What is stored along with fields of books, if the database has the columns: sort keys and words, passed as lists. */
 export class Extras {
-  /** The texts whose sort keys are stored. */
+  /** The fields whose sort keys are stored. */
   readonly keyed: readonly IndexedField[]
   readonly hasWords: boolean
-  /** The columns, and for each list its name. */
   readonly columns: readonly string[]
+  /** The name of each list. The words fill two columns from one list. */
   readonly names: readonly string[]
 
   constructor({ hasKeys, hasWords }: Schema, fields: readonly FieldName[] = FIELD_NAMES) {
@@ -35,7 +32,7 @@ export class Extras {
   /** The placeholders of the lists. @param first the number of the first one. */
   readonly lists = (first: number): string[] => this.names.map((_, i) => `$${first + i}::text[]`)
 
-  /** The values of the columns for new books. @param table that has the lists. */
+  /** The SQL of each column for new books. @param table the name of the table that has the lists. */
   values(table: string): string[] {
     return [
       ...this.keyed.map((name) => `${table}.${keyName(name)}`),
@@ -43,7 +40,7 @@ export class Extras {
     ]
   }
 
-  /** What the placeholders stand for. @param words of the books, as `wordsOf` makes them. */
+  /** The lists for the placeholders. @param words returns the words of each book, as `wordsOf` makes them. */
   of(books: readonly BookChanges[], words: () => readonly (string | null)[]): (string | null)[][] {
     const keys = books.map((book) => keysOf(book, this.keyed))
     return [
@@ -53,5 +50,4 @@ export class Extras {
   }
 }
 
-/** The name of a list of sort keys. */
 export const keyName = (name: IndexedField) => `${name}_key`

@@ -10,7 +10,7 @@ import {
 } from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
-/** The columns with the words of a book, and with the fingerprint of the texts that have these words. */
+/** The columns with the words of a book, and with the fingerprint of the texts that they come from. */
 export const WORDS = `search_words_${WORDS_VERSION}`
 export const WORDS_OF = `${WORDS}_of`
 
@@ -21,31 +21,31 @@ const FINGERPRINT = fingerprint("coalesce(title, '')", "coalesce(author, '')")
 /** The id of a stale book; NULL for others. */
 export const STALE_ID = `(CASE WHEN ${WORDS_OF} IS DISTINCT FROM ${FINGERPRINT} THEN id END)`
 
-/** The text of a tsvector. Its limit of 1 MiB is more than all words that are kept of a title and an author. */
+/** The text of a tsvector, whose limit of 1 MiB exceeds all words that are kept of a title and an author. */
 export const vectorOf = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ')
 
-/** The words of a book that is being stored; null for a long one, whose words are made later. */
+/** The words to store with a book; null for a long one, whose words the index makes later. */
 export const wordsOf = (book: Readonly<Record<IndexedField, string>>) =>
   hasShortTexts(book) ? vectorOf(wordsOfBook(book)) : null
 
-/** The values of both columns. @param table of new books that has the texts, and `words` as `wordsOf` makes them. */
+/** The SQL of both columns. @param table has the texts of new books, and `words` as `wordsOf` makes them. */
 export const wordValues = (table: string) => [
   `${table}.words::tsvector`,
   `CASE WHEN ${table}.words IS NOT NULL THEN ${fingerprint(`${table}.title`, `${table}.author`)} END`,
 ]
 
-/** The condition that a book has all words. @param exact as whole words; else as prefixes of words. */
+/** The condition that a book has all words. @param exact as whole words; otherwise as prefixes of words. */
 export function matchesWords(
   words: readonly string[],
   exact: boolean,
   bind: (value: string) => string,
 ): string {
-  // The words consist of letters, digits and marks, none of which has a meaning between quotes.
+  // The words consist of letters, digits and marks, none of which is special between quotes.
   const expression = words.map((word) => `'${word}'${exact ? '' : ':*'}`).join(' & ')
   return `(${WORDS} @@ ${bind(expression)}::tsquery)`
 }
 
-// With this order the index of stale books is the only cheap plan, however many of them the planner expects.
+// In this order, the index of stale books is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
   SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
     left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
@@ -57,7 +57,6 @@ const STORE = `
   FROM unnest($1::bigint[], $2::text[], $3::text[]) AS indexed (book, words, fingerprint)
   WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
 
-/** The words in the column WORDS. */
 export function postgresSearchIndex(run: RunOn<pg.Client>): BookIndex {
   return {
     stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),

@@ -4,19 +4,17 @@ import { meaningOf } from './errors.ts'
 
 const { escapeIdentifier } = pg
 
-/**
- * Limits of time stay as they are, and so does default_transaction_read_only: they change no results, and are meant.
- */
+/** Time limits and default_transaction_read_only are left alone: they change no results, and are set on purpose. */
 const SETTINGS: Settings = {
   client_encoding: 'UTF8',
   standard_conforming_strings: 'on',
-  // Otherwise a NULL in a list is the text “NULL”.
+  // Otherwise a NULL in a list becomes the text “NULL”.
   array_nulls: 'on',
-  // Otherwise the names of types have quotation marks.
+  // Otherwise the names of types are in quotation marks.
   quote_all_identifiers: 'off',
   // Otherwise searches leave out some of the books.
   gin_fuzzy_search_limit: 0,
-  // All but `off` wait for the disk.
+  // All but `off` wait until the commit is on disk.
   synchronous_commit: ['on', 'local', 'remote_write', 'remote_apply'],
 }
 
@@ -35,9 +33,8 @@ interface Variable {
 }
 
 /**
- * Sets what the service relies on.
- * @param process the process of the server, as the connection was told. A pooler tells a number of its own. It may give
- * each transaction another connection, so nothing can be set through it.
+ * Sets nothing through a pooler: SET would change the connection of somebody else.
+ * @param process the process id of the server, as the connection was told. A pooler tells a number of its own.
  */
 export async function settleConnection(client: pg.Client, process: number): Promise<void> {
   let rows: readonly Variable[] = []

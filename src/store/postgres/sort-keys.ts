@@ -14,7 +14,7 @@ import { IS_READ_ONLY } from './driver.ts'
 
 const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
-// With this order the index of books without keys is the only cheap plan, however many of them the planner expects.
+// In this order, the index of books without keys is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
   SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
@@ -26,7 +26,6 @@ const STORE = `
   FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
   WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
 
-/** The sort keys in KEY_COLUMNS. */
 export function postgresKeyIndex(run: RunOn<pg.Client>): BookIndex<BookKeys> {
   return {
     stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),

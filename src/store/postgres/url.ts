@@ -5,8 +5,8 @@ import { oneOf, parsePort, parseServerUrl, unknownParameter } from '../client-se
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * How to reach a PostgreSQL database. For what is undefined, pg uses a PG… variable or else the default of libpq; the
- * default host is localhost. A host may be the directory of a Unix socket, beginning with a slash.
+ * For what is undefined, pg uses a PG… variable or else the default of libpq; the default host is localhost. A host may
+ * be the directory of a Unix socket, beginning with a slash.
  */
 export interface PostgresTarget extends HostChoice {
   readonly user: string | undefined
@@ -14,14 +14,14 @@ export interface PostgresTarget extends HostChoice {
   readonly database: string | undefined
   readonly tls: TlsSettings
   readonly channelBinding: 'disable' | 'prefer' | 'require'
-  /** Options that are passed to the server unchanged (`options` of libpq). */
+  /** Passed to the server unchanged, as in libpq. */
   readonly options: string | undefined
   readonly applicationName: string
 }
 
 const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
 
-/** Parameters without effect: they set a default, or something that the service decides itself. */
+/** Parameters that are ignored: they set a default, or something that the service decides itself. */
 const WITHOUT_EFFECT = new Set([
   'connect_timeout',
   'fallback_application_name',
@@ -32,12 +32,12 @@ const WITHOUT_EFFECT = new Set([
   'sslcompression',
   'sslsni',
   'tcp_user_timeout',
-  // In the URLs that Supabase prints, for other clients.
+  // Supabase prints these in its URLs, for other clients.
   'pgbouncer',
   'supa',
 ])
 
-/** The variables of libpq that pg does not support, or not with all values. */
+/** The variables of libpq that pg does not support, or only with some values. */
 const VARIABLES: Readonly<Record<string, string>> = {
   port: 'PGPORT',
   target_session_attrs: 'PGTARGETSESSIONATTRS',
@@ -51,7 +51,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 /**
  * Reads `postgres://…` or `postgresql://…`.
- * @throws Error whose message says what is wrong, without a password.
+ * @throws Error whose message says what is wrong and contains no password.
  */
 export function parsePostgresUrl(text: string, environment: Environment = process.env): PostgresTarget {
   const { parameters, ...url } = parseServerUrl(text)
@@ -64,15 +64,15 @@ export function parsePostgresUrl(text: string, environment: Environment = proces
     // For JDBC URLs, as in libpq.
     ...(parameters.get('ssl') === 'true' && { sslmode: 'require' }),
   }
-  // A parameter replaces a part of the URL: the path of a socket cannot stand in the place of the host.
+  // A parameter replaces a part of the URL, because the path of a socket cannot be written as the host.
   const given = new Map([...Object.entries(parts), ...parameters])
   if (given.get('ssl') === 'true') given.delete('ssl')
   return target(given, text, environment)
 }
 
 /**
- * Reads the keyword form of libpq, `host=… dbname=…`. Values with blanks are in single quotes; \ escapes in them.
- * @throws Error as parsePostgresUrl does.
+ * Reads the keyword form of libpq, `host=… dbname='with blanks'`, where \ escapes the next character.
+ * @throws Error whose message says what is wrong and contains no password.
  */
 export function parsePostgresKeywords(text: string, environment: Environment = process.env): PostgresTarget {
   const parameters = new Map<string, string>()
@@ -100,7 +100,7 @@ function target(
     parameters.delete(name)
     return value
   }
-  /** Takes a parameter with a fixed set of values. Unlike an absent one, an empty one is an error. */
+  /** Takes a parameter with a fixed set of values, which must not be empty. */
   const choose = <Known extends string>(name: string, known: readonly Known[]): Known | undefined => {
     if (parameters.get(name) === '') throw new Error(`has an empty ${name}`)
     return oneOf(name, take(name), known)
@@ -137,7 +137,7 @@ function target(
   return result
 }
 
-/** Reads lists that are separated by commas, as libpq does. One port is for all hosts. */
+/** Reads lists separated by commas, as libpq does. A single port applies to all hosts. */
 function addresses(hostList = '', portList = ''): Address[] {
   const [hosts, ports] = [hostList.split(','), portList.split(',')]
   if (hosts.length > 1 && hosts.includes('')) throw new Error('has an empty host among several')

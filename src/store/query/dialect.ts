@@ -5,56 +5,53 @@ import { SEPARATOR } from '../../catalogue/sort-key.ts'
 
 export type Value = string | number
 
-/** The character after the separator of sort keys. */
 const AFTER_SEPARATOR = '\u0002'
 
-/** The parts of a query in SQL that differ between the engines. */
+/** The parts of SQL queries that differ between the engines. */
 export interface Dialect {
-  /** The placeholder of a value that is compared with the field. @param number its place in the statement, from 1. */
+  /** The placeholder of a value that is compared with this field. @param number its place in the statement, from 1. */
   placeholder(name: SortName, number: number): string
-  /** The sort key of a field, as it is indexed: a number, or a text, which compares by code point. */
+  /** The indexed sort key of a field: a number, or a text that compares by code point. */
   key(name: SortName): string
-  /** The sort key by which books with this text are found; undefined if only their texts are compared. */
+  /** The sort key to look up books with this text; undefined if comparing the texts is enough. */
   keyOf(name: IndexedField, text: string): string | undefined
   /** Whether the text equals the value, byte by byte. */
   equals(name: IndexedField, placeholder: string): string
-  /** Whether the book has all words. @param exact as whole words; else as prefixes of words. */
+  /** Whether the book has all words. @param exact as whole words; otherwise as beginnings of words. */
   hasWords(words: readonly string[], exact: boolean, bind: (value: string) => string): string
   /** Whether the book lacks at least one of the words as a whole word. */
   lacksWords(words: readonly string[], bind: (value: string) => string): string
   /**
-   * Whether the sort key of the title is at least `from` and less than `to`, and the book has all words as whole words:
-   * for an engine that would look up the words first, although few books have the title.
+   * Whether the sort key of the title is at least `from` and less than `to`, and the book has all words as whole words.
+   * For an engine that would otherwise look up the words first, although few books have the title.
    */
   hasTitle?(from: string, to: string, words: readonly string[], bind: (value: string) => string): string
-  /** For an engine that can tell at once what no book has, so that nothing is looked for in vain. */
+  /** For an engine that can tell quickly that no book matches, so that the query need not run. */
   readonly lookUp?: LookUp
-  /** Whether the words in the sort key of the title, with a space before and after them, contain a text. */
+  /** Whether the words in the sort key of the title, with a space added before and after, contain the text. */
   hasInTitle(text: string, bind: (value: string) => string): string
 }
 
-/** Tells what books have. */
 export interface LookUp {
-  /** Whether a title has a sort key that is at least `from` and less than `to`. */
+  /** Whether any book has a title whose sort key is at least `from` and less than `to`. */
   isTitle(from: string, to: string): boolean
-  /** Whether a book has all of these as whole words. */
+  /** Whether any book has all of these as whole words. */
   areWords(words: readonly string[]): boolean
 }
 
-/** A condition in SQL, and the values of its placeholders in their order. */
+/** A condition in SQL, and the values of its placeholders in order. */
 export interface Condition {
   readonly where: string
   readonly values: readonly Value[]
 }
 
-/** The condition of a filter. */
 export function conditionOf(filter: BookFilter, dialect: Dialect): Condition {
   const clause = new WhereClause(dialect, filter)
   if (filter.words !== undefined) clause.hasWords(filter.words, false)
   return clause
 }
 
-/** The assignments of an UPDATE: columns and their new values. It may change nothing. */
+/** The SET list of an UPDATE. Without changes, it sets a column to itself, because SQL has no empty list. */
 export function assignments(changes: readonly (readonly [column: string, value: string])[]): string {
   const [some = ''] = FIELD_NAMES
   if (changes.length === 0) return `${some} = ${some}`
@@ -65,10 +62,10 @@ export function orderBy(fields: readonly SortField[], dialect: Pick<Dialect, 'ke
   return fields.map(({ name, descending }) => `${dialect.key(name)}${descending ? ' DESC' : ''}`).join(', ')
 }
 
-/** The sort keys of a title, as `wordsOfKey` makes it, are from the first one on, and before the second one. */
+/** The bounds of the sort keys of a title (as `wordsOfKey` makes it): the first inclusive, the second exclusive. */
 export const keysOfTitle = (title: string) => [title + SEPARATOR, title + AFTER_SEPARATOR] as const
 
-/** A part of a condition, and the field that it compares first, if it is a sort field. */
+/** A part of a condition, and the sort field that it compares first, if any. */
 interface Part extends Condition {
   readonly name: SortName | undefined
 }
@@ -78,11 +75,10 @@ const allOf = (parts: readonly Part[]): Condition => ({
   values: parts.flatMap(({ values }) => values),
 })
 
-/** A condition that is made part by part. */
+/** Builds a condition from parts, all of which must hold. */
 export class WhereClause implements Condition {
   readonly #parts: Part[] = []
   readonly #dialect: Dialect
-  /** The values of the next part. */
   #values: Value[] = []
   #bound = 0
 
@@ -103,7 +99,7 @@ export class WhereClause implements Condition {
     return allOf(this.#parts).values
   }
 
-  /** The parts that do not begin with this field. Only for placeholders without numbers. */
+  /** The parts that do not compare this field first. Only for placeholders without numbers. */
   without(name: SortName): Condition {
     return allOf(this.#parts.filter((part) => part.name !== name))
   }
@@ -120,7 +116,7 @@ export class WhereClause implements Condition {
     return this.#add(this.#dialect.lacksWords(words, this.#bindText))
   }
 
-  /** Selects the books with just this title, as `wordsOfKey` makes it, and all words as whole words. */
+  /** Selects books with exactly this title, as `wordsOfKey` makes it, that have all words as whole words. */
   hasTitle(title: string, words: readonly string[]): this {
     const [from, to] = keysOfTitle(title)
     const condition = this.#dialect.hasTitle?.(from, to, words, this.#bindText)
@@ -135,7 +131,7 @@ export class WhereClause implements Condition {
     return this.#add(`NOT (${isFrom} AND ${this.#comparison('title', '<', to)})`)
   }
 
-  /** Selects the books that have all words of this title in theirs. */
+  /** Selects books whose title has all words of this one. */
   hasWordsOfTitle(title: string): this {
     return this.#add(this.#wordsCondition(title))
   }
@@ -149,7 +145,7 @@ export class WhereClause implements Condition {
     return texts.map((text) => this.#dialect.hasInTitle(text, this.#bindText)).join(' AND ')
   }
 
-  /** Selects the books after a position. A later field decides if all fields before it are equal. */
+  /** Selects books after a position. A later field decides if all fields before it are equal. */
   after(fields: readonly SortField[], position: Position): this {
     const alternatives = fields.map(({ name, descending }, i) => {
       const equal = fields.slice(0, i).map((field, j) => this.#comparison(field.name, '=', position[j]))
@@ -169,7 +165,7 @@ export class WhereClause implements Condition {
     return `${this.#dialect.key(name)} ${operator} ${this.#bind(name, key)}`
   }
 
-  /** Adds a part, with the values that were bound for it. */
+  /** Adds a part with the values bound since the part before. */
   #add(where: string, name?: SortName): this {
     this.#parts.push({ where, values: this.#values, name })
     this.#values = []

@@ -7,19 +7,18 @@ import {
 } from '../../catalogue/query.ts'
 import { type Dialect, keysOfTitle, type Value, WhereClause } from './dialect.ts'
 
-/** Consecutive books of an order, which one index can deliver. */
+/** Consecutive books of an order that one index can deliver. */
 export interface KeyRange {
   readonly books: WhereClause
-  /** The fields that decide on their order. */
   readonly fields: readonly SortField[]
-  /** By relevance: their rank. */
+  /** Their rank in the order by relevance, otherwise 0. */
   readonly rank: number
 }
 
 /**
- * The books of a query after a position, as consecutive ranges. Each is a range of an index, so that a page costs the
- * same wherever it begins. Only books that are equal in two fields have to be sorted by a third.
- * @param keyAhead finds the key at which the range has as many books as are still wanted, if it has so many.
+ * Divides the books of a query after a position into consecutive ranges of an index, so that a page costs the same
+ * wherever it begins. Only books that are equal in the first field have to be sorted by the others.
+ * @param keyAhead finds the key of the last book that is still wanted, if the range has so many books.
  */
 export function keyRanges(
   { filter, order, searchedTitle }: BookQuery,
@@ -42,10 +41,10 @@ export function keyRanges(
 }
 
 /**
- * Begins the condition of all books of a query.
- * @param isAbove whether the first field is also compared with a key that is at least the lowest one.
- * @param isBelow whether it is compared with one that is at most the highest. SQLite uses only one limit of a side, and
- * not always the closer one.
+ * Begins the condition for all books of a query.
+ * @param isAbove whether the caller adds a lower limit on the first field. It then replaces that of the filter, because
+ * SQLite uses only one limit of each side, and not always the closer one.
+ * @param isBelow likewise for an upper limit.
  */
 type AllBooks = (isAbove?: boolean, isBelow?: boolean) => WhereClause
 
@@ -92,7 +91,7 @@ async function* rangesByFields(
   const [key, ...keys] = after ?? []
   const equalTo = (key: Value) => () => all(true, true).compare(first.name, '=', key)
   if (key !== undefined) yield* rangesByFields(equalTo(key), rest, keys, dialect, keyAhead)
-  // An index that ends with the id delivers both fields in the same direction only.
+  // An index of a field ends with the id, and delivers both only in the same direction.
   const isOneRange = rest.length === 1 && rest[0]?.descending === first.descending
   for (let reached = key; ; ) {
     const isReached = reached !== undefined
@@ -107,7 +106,7 @@ async function* rangesByFields(
     }
     yield rangeOf(following(true).compare(first.name, first.descending ? '>' : '<', last), order)
     yield* rangesByFields(equalTo(last), rest, undefined, dialect, keyAhead)
-    // Other clients may have deleted books since the key was looked up, so that more books are wanted behind it.
+    // Books may have been deleted since the key was looked up. Then books after it are wanted, too.
     reached = last
   }
 }

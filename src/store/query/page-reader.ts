@@ -12,27 +12,25 @@ import type { Page, PageBounds } from '../../catalogue/store.ts'
 import type { Dialect, Value, WhereClause } from './dialect.ts'
 import { type KeyRange, keyRanges } from './key-ranges.ts'
 
-/** A book that was found. */
 export interface Found {
   readonly book: Book
-  /** The book whose fields decided on its place: an older state of the book if the index is behind. */
+  /** The sort keys that decided its place: of an older state of the book if the index is behind. */
   readonly key: SortKeys
 }
 
-/** Reads the books of a query. */
+/** What an engine implements, so that pages can be read. */
 export interface BookSource {
   readonly dialect: Dialect
   /**
-   * Reads the first books of a range, in its order.
-   * @param books at most so many.
-   * @param text the last one is that with which the texts reach so many bytes of UTF-8.
+   * Reads the first books of a range in its order, at most `books`.
+   * @param text bytes of UTF-8. The book with which the texts reach this total is the last.
    */
   read(range: KeyRange, books: number, text: number): Promise<Found[]>
-  /** Sorts the books by the field. @returns the key of the `number`th book, from 1. */
+  /** @returns the key of the `number`th book, from 1, in the order of the field; undefined if there are fewer. */
   keyAt(books: WhereClause, field: SortField, number: number): Promise<Value | undefined>
 }
 
-/** Reads a page as Store.page promises. */
+/** Implements Store.page. */
 export async function readPage(
   source: BookSource,
   query: BookQuery,
@@ -48,7 +46,6 @@ export async function readPage(
   return found.page(query.order)
 }
 
-/** Collects the books of a page. */
 class PageBuilder {
   readonly #found: (Found & Pick<KeyRange, 'rank'>)[] = []
   readonly #books: number
@@ -59,12 +56,12 @@ class PageBuilder {
     this.#room = text
   }
 
-  /** The number of books still wanted: one more than the page may have, to know whether there are more. */
+  /** The number of books still wanted: one more than the page may have, to learn whether more follow. */
   get wanted(): number {
     return this.#books + 1 - this.#found.length
   }
 
-  /** The number of bytes of text still wanted. */
+  /** Bytes of text still wanted. */
   get room(): number {
     return this.#room
   }
@@ -80,7 +77,7 @@ class PageBuilder {
 
   page(order: Order): Page {
     const more = this.isComplete
-    // The last book is one too many. A single book always fits.
+    // The last book is one too many. A single book is kept, because the page must not be empty.
     if (more && this.#found.length > 1) this.#found.pop()
     const last = this.#found.at(-1)
     return pageOf(

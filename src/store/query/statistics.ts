@@ -2,25 +2,23 @@ import { textOfKey } from '../../catalogue/sort-key.ts'
 import type { Statistics } from '../../catalogue/store.ts'
 import type { Condition, Dialect, Value } from './dialect.ts'
 
-/** The maximum number of decades: those with the most books. */
+/** The most decades and authors that are listed. Those with the most books are kept. */
 const MAX_DECADES = 200
 
-/** The maximum number of authors: those with the most books. */
 const MAX_AUTHORS = 20
 
-/** Runs a statement. */
 export type Select = (
   sql: string,
   values: readonly Value[],
 ) => Promise<readonly unknown[]> | readonly unknown[]
 
 interface Group {
-  /** MySQL returns texts that it compares as bytes as a Buffer. */
+  /** A Buffer where MySQL compares texts as bytes. */
   readonly part: number | string | Buffer
   readonly total: number
 }
 
-/** Counts by decade and author in SQL that all engines share. @param from the tables. */
+/** Counts books by decade and author, in SQL that all engines share. @param from what follows FROM. */
 export async function selectStatistics(
   select: Select,
   from: string,
@@ -34,7 +32,7 @@ export async function selectStatistics(
       values,
     )) as readonly Group[]
   const year = dialect.key('year')
-  // Some engines round the quotient of integers towards zero, others do not: so the dividend is a multiple of ten.
+  // Some engines truncate the quotient of integers, others do not. So the dividend is a multiple of ten.
   const decades = await group(`(${year} - (${year} % 10 + 10) % 10) / 10`, MAX_DECADES)
   const authors = await group(dialect.key('author'), MAX_AUTHORS)
   return {

@@ -5,24 +5,21 @@ import { giveName, partFileOf } from '../durable-files.ts'
 import { openConnection } from './connection.ts'
 import { describeProblem } from './errors.ts'
 
-/** Pages copied between two reports of progress. */
+/** Database pages copied between two reports of progress. */
 const PAGES_PER_STEP = 1000
 
-/** The permission bits of a file's mode. */
 const PERMISSIONS = 0o777
 
-/** The copy cannot be made. The message is for the operator: one line, complete. */
+/** The message is for the operator: one complete line. */
 export class BackupFailed extends Error {
   override readonly name = 'BackupFailed'
 }
 
 /**
- * Copies a database that may be in use. The copy is a snapshot with every write that was acknowledged before the call.
- * It gets its name only when it is complete, checked and on the disk. It has the permissions of the database file.
- * @param source path of the database file.
- * @param target path of a file that must not exist yet.
- * @param progress called with the pages copied and all pages.
- * @param signal stops and removes the copy.
+ * Copies a database file that may be in use. The copy is a snapshot with every write that was acknowledged before the
+ * call. It gets its name only when it is complete, checked and on the disk. It has the permissions of the source.
+ * @param target must not exist yet.
+ * @param signal stops the copying, and removes the incomplete copy.
  * @throws BackupFailed
  */
 export async function backupSqlite(
@@ -37,7 +34,7 @@ export async function backupSqlite(
   if (existsSync(target)) throw new BackupFailed(`${target} exists already; name another file`)
   const part = partFileOf(target)
   try {
-    // SQLite would follow a symbolic link.
+    // Created here, because SQLite would follow a symbolic link.
     closeSync(openSync(part, 'wx'))
     chmodSync(part, statSync(source).mode & PERMISSIONS)
     await copy(source, part, progress, signal)

@@ -9,7 +9,7 @@ import { attempt } from './errors.ts'
 import type { ResponseCount } from './threads.ts'
 
 /**
- * A read transaction for all reads of one turn of the event loop. Taking and releasing locks for each read would be two
+ * One read transaction for all reads of a turn of the event loop. Taking and releasing locks for each read would be two
  * thirds of the cost of reading a book.
  */
 export class SharedReadTransaction {
@@ -18,7 +18,7 @@ export class SharedReadTransaction {
   readonly #begin: StatementSync
   readonly #rollback: StatementSync
   #isOpen = false
-  /** The count when the transaction began. */
+  /** The response count when the transaction began. */
   #begunAt = 0
 
   constructor(database: DatabaseSync, responses: ResponseCount) {
@@ -48,10 +48,10 @@ export class SharedReadTransaction {
   }
 }
 
-/** A range of ids, without the first. */
+/** Ids above `after`, up to `last`. */
 type Range = readonly [after: number, last: number]
 
-/** Reads single books and the list of all books on the thread that asks. In WAL mode its connection never waits for the writer. */
+/** Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer. */
 export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'> {
   readonly #database: DatabaseSync
   readonly #snapshot: SharedReadTransaction
@@ -63,7 +63,6 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
   readonly #selectJson: StatementSync
   readonly #selectLines: StatementSync
 
-  /** @param responses of all threads that use the file. */
   constructor(database: DatabaseSync, responses: ResponseCount) {
     database.exec('PRAGMA query_only = ON')
     this.#database = database
@@ -75,9 +74,9 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
     const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
     this.#measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
     this.#selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
-    // This takes half the time of objects.
+    // Arrays take half the time of objects.
     this.#selectRows.setReturnArrays(true)
-    // SQLite writes the JSON of a whole page. This takes a third of the time and memory of an object per book.
+    // SQLite writes the JSON of the whole page, in a third of the time and memory of one object per book.
     const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
     this.#selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
     this.#selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
@@ -91,9 +90,8 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
   }
 
   /**
-   * Implements Store.page for all books in the order of ids. Another thread, and the way there, would take four times as
-   * long.
-   * @returns undefined for another query, or for a page of more text than those of a longer list have.
+   * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
+   * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
    */
   page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
     if (idOrder(query)?.descending !== false) return undefined
@@ -139,7 +137,7 @@ export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'>
   }
 }
 
-/** Opens a file for another thread, which the store has opened already. */
+/** @param path of a file that a store has already opened. */
 export function openBookReader(path: string, responses: ResponseCount): SqliteBookReader {
   return new SqliteBookReader(openConnection(path), responses)
 }

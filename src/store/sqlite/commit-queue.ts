@@ -6,29 +6,26 @@ interface Pending extends PromiseWithResolvers<WrittenBook | undefined> {
   readonly write: Write
 }
 
-/** The writes of all clients. What arrives during a commit is committed next, together. */
+/** Collects the writes of all clients. Those that arrive during a commit share the next one. */
 export class CommitQueue {
   readonly #path: string
   readonly #commit: GroupCommit['commit']
   readonly #committed: (writes: number) => void
   #waiting: Pending[] = []
   #isScheduled = false
-  /** How many imports are storing their books. Meanwhile nothing is committed. */
+  /** The number of imports that are storing their books. Nothing is committed meanwhile. */
   #pauses = 0
-  /** Why the last write was refused, if it was not for a lock of others. */
+  /** The error of the last write, if it failed for a reason other than a lock. */
   refusal: StoreUnavailable | undefined
 
-  /**
-   * @param path of the database file, for messages.
-   * @param committed is told of each commit.
-   */
+  /** @param path of the database file, for messages. */
   constructor(path: string, commit: GroupCommit['commit'], committed: (writes: number) => void) {
     this.#path = path
     this.#commit = commit
     this.#committed = committed
   }
 
-  /** @returns the book stored or deleted, once it is on the disk, or undefined if no book has that id. */
+  /** @returns the stored or deleted book, once it is on the disk; undefined if there is none, or not as expected. */
   add(write: Write): Promise<WrittenBook | undefined> {
     const pending = { write, ...Promise.withResolvers<WrittenBook | undefined>() }
     this.#waiting.push(pending)
@@ -36,7 +33,7 @@ export class CommitQueue {
     return pending.promise
   }
 
-  /** Until `resume`, nothing is committed, so that an import can write to the file without blocking this thread. */
+  /** Holds commits back until `resume`, so that an import can take the write lock without blocking this thread. */
   pause(): void {
     this.#pauses++
   }
@@ -46,7 +43,7 @@ export class CommitQueue {
     this.#commitSoon()
   }
 
-  /** Waits for the other writes of this turn of the event loop. */
+  /** Commits after the other writes of this turn of the event loop have arrived. */
   #commitSoon(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true

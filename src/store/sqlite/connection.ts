@@ -5,13 +5,13 @@ import { pathToFileURL } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import type { UnavailableReason } from '../../catalogue/store.ts'
 
-/** How long to wait for a lock that another process holds, in milliseconds. */
+/** Milliseconds to wait for a lock that another connection holds. */
 const BUSY_TIMEOUT = 2000
 
-/** How long to wait before trying again where SQLite itself does not wait, in milliseconds. */
+/** Milliseconds between attempts where SQLite itself does not wait. */
 const RETRY_INTERVAL = 5
 
-/** Primary result codes for a failure around the database rather than a defect (sqlite.org/rescode.html). */
+/** Primary result codes for a failure of the environment rather than a defect (sqlite.org/rescode.html). */
 const RESULT = {
   PERM: 3,
   BUSY: 5,
@@ -38,15 +38,15 @@ const REASONS = new Map<number, UnavailableReason>([
   [RESULT.NOLFS, 'disk'],
 ])
 
-/** Opens the file, creating an empty one if there is none. One that cannot be written is opened for reading. */
+/** Opens the file, or creates an empty one. A file that cannot be written is opened for reading. */
 export function openConnection(path: string): DatabaseSync {
   // Absolute, because SQLite takes a name that begins with `file:` for a URI.
   const file = resolve(path)
   try {
     return openAndRead(file)
   } catch (error) {
-    // A reader needs the log and the memory of a writer, and cannot make them where it may not write. Without a log there
-    // is neither a writer nor anything to read beside the file.
+    // A reader needs the -wal and -shm files, and cannot create them where it may not write. If there is no -wal file,
+    // there is no writer, and the database file is complete. It can then be read without locks, as immutable.
     if (!isDenied(error) || !existsSync(file) || existsSync(`${file}-wal`)) throw error
     const url = pathToFileURL(file)
     url.search = 'immutable=1'
@@ -58,7 +58,7 @@ export function openConnection(path: string): DatabaseSync {
   }
 }
 
-/** SQLite opens most of a database only when it is read. */
+/** Reads at once, because SQLite opens most of a database only when it is first read. */
 function openAndRead(file: string | URL): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: file instanceof URL })
   try {
@@ -70,7 +70,7 @@ function openAndRead(file: string | URL): DatabaseSync {
   }
 }
 
-/** From now on a commit is on the disk before it is acknowledged, and readers never wait for a writer. */
+/** From then on, a commit is on the disk before it is acknowledged, and readers never wait for a writer. */
 export function makeDurable(database: DatabaseSync): void {
   const deadline = Date.now() + BUSY_TIMEOUT
   for (;;) {
@@ -87,7 +87,6 @@ export function makeDurable(database: DatabaseSync): void {
   }
 }
 
-/** Whether another process holds the lock of the file. */
 export function isLocked(error: unknown): boolean {
   return resultCode(error) === RESULT.BUSY
 }
@@ -97,17 +96,15 @@ export function unavailableReason(error: unknown): UnavailableReason | undefined
   return REASONS.get(resultCode(error) ?? 0)
 }
 
-/** Whether the system does not allow what SQLite needs. */
+/** Whether SQLite lacks a permission that it needs. */
 export function isDenied(error: unknown): boolean {
   return [RESULT.READONLY, RESULT.CANTOPEN].includes(resultCode(error) ?? 0)
 }
 
-/** Whether the file could not be read or written. */
 export function isIoError(error: unknown): boolean {
   return resultCode(error) === RESULT.IOERR
 }
 
-/** Whether there was no room for what had to be written. */
 export function isFull(error: unknown): boolean {
   return resultCode(error) === RESULT.FULL
 }
@@ -118,17 +115,16 @@ function resultCode(error: unknown): number | undefined {
   return error.errcode & 0xff
 }
 
-/** Statements that are kept: several times as many as usual queries have. */
+/** The maximum number of kept statements: several times as many as the usual queries have. */
 const KEPT = 100
 
-/** What prepares statements. */
 export type Statements = Pick<DatabaseSync, 'prepare'>
 
-/** Keeps the statements of a connection. To prepare them anew for each query would be a third of its cost. */
+/** Keeps the prepared statements of a connection. Preparing them for each query would be a third of its cost. */
 export class KeptStatements implements Statements {
   readonly #database: DatabaseSync
   readonly #kept = new LRUCache<string, StatementSync>({ max: KEPT })
-  /** The last one that was prepared. */
+  /** The SQL of the statement that was requested last. */
   #last = ''
 
   constructor(database: DatabaseSync) {
@@ -146,8 +142,8 @@ export class KeptStatements implements Statements {
   }
 
   /**
-   * Prepares the last statement anew the next time. Call it when it has failed: in node:sqlite, a statement that fails
-   * while it is iterated over fails the next time, too.
+   * Forgets the statement that was requested last. Call it when that one has failed: in node:sqlite, a statement that
+   * fails during iteration fails the next time, too.
    */
   forgetLast(): void {
     this.#kept.delete(this.#last)

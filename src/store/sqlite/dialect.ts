@@ -6,50 +6,47 @@ import type { Dialect, LookUp } from '../query/dialect.ts'
 import type { Statements } from './connection.ts'
 import { UNINDEXED } from './schema.ts'
 
-/** The total size of the texts of a book, in bytes of UTF-8. */
+/** An SQL expression: the total size of a book's texts, in bytes of UTF-8. */
 export const TEXT_SIZE = TEXT_FIELDS.map((name) =>
   isNullable(name) ? `ifnull(octet_length(${name}), 0)` : `octet_length(${name})`,
 ).join(' + ')
 
-/** An SQL function that throws to stop an abandoned query. */
+/** An SQL function that throws if the query was cancelled, and so stops it. */
 export const IS_WANTED = 'is_wanted'
 
-/**
- * A condition that calls it for every row. It comes first, because SQLite skips it where an earlier condition fails.
- */
+/** A condition that calls it for every row. It must come first: SQLite skips it where an earlier condition fails. */
 export const WANTED = `${IS_WANTED}()`
 
 /**
- * The most words that FTS5 looks up at once. A prefix lookup takes up to 0.15 seconds among a million books, and
- * nothing can stop it.
+ * The most beginnings of words in one FTS5 query. Looking one up takes up to 0.15 seconds among a million books, and
+ * cannot be interrupted.
  */
 const WORDS_AT_ONCE = 2
 
-/** The tables that a query reads: the books and their index (search-index.ts). */
+/** The tables that a query reads: the books, and their index (search-index.ts). */
 export interface Tables {
   readonly books: boolean
   readonly keys: boolean
   readonly words: boolean
-  /** Whether the index lacks the keys of some books, which are then made. This is slower, but finds the same. */
+  /** Whether the index lacks the keys of some books. The query then computes them: slower, with the same result. */
   readonly isBehind?: boolean
 }
 
-/** An SQL function that makes the sort key of the field with this name. */
+/** An SQL function that computes a sort key from the name and the text of a field. */
 export const SORT_KEY = 'sort_key'
 
-/** An SQL function that tells whether a title and an author have all words of a text as whole words. */
+/** An SQL function: whether a title and an author together have all words of a text as whole words. */
 export const HAS_WORDS = 'has_words'
 
 const keyOrMade = (name: IndexedField) =>
   `iif(${UNINDEXED}.id IS NULL, indexed.${name}_key, ${SORT_KEY}('${name}', ${name})) AS ${name}_key`
 
-/** The keys of all books: those that the index lacks are made. */
+/** The keys of all books. Those that the index lacks are computed. */
 const ALL_KEYS = `(
   SELECT books.id AS id, ${INDEXED_FIELDS.map(keyOrMade)}, year AS year_key
   FROM books LEFT JOIN ${UNINDEXED} USING (id) LEFT JOIN book_keys AS indexed ON indexed.id = books.id
 ) AS book_keys`
 
-/** The tables that a filter needs. */
 export function tablesOf(filter: BookFilter): Tables {
   const { words, title, author, ...years } = filter
   const texts = filtersTexts(filter)
@@ -57,7 +54,7 @@ export function tablesOf(filter: BookFilter): Tables {
 }
 
 /**
- * Joins the tables by id. CROSS JOIN puts the words first, because checking many books in FTS5 one by one takes
+ * Joins the tables by id. CROSS JOIN makes SQLite read the words first: checking many books in FTS5 one by one takes
  * seconds.
  */
 export function joined({ books, keys, words, isBehind = false }: Tables): string {
@@ -67,25 +64,22 @@ export function joined({ books, keys, words, isBehind = false }: Tables): string
   return `book_words${keys ? join('book_keys', keySource) : ''}${books ? join('books') : ''}`
 }
 
-/**
- * Writes conditions on these tables.
- * @param database where to look up what the index has.
- */
+/** @param database for `lookUp`, which is missing without it. */
 export function dialectOf({ keys, words, isBehind }: Tables, database?: Statements): Dialect {
   const id = words ? 'book_words.rowid' : keys ? 'book_keys.id' : 'id'
   const names = { id, title: 'title_key', author: 'author_key', year: 'year_key' }
   return {
     placeholder: () => '?',
     key: (name) => names[name],
-    // Without an index, it is faster to compare the texts than to make a key of each.
+    // Where keys have to be computed, comparing the texts is faster.
     keyOf: (name, text) => (isBehind ? undefined : String(sortKey(name, text))),
     equals: (name, placeholder) => `${name} = ${placeholder}`,
     hasWords(words, exact, bind) {
       if (exact || words.length <= WORDS_AT_ONCE) return `book_words MATCH ${bind(matching(words, exact))}`
-      // The longest words are mostly the rarest.
+      // The longest words are usually the rarest.
       const sorted = words.toSorted((a, b) => b.length - a.length)
       const [first = '', ...others] = groups(sorted, WORDS_AT_ONCE).map((some) => bind(matching(some, false)))
-      // The + keeps SQLite from asking FTS5 for each id found.
+      // Without the unary +, SQLite would look up each of these ids in FTS5.
       const found = others.map(
         (some) => `+${id} IN (SELECT rowid FROM book_words WHERE ${WANTED} AND book_words MATCH ${some})`,
       )
@@ -93,15 +87,15 @@ export function dialectOf({ keys, words, isBehind }: Tables, database?: Statemen
     },
     hasTitle(from, to, words, bind) {
       const range = `title_key >= ${bind(from)} AND title_key < ${bind(to)}`
-      // Keys that are made have no index.
+      // Computed keys have no index.
       if (isBehind) return `${range} AND book_words MATCH ${bind(matching(words, true))}`
-      // FTS5 takes twenty times as long to tell whether one book has the words.
+      // FTS5 would take twenty times as long as the function to check a single book.
       const texts = INDEXED_FIELDS.map((name) => `substr(${name}, 1, ${SEARCHED_LENGTH})`)
       return `${id} IN (SELECT id FROM book_keys WHERE ${range}) AND ${HAS_WORDS}(${texts}, ${bind(words.join(' '))})`
     },
     ...(database && !isBehind && { lookUp: lookUpIn(database) }),
     hasInTitle(text, bind) {
-      // Most titles without the words are told in half the time.
+      // Excludes most titles without the words in half the time.
       const isSomewhere = `instr(title_key, ${bind(text.trim())}) > 0`
       return `${isSomewhere} AND instr(' ' || substr(title_key, 1, instr(title_key, char(1)) - 1) || ' ', ${bind(text)}) > 0`
     },
@@ -125,7 +119,7 @@ function groups(words: readonly string[], size: number): (readonly string[])[] {
   )
 }
 
-/** Writes an FTS5 query. Words have only letters, digits and marks, which have no special meaning there. */
+/** @returns an FTS5 query. No character of a word has a special meaning there. */
 function matching(words: readonly string[], exact: boolean): string {
   return words.map((word) => `"${word}"${exact ? '' : '*'}`).join(' AND ')
 }

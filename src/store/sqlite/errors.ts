@@ -3,10 +3,9 @@ import { dirname, resolve } from 'node:path'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isFull, isIoError, unavailableReason } from './connection.ts'
 
-/** What an operator can do something about. */
 type Problem = 'access' | 'locks' | 'full'
 
-/** Result codes of SQLite (sqlite.org/rescode.html). Of an extended code, the low byte is the primary one. */
+/** Primary and extended result codes (sqlite.org/rescode.html). */
 const PROBLEMS: readonly [Problem, readonly number[]][] = [
   // PERM, READONLY, CANTOPEN.
   ['access', [3, 8, 14]],
@@ -16,11 +15,7 @@ const PROBLEMS: readonly [Problem, readonly number[]][] = [
   ['full', [10 | (19 << 8)]],
 ]
 
-/**
- * What SQLite's message leaves out, to continue it.
- * @param error of node:sqlite.
- * @param path of the database file.
- */
+/** @returns what SQLite's message leaves out, to be appended to it. @param path of the database file. */
 export function describeProblem(error: unknown, path: string): string {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : Number.NaN
   switch (PROBLEMS.find(([, codes]) => codes.includes(code) || codes.includes(code & 0xff))?.[0]) {
@@ -35,10 +30,10 @@ export function describeProblem(error: unknown, path: string): string {
   }
 }
 
-/** Whether there is a log, but no shared memory (-shm), which readers make. */
+/** Whether there is a log, but no shared memory (-shm), which a reader would have to create. */
 const isWithoutMemory = (path: string) => existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)
 
-/** The owners and modes of the files and of the nearest directory that is there, and who asks. */
+/** The owners and modes of the files and of the nearest existing directory, and the user of this process. */
 export function describeAccess(database: string): string {
   const path = resolve(database)
   const files = [path, `${path}-wal`, `${path}-shm`].flatMap((file) => describeFile(file) ?? [])
@@ -46,7 +41,7 @@ export function describeAccess(database: string): string {
   return `${all}; this process runs as ${process.geteuid?.()}:${process.getegid?.()}`
 }
 
-/** @returns why a file cannot be made, or nothing if it can. */
+/** @returns why a file cannot be created; undefined if it can. */
 export function whyNotMade(path: string): string | undefined {
   const directory = nearestDirectory(resolve(path))
   return statSync(directory).isDirectory() && describeDenial(directory) === ''
@@ -54,13 +49,13 @@ export function whyNotMade(path: string): string | undefined {
     : describeAccess(path)
 }
 
-/** The directory of a file, or the nearest above it that is there and can be seen. */
+/** The directory of a file, or the nearest one above it that exists and is visible. */
 function nearestDirectory(path: string): string {
   const directory = dirname(path)
   return describeFile(directory) !== undefined || directory === path ? directory : nearestDirectory(directory)
 }
 
-/** @returns undefined if it is not there, or cannot be seen. */
+/** @returns undefined if the file does not exist or is not visible. */
 function describeFile(path: string): string | undefined {
   try {
     const { uid, gid, mode } = statSync(path)
@@ -79,13 +74,13 @@ function describeDenial(path: string): string {
   }
 }
 
-/** SQLite's own error does not say which of its files there is no room for. */
+/** SQLite's own error does not say for which of its files there is no room. */
 class TemporaryFilesFull extends Error {
   override readonly message =
     'there is no room for temporary files; free some, or name another directory in SQLITE_TMPDIR'
 }
 
-/** Runs an operation that writes to temporary files only. */
+/** @param operation writes to temporary files only, so a full disk is theirs. */
 export function inTemporaryFiles<Result>(operation: () => Result): Result {
   try {
     return operation()
@@ -95,19 +90,18 @@ export function inTemporaryFiles<Result>(operation: () => Result): Result {
 }
 
 /**
- * The error as a store throws it.
- * @param error of node:sqlite, or any other.
+ * @returns StoreUnavailable for an error that may pass; any other error unchanged.
  * @param path of the database file, if it may be the reason.
  */
 export function storeError(error: unknown, path?: string): unknown {
   const reason = error instanceof TemporaryFilesFull ? 'temporary_disk' : unavailableReason(error)
   if (reason === undefined || !(error instanceof Error)) return error
   const message = path === undefined ? error.message : error.message + describeProblem(error, path)
-  // A commit may have got to the disk, though it failed. Any other error rolls everything back.
+  // After an I/O error, a failed commit may be on the disk all the same. Any other error rolls everything back.
   return new StoreUnavailable(message, { cause: error, reason, nothingWritten: !isIoError(error) })
 }
 
-/** @throws the error of the operation as a store throws it. */
+/** @throws the error of the operation, converted by `storeError`. */
 export function attempt<Result>(operation: () => Result): Result {
   try {
     return operation()

@@ -10,7 +10,6 @@ import {
 } from '../../catalogue/book.ts'
 import { assignments } from '../query/dialect.ts'
 
-/** What a client asks for. */
 export type Write =
   | { readonly kind: 'create'; readonly book: NewBook }
   | {
@@ -21,15 +20,15 @@ export type Write =
     }
   | { readonly kind: 'delete'; readonly id: number; readonly expected: Expected }
 
-/** The stored book, if only that is to be changed. */
+/** The write applies only if the stored book equals this one. Undefined accepts any. */
 type Expected = Book | undefined
 
 type WriteOf<Kind extends Write['kind']> = Extract<Write, { readonly kind: Kind }>
 
-/** The id of a created or deleted book, or all of an updated one. */
+/** The id of a created or deleted book; all fields of an updated one. */
 export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
 
-/** The result of a write: the book stored or deleted, if any, or the error of node:sqlite. */
+/** The book is undefined if none has that id, or it is not as expected. The error is that of node:sqlite. */
 export type Outcome = { readonly book: WrittenBook | undefined } | { readonly error: unknown }
 
 const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
@@ -39,7 +38,7 @@ const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 export class GroupCommit {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
-  /** A statement for each set of fields. */
+  /** By SQL: one for each set of fields, with and without an expected book. */
   readonly #updates = new Map<string, StatementSync>()
   readonly #delete: StatementSync
   readonly #deleteExpected: StatementSync
@@ -49,14 +48,14 @@ export class GroupCommit {
     this.#insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
     this.#delete = database.prepare('DELETE FROM books WHERE id = ?')
     this.#deleteExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${IS_EXPECTED}`)
-    // The changes come with the last row id. FTS5's (search-index.ts) may be too large for a number.
+    // `run` also returns the last row id. It throws if that of FTS5 (search-index.ts) is too large for a number.
     for (const statement of [this.#delete, this.#deleteExpected]) statement.setReadBigInts(true)
   }
 
   /**
    * Applies the writes in order and commits. A failed write does not affect the others. If the transaction cannot begin
-   * or commit, or SQLite rolls it back, all writes fail and none is visible. (If the disk refused the commit, its
-   * writes may still be in the log after a crash before the next commit.)
+   * or commit, or SQLite rolls it back, all writes fail and none is visible. (If the disk refused the commit, and the
+   * process crashes before the next one, the writes may still be in the log.)
    * @returns the outcomes, in the order of the writes, once they are on the disk.
    */
   commit(writes: readonly Write[]): Outcome[] {
@@ -75,7 +74,7 @@ export class GroupCommit {
     try {
       return { book: this.#apply(write) }
     } catch (error) {
-      // Some errors end the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
+      // Some errors roll back the whole transaction (sqlite.org/lang_transaction.html §3), and so the batch.
       if (!this.#database.isTransaction) throw error
       return { error }
     }

@@ -5,15 +5,15 @@ import type { Imported, ImportOptions } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
 
-/** KiB of memory for pages of the database; the rest is read from its file. */
+/** KiB of cache for pages of the database. */
 const PAGE_CACHE = 2 * 1024
 
-/** KiB of memory for pages of the staging table; the rest is in a temporary file. */
+/** KiB of cache for pages of the staging table; the others are in a temporary file. */
 const STAGING_CACHE = 1024
 
 /**
  * Books of the catalogue that one statement compares. Between statements, others can write, the write-ahead log can
- * restart, and the import can end.
+ * restart, and the import can be cancelled.
  */
 const COMPARED = 250
 
@@ -23,18 +23,18 @@ const COMPARED_BYTES = 2 * 1024 * 1024
 /** The most staged books that one statement removes. */
 const REMOVED = 20_000
 
-/** Milliseconds of comparing between two chances to end the import. */
+/** Milliseconds of comparing between two opportunities to cancel the import. */
 const COMPARE_TIME = 200
 
 export type StagingOptions = Omit<ImportOptions, 'signal'>
 
-/** The values of one book after another, each in the order of COLUMNS. The id may be null. */
+/** The values of one book after another, in the order of COLUMNS. The id may be null. */
 export type BookValues = readonly (string | number | null)[]
 
-/** Bytes of a book's texts above which its digest is compared. Long texts that begin alike would take long. */
+/** Bytes of a book's texts above which its digest is compared: comparing long texts that begin alike takes long. */
 const LONG = 400
 
-/** The key for comparing books: distinctText() in SQL. A digest is a blob, which never equals a text. */
+/** The key by which books are compared: distinctText() in SQL, or its digest: a blob, which never equals a text. */
 const FIELDS_IN_ONE = [
   REQUIRED_FIELDS.join(' || char(0) || '),
   ...FIELD_NAMES.filter(isNullable).map((name) => `ifnull(char(0) || '${name}=' || ${name}, '')`),
@@ -45,8 +45,8 @@ const STAGED_KEY = `coalesce(digest, ${FIELDS_IN_ONE})`
 const digest = (text: SQLOutputValue) => hash('sha256', String(text), 'buffer')
 
 /**
- * Looks up each book once in the index, however many equal ones the catalogue has. It deletes what it finds, so no
- * staged book is found twice.
+ * Looks each key up once in the index of staged books, however many equal books the catalogue has. It deletes what it
+ * finds, so no staged book is found twice.
  */
 const REMOVE_EXISTING = `
   DELETE FROM temp.staged WHERE rowid IN (
@@ -55,20 +55,19 @@ const REMOVE_EXISTING = `
     LIMIT ?)`
 
 /**
- * Holds the books of an import until they go into the catalogue together. They are in a temporary table, so the write
- * lock of the catalogue is held only for the last step. Nobody else can see the table's file. The system removes it
- * with the process.
+ * Holds the books of an import in a temporary table until they are stored together. The write lock of the catalogue is
+ * held only for this last step. Nobody else can see the table's file, and the system removes it with the process.
  */
 export class ImportStaging {
   readonly #database: DatabaseSync
   readonly #options: StagingOptions
   readonly #insert: StatementSync
   readonly #selectLast: StatementSync
-  /** Undefined until its index exists. */
+  /** Undefined until the index that it uses exists. */
   #remove: StatementSync | undefined
   #staged = 0
   #skipped = 0
-  /** The highest id that the books have been compared with. */
+  /** The highest id of the catalogue that was compared. */
   #compared = 0
 
   constructor(database: DatabaseSync, options: StagingOptions) {
@@ -91,7 +90,7 @@ export class ImportStaging {
   }
 
   add(values: BookValues): undefined {
-    // This writes only to the temporary table, and takes no lock of the catalogue.
+    // Writes only to the temporary table, and takes no lock of the catalogue.
     this.#database.exec('BEGIN')
     for (let i = 0; i < values.length; i += COLUMNS.length) {
       const book = values.slice(i, i + COLUMNS.length)
@@ -101,10 +100,7 @@ export class ImportStaging {
     this.#database.exec('COMMIT')
   }
 
-  /**
-   * Skips books that are in a part of the catalogue, without blocking others.
-   * @returns whether more of the catalogue is left.
-   */
+  /** Skips books that a part of the catalogue has, without blocking others. @returns whether to call it again. */
   skipExisting(): boolean {
     if (this.#remove === undefined) {
       this.#database.exec(`CREATE INDEX temp.staged_books ON staged (${STAGED_KEY})`)
@@ -116,19 +112,16 @@ export class ImportStaging {
     return false
   }
 
-  /**
-   * Stores the books, all of them or none.
-   * @returns undefined if ids are to be kept and there are books already.
-   */
+  /** Stores all of the books or none. @returns undefined if ids are to be kept and there are books already. */
   store(): Imported | undefined {
     const { skipExisting, keepIds } = this.#options
     this.#database.exec('BEGIN IMMEDIATE')
     try {
       const last = this.#lastId()
       if (keepIds && last > 0) return undefined
-      // Books may have been added since.
+      // Others may have added books since `skipExisting`.
       if (skipExisting) while (this.#compare());
-      // The trigger would make it half as long again, while other writes wait.
+      // With the trigger, this would take half as long again, while other writes wait.
       this.#database.exec(`
         DROP TRIGGER book_created;
         INSERT INTO main.books (${COLUMNS})
@@ -146,7 +139,7 @@ export class ImportStaging {
     return { added: this.#staged - this.#skipped, skipped: this.#skipped }
   }
 
-  /** @returns whether there is more to compare. */
+  /** @returns false if the whole catalogue was compared before. */
   #compare(): boolean {
     const { last } = this.#selectLast.get(this.#compared, COMPARED, COMPARED_BYTES) as { last: number | null }
     if (last === null) return false
@@ -161,7 +154,7 @@ export class ImportStaging {
   }
 }
 
-/** Computed here, because the statement of the index would keep the texts of all books until its end. */
+/** Computed for each book, because CREATE INDEX would keep the texts of all books in memory until its end. */
 function digestIfLong([_id, ...values]: BookValues): Buffer | null {
   let size = 0
   for (const value of values) if (typeof value === 'string') size += Buffer.byteLength(value)

@@ -1,4 +1,4 @@
-/** A thread that writes one import to the file. The threads that answer requests and write for them go on meanwhile. */
+/** A thread that writes one import to the file. Meanwhile, requests are answered and other books are written. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Imported, StoreNotEmpty } from '../../catalogue/store.ts'
 import { Rpc } from '../../threads/rpc.ts'
@@ -6,16 +6,14 @@ import { makeDurable, openConnection } from './connection.ts'
 import { inTemporaryFiles, storeError } from './errors.ts'
 import { type BookValues, ImportStaging, type StagingOptions } from './import-staging.ts'
 
-/** What the thread starts with. */
 export interface ImportStart {
   readonly path: string
   readonly options: StagingOptions
 }
 
 export interface ImportFunctions {
-  /** Stages a group of books. */
   add(books: BookValues): void
-  /** @returns whether it has to be called again. */
+  /** @returns whether to call it again. */
   skipExisting(): boolean
   count(): Imported
   /** @throws StoreNotEmpty */
@@ -27,7 +25,7 @@ const { path, options } = workerData as ImportStart
 const database = openConnection(path)
 makeDurable(database)
 let made: ImportStaging | undefined
-/** Made by the first call, which is told if it fails. */
+/** Made by the first call, which then gets the error if this fails. */
 const staging = () => {
   made ??= new ImportStaging(database, options)
   return made

@@ -6,10 +6,10 @@ import type { ImportFunctions, ImportStart } from './import-thread.ts'
 import { type ThreadClient, YOUNG_GENERATION } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
-/** Groups that are prepared while the thread writes one. */
+/** Groups that are sent to the thread before it has written the first of them. */
 const AHEAD = 4
 
-/** UTF-16 code units of a group's texts above which no other group is prepared meanwhile. */
+/** UTF-16 code units of a group's texts above which it is written before the next is prepared, to save memory. */
 const LONG_GROUP = 256 * 1024
 
 /**
@@ -30,7 +30,7 @@ export async function importIntoSqlite(
       signal?.throwIfAborted()
       if (adding.length === AHEAD) await adding.shift()
       const added = thread.call('add', flatten(group))
-      // Awaited with a later group, or below.
+      // An error is thrown where it is awaited: at a later group, or below.
       added.catch(() => {})
       adding.push(added)
       if (group.reduce((sum, book) => sum + textLength(book), 0) > LONG_GROUP) await added
@@ -43,17 +43,17 @@ export async function importIntoSqlite(
       signal?.throwIfAborted()
       return await thread.call('store')
     } finally {
-      // A writer that has died is not paused.
+      // A writer that has died is no longer paused.
       await writer.call('resume').catch(() => {})
     }
   } finally {
-    // One that has died has nothing to close.
+    // A thread that has died has nothing to close.
     await thread.call('end').catch(() => {})
     await thread.terminate()
   }
 }
 
-/** One array of all values. It is copied to a thread faster than an object for each book. */
+/** One array is copied to a thread faster than an object for each book. */
 function flatten(books: readonly ImportedBook[]): BookValues {
   const values: (string | number | null)[] = []
   for (const book of books) values.push(book.id ?? null, ...fieldValues(book))

@@ -4,26 +4,26 @@ import type { SearchIndex } from './search-index.ts'
 /** Milliseconds without a write after which the index begins to catch up. */
 const DELAY = 200
 
-/** Milliseconds of a step. In longer steps, more books share a page of the index, but writes wait longer. */
+/** Milliseconds of a step. In a longer one, more books share the write of an index page, but clients wait longer. */
 const STEP = { asked: 50, unasked: 20 }
 
 /**
- * When the index is this many writes behind, further writes wait for it. After a query in the last minute, the limit
- * keeps the index close for the next one. Otherwise it bounds the backlog.
+ * When the index is more writes behind than this, each commit is followed by a step of indexing, and later writes wait.
+ * For ASKED_TIME milliseconds after a query, this keeps the index close for the next one. Later, it bounds the backlog.
  */
 const MAX_WRITES = { asked: 5000, unasked: 1_000_000 }
 const ASKED_TIME = 60_000
 
-/** Milliseconds between two steps, in which writes of this process are committed. */
+/** Milliseconds between two steps, during which writes of this process are committed. */
 const PAUSE = 1
 
-/** Milliseconds of work after which other processes get a longer pause. */
+/** Milliseconds of work after which there is a longer pause for other processes. */
 const WORK_TIME = 800
 
-/** Milliseconds of that pause. SQLite retries their lock every 100 ms, and might always miss a shorter pause. */
+/** Milliseconds of that pause. SQLite in a waiting process retries every 100 ms, and might miss all shorter pauses. */
 const LONG_PAUSE = 150
 
-/** The last book that a query waits for. */
+/** A call that waits until the book with the id `last` is indexed. */
 interface Goal extends PromiseWithResolvers<void> {
   readonly last: number
 }
@@ -32,9 +32,9 @@ interface Goal extends PromiseWithResolvers<void> {
 export class IndexScheduler {
   readonly #index: SearchIndex
   readonly #timer: NodeJS.Timeout
-  /** Writes that the index may lack. */
+  /** The number of writes that the index may lack. */
   #writes = 0
-  /** Changes with every write. */
+  /** Replaced with every write. */
   #state = {}
   #askedAt = Number.NEGATIVE_INFINITY
   #goals: Goal[] = []
@@ -42,7 +42,7 @@ export class IndexScheduler {
   constructor(index: SearchIndex) {
     this.#index = index
     this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
-    // At once, and also while others write: an earlier run or version may have left much work.
+    // At once, even while others write: an earlier run or version may have left much work.
     this.#catchUp().catch(() => {})
   }
 
@@ -56,7 +56,7 @@ export class IndexScheduler {
   }
 
   /**
-   * Resolves when the index has everything committed before the call. Writes are committed meanwhile.
+   * Resolves when the index has everything that was committed before the call. Writes go on meanwhile.
    * @throws the error of node:sqlite.
    */
   bringUpToDate(): Promise<void> {
@@ -66,7 +66,7 @@ export class IndexScheduler {
 
   async #catchUp(): Promise<void> {
     const reached = Promise.withResolvers<void>()
-    // Goals are reached in the order of the calls.
+    // At least that of the goal before, so goals are reached in the order of the calls.
     const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)
     this.#goals.push({ last, ...reached })
     if (this.#goals.length === 1) this.#reachGoals()
@@ -93,7 +93,7 @@ export class IndexScheduler {
     }
   }
 
-  /** Ends when something is written, which restarts the timer. */
+  /** Stops at the next write, which restarts the timer. */
   async #followWhileIdle(): Promise<void> {
     const state = this.#state
     const rest = pauses()
@@ -103,7 +103,7 @@ export class IndexScheduler {
     }
   }
 
-  /** @returns whether there is more to do. An error recurs for the query that needs the index, and is reported then. */
+  /** @returns whether there is more to do. An error is ignored: it recurs, and is reported, for the next query. */
   #stepIfPossible(time: number): boolean {
     try {
       const step = this.#index.step(time)
@@ -117,7 +117,6 @@ export class IndexScheduler {
   }
 }
 
-/** @returns a function that pauses between two steps. */
 function pauses(): () => Promise<void> {
   let restedAt = Date.now()
   return async () => {

@@ -1,5 +1,5 @@
 /**
- * A thread that answers queries, one at a time, so that the threads that answer requests never wait for one. The clients
+ * A thread that answers queries, one at a time, so that they never block the threads that answer requests. The clients
  * take turns, and the queries of each are answered in the order of arrival.
  */
 import { type SentPage, sentPage } from '../../catalogue/page.ts'
@@ -35,43 +35,38 @@ export type Question =
 export type QueryResult = SentPage | Statistics | number
 
 export interface QueryFunctions {
-  /**
-   * @param number that `cancel` names.
-   * @param who asks.
-   */
+  /** @param number for `cancel`. @param who the client. */
   ask(number: number, question: Question, who: string): Promise<QueryAnswer>
   cancel(number: number): void
 }
 
 export interface QueryAnswer {
   readonly result: QueryResult
-  /** As `QueryOptions.onIncomplete`. */
+  /** Whether to call `QueryOptions.onIncomplete`. */
   readonly isIncomplete: boolean
 }
 
-/** Queries that may wait. */
 const MAX_WAITING = 1000
 
-/** How long a query waits for the index, in milliseconds. */
+/** Milliseconds that a query waits for the index. */
 const INDEX_TIME = 4000
 
-/** After so many rows, about a millisecond of work, the thread looks for messages: the query may have been cancelled. */
+/** Rows after which the thread looks for messages that cancel a query: about a millisecond of work. */
 const ROWS = 1000
 
-/** A query that somebody waits for. */
 interface Asked {
   readonly question: Question
   readonly client: string
   isCancelled: boolean
 }
 
-/** A query that waits for its turn. */
+/** A query that waits for its turn. The result is 'behind' if it should wait for the index instead. */
 interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
   readonly asked: Asked
   readonly client: string
   /**
-   * The index that it needs: 'current', unless that is far behind, or 'as it is'. 'none' means that the index is known
-   * to be good enough, or is not needed.
+   * The state of the index that it needs. With 'current', it waits if the index is a little behind; with 'as it is', it
+   * does not wait. 'none' means that the index is known to be current, or is not needed.
    */
   readonly index: 'current' | 'as it is' | 'none'
 }
@@ -129,7 +124,7 @@ function client() {
 async function answerTo(asked: Asked): Promise<QueryAnswer> {
   const first = await inTurn(asked, needsIndex(asked.question) ? 'current' : 'none')
   if (first !== 'behind') return first
-  // If the index cannot catch up, as on a full disk, the query is answered with what there is.
+  // If the index cannot catch up, as on a full disk, the query is answered from the index as it is.
   const indexing = writer.call('index').then(
     () => true,
     () => false,
@@ -147,7 +142,7 @@ function inTurn(asked: Asked, index: Waiting['index']): Promise<QueryAnswer | 'b
   return item.promise
 }
 
-/** First handles the messages of this turn of the event loop, which may bring other clients or cancel a query. */
+/** Waits for the messages of this turn of the event loop, which may bring queries of other clients or cancel one. */
 function answerSoon(): void {
   if (isScheduled || waiting.size === 0) return
   isScheduled = true
@@ -161,7 +156,7 @@ function answerSoon(): void {
   })
 }
 
-/** The statements of a response share a transaction, so they see the same books. */
+/** The statements of a query share a transaction, so they see the same books. */
 async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'> {
   if (asked.isCancelled) throw cancelled()
   const { question } = asked
@@ -181,7 +176,7 @@ async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'
   }
 }
 
-/** Has the index updated in the background. An error recurs for a query that waits for it. */
+/** Has the index updated in the background. An error is ignored: it recurs for a query that waits for the index. */
 function follow(): void {
   if (isFollowing) return
   isFollowing = true
@@ -208,11 +203,11 @@ function needsIndex(question: Question): boolean {
 const cancelled = () => new Error('the query was cancelled')
 const tooMany = () => new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
 
-/** Queries that wait, and the one that runs, are cancelled. */
+/** Cancels all queries, waiting and running. */
 async function end(): Promise<void> {
   if (running !== undefined) running.isCancelled = true
   for (const { asked } of waiting) asked.isCancelled = true
-  // What runs ends in this turn of the event loop.
+  // The running query ends in this turn of the event loop.
   await new Promise(setImmediate)
   connection.close()
 }

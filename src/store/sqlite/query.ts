@@ -25,18 +25,18 @@ import type { Statements } from './connection.ts'
 import { dialectOf, joined, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
 
-/** Sorting this many books is fast. Of more, those of a page are found faster by reading all books in their order. */
+/** Up to this many books are sorted. With more, a page is found faster by reading all books in its order. */
 const FEW_BOOKS = 10_000
 
 /**
- * With more books or bytes of text to index than this, the index is too far behind to wait for it. Indexing that much
- * takes a second in a large catalogue. So does rebuilding missing indexes of this many keys.
+ * With more books or bytes of text to index than this, queries do not wait for the index. Indexing that much takes a
+ * second in a large catalogue, and so does rebuilding missing indexes of this many keys.
  */
 const FAR_BEHIND = { books: 5000, text: 2 * 1024 * 1024, keys: 100_000 }
 
 const TEXT = (field: string) => `min(octet_length(${field}), ${4 * SEARCHED_LENGTH})`
 
-/** Whether the index lacks changes or one of its parts. */
+/** Whether the index lacks changes, or an index of keys is missing. */
 export function indexState(database: Statements): 'current' | 'behind' | 'far behind' {
   const isLonger = (table: string, books: number) =>
     database.prepare(`SELECT 1 FROM ${table} LIMIT 1 OFFSET ?`).get(books) !== undefined
@@ -44,7 +44,7 @@ export function indexState(database: Statements): 'current' | 'behind' | 'far be
   if (!isLonger(UNINDEXED, 0) && !isMissing) return 'current'
   if (isLonger(UNINDEXED, FAR_BEHIND.books)) return 'far behind'
   if (isMissing && isLonger('book_keys', FAR_BEHIND.keys)) return 'far behind'
-  // CROSS keeps SQLite from scanning all books: it does not know that few are noted.
+  // CROSS keeps SQLite from scanning all books: it does not know that UNINDEXED has few.
   const { text } = database
     .prepare(
       `SELECT total(${TEXT('title')} + ${TEXT('author')}) AS text FROM ${UNINDEXED} CROSS JOIN books USING (id)`,
@@ -53,7 +53,6 @@ export function indexState(database: Statements): 'current' | 'behind' | 'far be
   return text > FAR_BEHIND.text ? 'far behind' : 'behind'
 }
 
-/** Implements Store.page. */
 export function readSqlitePage(
   database: Statements,
   query: BookQuery,
@@ -70,17 +69,15 @@ export function readSqlitePage(
   return readPage(reading, query, after, bounds)
 }
 
-/** Implements Store.count. */
 export function countBooks(database: Statements, filter: BookFilter, isBehind: boolean): number {
   const tables = { ...tablesOf(filter), isBehind }
   const { where, values } = conditionOf(filter, dialectOf(tables))
-  // SQLite counts a million books in 0.04 seconds if it need not look at each.
+  // SQLite counts a million books in 0.04 seconds if it has no condition to check.
   const condition = values.length === 0 ? where : `${WANTED} AND ${where}`
   const statement = database.prepare(`SELECT count(*) AS books FROM ${joined(tables)} WHERE ${condition}`)
   return Number(statement.get(...values)?.books)
 }
 
-/** Implements Store.statistics. */
 export function readSqliteStatistics(
   database: Statements,
   filter: BookFilter,
@@ -107,11 +104,11 @@ class Reading implements BookSource {
     this.#database = database
     this.#tables = tables
     this.#filter = query.filter
-    // To make the keys of other texts would take long while the index is behind.
+    // Only the keys of the order: computing others would take long while the index is behind.
     const keys = tables.keys ? [...textsIn(query.order).map((name) => `${name}_key`), 'year_key'] : []
     this.#columns = [`${this.dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
     this.#foundIn = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
-    // A page in the order of ids reads its own rows only, so it ends soon. The function would take a sixth of its time.
+    // A page in the order of ids reads only its own rows, so it ends soon. The function would take a sixth of its time.
     this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
   }
 
@@ -138,8 +135,8 @@ class Reading implements BookSource {
   }
 
   /**
-   * The tables; and the index to read them by, if SQLite would sort too many books. It cannot know how many a condition
-   * selects, because its statistics are those of a typical catalogue.
+   * The tables, with the index to read them by where SQLite would sort too many books. SQLite cannot know how many a
+   * condition selects, because its statistics are those of a typical catalogue.
    */
   #from(books: WhereClause, [first]: readonly SortField[]): string {
     const from = joined(this.#tables)
@@ -150,9 +147,9 @@ class Reading implements BookSource {
     return from.replace('book_keys', `book_keys ${index}`)
   }
 
-  /** Whether conditions on other fields than the first in the order select many books. */
+  /** Whether the conditions on fields other than the first of the order select many books. */
   #selectsMany({ where, values }: Condition, { name }: SortField): boolean {
-    // An index has the books with an equal key in the order of their ids.
+    // In an index, books with an equal key are in the order of ids.
     if (values.length === 0 || (name === 'id' && !/[<>]/.test(where))) return false
     const from = joined({ ...this.#tables, books: filtersTexts(this.#filter) })
     const statement = this.#database.prepare(`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1 OFFSET ?`)
@@ -160,7 +157,6 @@ class Reading implements BookSource {
   }
 }
 
-/** A book, and its keys from the index if they are read too. */
 interface Row extends Book {
   readonly title_key?: string
   readonly author_key?: string

@@ -18,13 +18,13 @@ export const KEY_INDEXES: readonly KeyIndex[] = [
   { name: 'book_keys_year', column: 'year_key', equal: 4000 },
 ]
 
-/** The statistics for SQLite are those of a large catalogue, where the choice of an index matters. */
+/** SQLite's statistics are set to those of a large catalogue, where the choice of an index matters. */
 export const createKeyIndex = ({ name, column, equal }: KeyIndex) => `
   CREATE INDEX IF NOT EXISTS ${name} ON book_keys (${column});
   DELETE FROM sqlite_stat1 WHERE idx = '${name}';
   INSERT INTO sqlite_stat1 VALUES ('book_keys', '${name}', '1000000 ${equal}')`
 
-/** A missing index, as while many books are being indexed; undefined if none is missing. */
+/** @returns an index that is missing, as it is while many books are being indexed; undefined if none is. */
 export function missingKeyIndex(database: Statements): KeyIndex | undefined {
   const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").all()
   const names = new Set(rows.map(({ name }) => name))
@@ -32,20 +32,18 @@ export function missingKeyIndex(database: Statements): KeyIndex | undefined {
 }
 
 /**
- * The table of the books that the index lacks. With each version of the words and sort keys it has another name: a
- * service of an earlier version, which still runs when a command of this one opens the file, must not index them by its
- * own rules.
+ * The table of the books that the index lacks. Its name changes with the version of the words and sort keys: a service
+ * of an earlier version that still runs when a command of this one opens the file must not index them by its own rules.
  */
 export const UNINDEXED = 'unindexed_4'
 
-/** Notes a new book for the index. */
 const noteCreated = (table: string) => `CREATE TRIGGER book_created AFTER INSERT ON books
      BEGIN INSERT INTO ${table} VALUES (new.id) ON CONFLICT DO NOTHING; END`
 export const BOOK_CREATED = noteCreated(UNINDEXED)
 
 /**
  * The steps from an empty file to the schema of this release. The file's `user_version` is the number of steps done. A
- * released step never changes. A new version of the schema adds a step.
+ * new version of the schema adds a step; a released step never changes.
  */
 const STEPS = [
   // AUTOINCREMENT never assigns an id twice, even after the newest book was deleted.
@@ -57,7 +55,7 @@ const STEPS = [
    ) STRICT;
    PRAGMA application_id = ${APPLICATION_ID};`,
 
-  // The index for queries: see search-index.ts. The triggers note all changed books for it, whoever changed them.
+  // The index for queries (search-index.ts). The triggers note all books that any program changes.
   `CREATE TABLE book_keys (
      id         INTEGER PRIMARY KEY,
      title_key  TEXT    NOT NULL,
@@ -78,11 +76,11 @@ const STEPS = [
      BEGIN INSERT INTO unindexed VALUES (old.id) ON CONFLICT DO NOTHING; END;
    INSERT INTO unindexed SELECT id FROM books;`,
 
-  // Version 2 of the words. Until a book is indexed again, it is found by its former words. SQLite changes the triggers.
+  // Version 2 of the words. Until a book is indexed again, it is found by its former words. RENAME updates triggers.
   `ALTER TABLE unindexed RENAME TO unindexed_2;
    INSERT INTO unindexed_2 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
 
-  // Version 2 of the sort keys. Until all books are indexed again, or nearly all, the keys are computed from the books.
+  // Version 2 of the sort keys. Until nearly all books are indexed again, the keys are computed from the books.
   `ALTER TABLE unindexed_2 RENAME TO unindexed_3;
    INSERT INTO unindexed_3 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;`,
 
@@ -92,8 +90,8 @@ const STEPS = [
    DROP INDEX IF EXISTS book_keys_year_title;
    DROP INDEX IF EXISTS book_keys_year_author;`,
 
-  // Version 3 of the sort keys. The last statement keeps FTS5 from large merges after many deletions, for which writes
-  // would wait for more than a second. It still merges in small steps.
+  // Version 3 of the sort keys. The last statement keeps FTS5 from large merges after many deletions: writes would wait
+  // for more than a second. It still merges in small steps.
   `ALTER TABLE unindexed_3 RENAME TO unindexed_4;
    INSERT INTO unindexed_4 SELECT id FROM books WHERE TRUE ON CONFLICT DO NOTHING;
    INSERT INTO book_words (book_words, rank) VALUES ('deletemerge', 0);`,
@@ -101,11 +99,11 @@ const STEPS = [
 
 /**
  * Checks which program wrote the file, without changing it.
- * @returns the version of its schema, 0 if the file is new.
+ * @returns the version of its schema; 0 if the file is new.
  * @throws StoreNotOpened if a newer release or another program wrote the file.
  */
 export function schemaVersion(database: DatabaseSync): number {
-  // The tables come first, because another instance may be creating everything right now.
+  // Asked first, because another instance may be creating the schema at this moment.
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version)
   const isOurs = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID
@@ -122,25 +120,24 @@ export function schemaVersion(database: DatabaseSync): number {
   )
 }
 
-/** Whether the file has the schema of this release. */
 export const isCurrent = (database: DatabaseSync) => schemaVersion(database) === STEPS.length
 
 /**
- * Creates the schema in a new file, or updates that of an earlier release, in one transaction with the write lock.
- * Several instances may start at once. A file that cannot be written is refused.
- * @throws StoreNotOpened as schemaVersion does.
+ * Creates the schema in a new file, or updates that of an earlier release, in one transaction with the write lock, so
+ * several instances may start at once.
+ * @throws StoreNotOpened as `schemaVersion` does, or the error of node:sqlite if the file cannot be written.
  */
 export function ensureSchema(database: DatabaseSync): void {
   try {
     database.exec('BEGIN IMMEDIATE')
     const missing = STEPS.slice(schemaVersion(database))
     for (const step of missing) database.exec(step)
-    // Written even if it is the same, because the lock alone can be had where nothing can be written.
+    // Written even if it is the same: the lock alone can be taken where nothing can be written.
     database.exec(`PRAGMA user_version = ${STEPS.length}`)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
-    // Another process is writing for long, as at the end of an import. So the file is writable.
+    // Another process is writing for long, as at the end of an import, so the file is writable.
     if (isLocked(error) && isCurrent(database)) return
     throw error
   }

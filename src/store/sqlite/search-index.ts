@@ -5,19 +5,19 @@ import { sortKey } from '../../catalogue/sort-key.ts'
 import { createKeyIndex, KEY_INDEXES, missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /**
- * From this many noted books on, if fewer are indexed, it is faster to drop the indexes of keys and rebuild them. An
- * index that grows in random places writes a page for each book. Meanwhile queries read all keys.
+ * If more books than this are noted, and no more are indexed, it is faster to drop and rebuild the indexes of keys: an
+ * index that grows in random places writes a page for each book. Until they are rebuilt, queries read all keys.
  */
 const MANY_BOOKS = 20_000
 
-/** A changed or deleted book. */
+/** A changed book, or a deleted one, which has no year. */
 type Noted = Book | { readonly id: number; readonly year: null }
 
 /**
  * The index for queries: sort keys in `book_keys`, words in `book_words`. Updating it in the transaction of every write
  * would make a group commit about ten times as expensive, because each write changes pages all over the index. So a
- * write only notes its book in UNINDEXED. The index follows step by step, before the next query unless that takes too
- * long. The books are the source of truth. Work that a crash leaves undone is still noted.
+ * write only notes its book in UNINDEXED. The index follows in steps, before the next query unless that takes too long.
+ * The books are the source of truth, and work that a crash leaves undone is still noted.
  */
 export class SearchIndex {
   readonly #database: DatabaseSync
@@ -47,26 +47,27 @@ export class SearchIndex {
     this.#beyond = database.prepare(`SELECT 1 FROM ${UNINDEXED} LIMIT 1 OFFSET ?`)
     this.#countNoted = database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
     this.#indexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
-    // FTS5 leaves a last row id that is too large for a number.
+    // FTS5 may leave a last row id that is too large for a number: node:sqlite would throw ERR_OUT_OF_RANGE.
     for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
       statement.setReadBigInts(true)
   }
 
-  /** The id of the last noted book; 0 if there is none. */
+  /** The highest id of the noted books; 0 if there are none. */
   get last(): number {
     return Number(this.#last.get()?.id ?? 0)
   }
 
   /**
-   * Indexes the first noted books, at least one. With the last of them, it also creates a missing index of keys.
-   * @param time after which it takes no further book, in milliseconds.
-   * @returns the number of books and the id of the last: −1 while an index is missing, Infinity when all is done.
+   * Indexes the first noted books, at least one. After the last noted book, it also creates an index of keys that is
+   * missing.
+   * @param time in milliseconds, after which it takes no further book.
+   * @returns the number of books, and the id of the last: −1 if an index was missing, Infinity when all is done.
    * @throws the error of node:sqlite; then nothing has changed.
    */
   step(time: number): { books: number; last: number } {
     const end = performance.now() + time
     try {
-      // It need not wait for the disk. A power cut that undoes a step also restores its notes.
+      // A step need not wait for the disk: a power cut that undoes it also restores its notes.
       this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
       if (this.#areMost()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)
       let [books, last, isInTime] = [0, 0, true]
@@ -91,7 +92,6 @@ export class SearchIndex {
     }
   }
 
-  /** Whether many books are noted, and more than are indexed. */
   #areMost(): boolean {
     if (this.#beyond.get(MANY_BOOKS) === undefined || missingKeyIndex(this.#database) !== undefined)
       return false

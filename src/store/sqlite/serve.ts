@@ -3,23 +3,21 @@ import { Rpc } from '../../threads/rpc.ts'
 import { storeError } from './errors.ts'
 import type { Parent, Served, Start } from './threads.ts'
 
-/** What this thread starts with. */
 export const { path, countsCommits } = workerData as Start
 
-/** All that this thread is connected with. */
+/** One for each thread that this one is connected with. */
 const connected = new Set<Rpc<object>>()
 
-/** The functions of one client. */
 interface Client {
   readonly functions: object
-  /** Called when it has closed its port, or has died. */
+  /** Called when the client has closed its port, or has died. */
   readonly gone?: () => void
 }
 
 /**
- * Lets other threads call functions of this one, which works on a database file.
- * @param client makes the functions of each.
- * @param end is done before the thread ends.
+ * Lets other threads call functions of this one.
+ * @param client makes the functions for each of them.
+ * @returns the way to call the thread that has started this one.
  */
 export function serve(client: () => Client, end: Served['end']): Rpc<Parent> {
   const served: Served = {
@@ -42,7 +40,7 @@ export function serve(client: () => Client, end: Served['end']): Rpc<Parent> {
   return parent
 }
 
-/** Handles what others have sent, in the middle of a statement. */
+/** Handles the messages that have arrived, even in the middle of a statement. */
 export function receiveNow(): void {
   for (const rpc of connected) rpc.receiveNow()
 }

@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLocked } from './connection.ts'
 
-/** What a service holds while it uses a database file. */
 export interface ServiceLock {
   /** Whether another service holds it. */
   readonly isTaken: boolean
@@ -11,9 +10,9 @@ export interface ServiceLock {
 }
 
 /**
- * Tells services that use one database file of each other. Commands may use it beside them. The lock is one of SQLite's
- * own, on an empty file: it ends with the process, however that ends, and holds between containers.
- * @param path of the database file.
+ * Tells a service that another one uses the same database file: writes of the two wait for each other, or are refused.
+ * Commands do not take the lock. It is SQLite's own, on an empty file beside the database, so it ends with the process,
+ * however that ends, and works between containers.
  */
 export function lockForService(path: string): ServiceLock {
   const file = `${resolve(path)}-service`

@@ -27,35 +27,33 @@ import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
 import { ResponseCount, SqliteThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
-/** How long a query may take, waiting included, in milliseconds: several times what it takes to count a million books. */
+/** Milliseconds that a query may take, waiting included: several times what counting a million books takes. */
 const QUERY_TIME = 10_000
 
-/** Writes that may be unanswered, of all threads together. More are turned away at once. */
+/** The most unanswered writes, of all threads together. Further ones are refused at once. */
 const MAX_WRITES = 5000
 
-/** UTF-16 code units of their texts together, at most. */
+/** The most UTF-16 code units of all their texts. */
 const MAX_TEXT = 32 * 1024 * 1024
 
-/** Bytes free on a disk that is certainly not full: more than a few writes need. */
+/** Free bytes with which a disk is certainly not full: more than a few writes need. */
 const ROOM = 1024 * 1024
 
-/** How a thread that answers requests reaches those that work on a file (threads.ts). */
+/** How a thread that answers requests reaches the threads that work on a file (threads.ts). */
 export interface SqliteAccess {
   readonly path: string
   readonly connect: SqliteThreads['connect']
-  /** The responses of all threads that read the file. */
+  /** Shared by all threads that read the file. */
   readonly responses: ResponseCount
-  /** How many threads answer requests. */
+  /** The number of threads that answer requests. */
   readonly threads: number
-  /** Called when the store has been closed. */
+  /** Called after the store was closed. */
   readonly end?: () => Promise<void>
 }
 
 /**
  * Opens or creates the database file, its directory included, and starts its writer.
- * @param path relative to the working directory, or absolute.
- * @param report is told the reason when a thread has died.
- * @param onReadOnly is told why the file can only be read. Without it, that is an error.
+ * @param onReadOnly called with the reason if the file can only be read. Without it, that is an error.
  * @throws StoreNotOpened
  */
 export function prepareSqlite(
@@ -71,7 +69,7 @@ export function prepareSqlite(
   let database: DatabaseSync | undefined
   try {
     database = openConnection(path)
-    // Refuses another program's file before anything in it changes.
+    // Refuses another program's file before anything in it is changed.
     schemaVersion(database)
     makeDurable(database)
     try {
@@ -91,8 +89,8 @@ export function prepareSqlite(
 }
 
 /**
- * Prepares and opens a file that one thread of this process uses.
- * @param isReadOnly whether a file will do that can only be read.
+ * Prepares and opens a file that only this thread uses.
+ * @param isReadOnly whether a file that can only be read is accepted.
  * @throws StoreNotOpened
  */
 export function openSqliteAlone(path: string, report: (message: string) => void, isReadOnly = false): Store {
@@ -108,13 +106,13 @@ export function openSqlite(access: SqliteAccess): Store {
   return new SqliteStore(openConnection(access.path), access)
 }
 
-/** Reads books with its own connection. Other threads write, and answer queries. */
+/** Reads books on its own connection. Other threads write, and answer queries. */
 class SqliteStore implements Store {
   readonly #path: string
   readonly #responses: ResponseCount
   readonly #books: SqliteBookReader
   readonly #writer: ThreadClient<WriterFunctions>
-  /** Answers pages without words: an index gives them at once. */
+  /** Answers pages without search words, which an index delivers at once. */
   readonly #pages: ThreadClient<QueryFunctions>
   /** Answers searches and counts. */
   readonly #searches: ThreadClient<QueryFunctions>
@@ -211,7 +209,7 @@ class SqliteStore implements Store {
   }
 
   /**
-   * Has a book written. Later reads must be at least as new as the response, even if it says that there is no such book.
+   * Has a book written. Later reads must be at least as new as the result, even if there is no such book.
    * @param text the length of its texts, in UTF-16 code units.
    * @throws StoreUnavailable, at once if too much is unanswered already.
    */
@@ -238,7 +236,7 @@ class SqliteStore implements Store {
     }
   }
 
-  /** As after `#write`, because the thread that answers has its own connection. */
+  /** Later reads must be at least as new as the result: the query thread has its own connection. */
   async #query(
     thread: ThreadClient<QueryFunctions>,
     question: Question,
@@ -263,7 +261,7 @@ class SqliteStore implements Store {
   }
 }
 
-/** Whether the file may be written, and its disk is not full, as far as the system says. */
+/** Whether the file may be written and its disk has room, as far as the system says. */
 async function hasRoom(path: string): Promise<boolean> {
   try {
     await access(path, constants.W_OK)

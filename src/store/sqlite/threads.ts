@@ -15,30 +15,29 @@ export const YOUNG_GENERATION = 3
 /** Publishes how many writes each commit has. */
 const groupCommits = channel('book-catalogue.group-commit')
 
-/** What a thread of a file starts with. */
 export interface Start {
   readonly path: string
-  /** Whether the thread tells how many writes each commit has. */
+  /** Whether the writer reports how many writes each commit has. */
   readonly countsCommits: boolean
 }
 
-/** What a thread does for the one that has started it. */
+/** The functions of a thread, for the thread that has started it. */
 export interface Served {
-  /** Lets another thread call its functions through a port. */
+  /** Lets another thread call the thread's other functions through this port. */
   serve(port: MessagePort): void
-  /** Is answered when it has done what it was asked for, and has closed the file. */
+  /** Returns when the thread has done what it was asked for and has closed the file. */
   end(): void | Promise<void>
 }
 
-/** What the thread that starts them does for them. */
+/** The functions of the thread that starts the others, for them. */
 export interface Parent {
   connect(kind: ThreadKind): Promise<MessagePort>
   committed(writes: number): void
 }
 
-/** Counts the responses of all threads, in shared memory. A read must be at least as new as every response before it. */
+/** Counts the responses of all threads, in shared memory. A read must be at least as new as every earlier response. */
 export class ResponseCount {
-  /** To make the same count in another thread. */
+  /** To share the count with another thread. */
   readonly memory: SharedArrayBuffer
   readonly #count: Int32Array
 
@@ -58,7 +57,7 @@ export class ResponseCount {
 }
 
 /**
- * Starts the threads of a database file: the writer at once, the others when they are needed. One that has died is
+ * Starts the threads of a database file: the writer at once, the others when they are needed. A thread that has died is
  * replaced when it is needed again.
  */
 export class SqliteThreads {
@@ -66,20 +65,20 @@ export class SqliteThreads {
   readonly #database: DatabaseSync
   readonly #report: (message: string) => void
   readonly #threads = new Map<ThreadKind, Thread<Served>>()
-  /** Those that others are connected with. */
+  /** Threads that others were connected with. */
   readonly #serving = new WeakSet<Thread<Served>>()
   #isClosing = false
 
   /**
-   * @param database a connection to the file. The last one to close moves the write-ahead log into the file, and the
-   * threads may have died by then.
-   * @param report is told the reason when a thread has died.
+   * @param database a connection to the file, closed last. The last one to close moves the write-ahead log into the
+   * file, and the threads may have died by then.
+   * @param report called with the reason when a thread has died.
    */
   constructor(path: string, database: DatabaseSync, report: (message: string) => void) {
     this.#path = path
     this.#database = database
     this.#report = report
-    // It also indexes what an earlier run has left.
+    // The writer also indexes what an earlier run has left.
     this.#start('writer')
   }
 
@@ -96,17 +95,17 @@ export class SqliteThreads {
       this.#serving.add(thread)
       return port2
     } catch (error) {
-      // It was about to die.
+      // The thread was about to die. Another is started.
       if (thread === running) return this.connect(kind)
       throw error
     }
   }
 
-  /** Ends all threads, after what they were asked to write. */
+  /** Ends all threads. Close the stores that use them first: these wait for their writes. */
   async close(): Promise<void> {
     this.#isClosing = true
     const ends = Array.from(this.#threads.values(), async (thread) => {
-      // One that has died has nothing to end.
+      // A thread that has died has nothing to end.
       await thread.call('end').catch(() => {})
       await thread.terminate()
     })
@@ -124,7 +123,7 @@ export class SqliteThreads {
     }
     const thread = new Thread<Served>(kind, code, start, YOUNG_GENERATION, parent)
     void thread.death.then((error) => {
-      // Otherwise, whoever needs it is told.
+      // Otherwise, the caller that needs the thread gets the error.
       const isUnexpected = this.#serving.has(thread) && !this.#isClosing
       if (isUnexpected) this.#report(`${describeError(error)}; the next request that needs it starts another`)
     })
@@ -133,7 +132,7 @@ export class SqliteThreads {
   }
 }
 
-/** Calls a thread of a database file. Connects with the first call, and anew after the thread has died. */
+/** Calls a thread of a database file. Connects at the first call, and again after the thread has died. */
 export class ThreadClient<Functions extends Callable<Functions>> {
   readonly #kind: ThreadKind
   readonly #connect: (kind: ThreadKind) => Promise<MessagePort>
@@ -144,7 +143,7 @@ export class ThreadClient<Functions extends Callable<Functions>> {
     this.#connect = connect
   }
 
-  /** @throws StoreUnavailable if the thread dies. It is not known then what it has done. */
+  /** @throws StoreUnavailable if the thread dies. What it has done is then unknown. */
   async call<Name extends keyof Functions & string>(
     name: Name,
     ...args: Parameters<Functions[Name]>

@@ -13,19 +13,21 @@ export interface WriterFunctions {
   create(book: NewBook): Promise<number>
   update(id: number, changes: BookChanges, expected: Book | undefined): Promise<Book | undefined>
   delete(id: number, expected: Book | undefined): Promise<boolean>
-  /** Is answered when the index has everything that was committed before. */
+  /** Resolves when the index has everything that was committed before. */
   index(): Promise<void>
-  /** Pauses the commits, so that an import can store its books. None is running when it is answered. */
+  /** Pauses commits, so that an import can store its books. When the call resolves, none is running. */
   pause(): void
   resume(): void
   /**
-   * Fails while nothing can be written. A write tells, but only where an earlier one or the disk gives reason to doubt.
-   * @param isDoubtful whether the disk does. A probe may be small enough for it where a write was not.
+   * Throws while nothing can be written. It writes to find out, but only after a refused write or with a doubtful disk:
+   * anybody may ask for it, and a commit costs a flush. With both, it throws at once: there may be room for a probe
+   * where there was none for the refused write.
+   * @param isDoubtful whether the system says that the disk is full or the file cannot be written.
    */
   probe(isDoubtful: boolean): void
 }
 
-/** KiB of memory for pages, used as needed. A write to a page that is not there has to read it first. */
+/** KiB of page cache, used as needed. A write to a page that is not cached has to read it first. */
 const PAGE_CACHE = 8 * 1024
 
 const database = openConnection(path)
@@ -45,7 +47,7 @@ function probe(isDoubtful: boolean): void {
   if (!isDoubtful && queue.refusal === undefined) return
   if (isDoubtful && queue.refusal !== undefined) throw queue.refusal
   ensureSchema(database)
-  // Otherwise probes would in time fill the disk with log.
+  // Otherwise the log of many probes would fill the disk.
   database.exec('PRAGMA wal_checkpoint(PASSIVE)')
   queue.refusal = undefined
 }
