@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { LOGIN_BODY_LIMIT } from './auth/login-throttle.ts'
 import { ConfigError } from './errors.ts'
 import { readSettingFile } from './setting-file.ts'
-import { meantSetting, type SettingName } from './settings.ts'
+import { probableSetting, type SettingName } from './settings.ts'
 import { ACCEPTED_DB_URLS, type DbUrl, parseDbUrl, readDbUrlFile } from './store/db-url.ts'
 import { DEFAULT_TIMEOUT } from './store/timeout.ts'
 
@@ -187,7 +187,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (faults.length > 0) throw new ConfigError(faults)
   for (const name of Object.keys(environment)) {
-    const meant = meantSetting(name)
+    const meant = probableSetting(name)
     if (meant !== undefined) warnings.push(`${name} is not a setting; perhaps ${meant} is meant`)
   }
   if (generated.has('SECRET_TOKEN')) {

@@ -26,9 +26,9 @@ const sea = process.getBuiltinModule?.('node:sea')
 /** Whether this is the executable that package/build-executable.ts makes. */
 export const isExecutable = sea?.isSea() === true
 
-export const resources: Resources = sea?.isSea() ? inside(sea) : beside()
+export const resources: Resources = sea?.isSea() ? fromExecutable(sea) : fromDisk()
 
-function inside({ getRawAsset, getAssetKeys }: typeof import('node:sea')): Resources {
+function fromExecutable({ getRawAsset, getAssetKeys }: typeof import('node:sea')): Resources {
   const read = (name: string) => Buffer.from(getRawAsset(name))
   return {
     // Of the ways to start a thread from a text, only a `data:` URL allows `import` in it.
@@ -44,7 +44,7 @@ function inside({ getRawAsset, getAssetKeys }: typeof import('node:sea')): Resou
   }
 }
 
-function beside(): Resources {
+function fromDisk(): Resources {
   const web = resolve(import.meta.dirname, '../web')
   const require = createRequire(import.meta.url)
   return {

@@ -37,13 +37,15 @@ export const isForeign = (name: string) => FOREIGN.test(name)
 
 /** @returns the setting whose name is most similar. */
 export function nearestSetting(name: string): SettingName {
-  const unlike = (setting: SettingName) =>
+  const dissimilarity = (setting: SettingName) =>
     distance(name.toUpperCase(), setting) / Math.max(name.length, setting.length)
-  return SETTING_NAMES.reduce((nearest, each) => (unlike(each) < unlike(nearest) ? each : nearest))
+  return SETTING_NAMES.reduce((nearest, each) =>
+    dissimilarity(each) < dissimilarity(nearest) ? each : nearest,
+  )
 }
 
 /** @returns the setting that an unknown name probably misspells. Short names are too similar for two mistakes. */
-export function meantSetting(name: string): SettingName | undefined {
+export function probableSetting(name: string): SettingName | undefined {
   if (isSetting(name) || isForeign(name)) return undefined
   const isNear = (setting: SettingName) => {
     const limit = setting.length <= 4 ? 1 : 2

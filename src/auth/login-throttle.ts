@@ -14,11 +14,11 @@ const SIZE_OF_ADDRESS = 9
 /** An IPv6 /48 has this many times the limit of an address, because a site or a provider's customers may share it. */
 const SITE_FACTOR = 4
 
-export interface LoginAttempt {
+export interface LoginResult {
   /** Seconds until the address may try again. If it is not 0, the attempt was not counted. */
   readonly wait: number
   /** Whether the attempt failed and reached the limit, so that the address has to wait from now on. */
-  readonly isLast: boolean
+  readonly reachedLimit: boolean
 }
 
 /** Limits failed logins. The methods may return promises because another thread may keep the counts. */
@@ -26,7 +26,7 @@ export interface LoginLimit {
   /** @returns the seconds until the address may try again, or 0 if it may now. */
   wait(address: string): number | Promise<number>
   /** Counts the attempt if the login is wrong and the address may try now. */
-  attempt(address: string, isRight: boolean): LoginAttempt | Promise<LoginAttempt>
+  attempt(address: string, isRight: boolean): LoginResult | Promise<LoginResult>
 }
 
 /** Counts failed logins by address, and makes an address wait after too many (NIST SP 800-63B §5.2.2). */
@@ -46,19 +46,19 @@ export class LoginThrottle implements LoginLimit {
   wait(address: string, now = Date.now()): number {
     if (this.#limit === 0) return 0
     const waits = this.#limits(address).map(([network, limit]) => {
-      const decisive = this.#failures.get(network)?.at(-limit)
-      return decisive === undefined ? 0 : Math.ceil((decisive + WINDOW - now) / 1000)
+      const limitingFailure = this.#failures.get(network)?.at(-limit)
+      return limitingFailure === undefined ? 0 : Math.ceil((limitingFailure + WINDOW - now) / 1000)
     })
     return Math.max(0, ...waits)
   }
 
-  attempt(address: string, isRight: boolean): LoginAttempt {
+  attempt(address: string, isRight: boolean): LoginResult {
     const wait = this.wait(address)
-    return { wait, isLast: wait === 0 && !isRight && this.failed(address) }
+    return { wait, reachedLimit: wait === 0 && !isRight && this.recordFailure(address) }
   }
 
   /** Counts a failure. @returns whether the address has to wait now. */
-  failed(address: string, now = Date.now()): boolean {
+  recordFailure(address: string, now = Date.now()): boolean {
     if (this.#limit === 0) return false
     let isTooMany = false
     for (const [network, limit] of this.#limits(address)) {

@@ -78,7 +78,7 @@ export function changedFields(changes: BookChanges): FieldName[] {
  * @param book texts may also be given as their UTF-8 bytes.
  * @returns a text that is equal only for books with equal fields. NUL separates them, which no field contains.
  */
-export function distinctText(book: Readonly<Partial<Record<FieldName, unknown>>>): string {
+export function identityText(book: Readonly<Partial<Record<FieldName, unknown>>>): string {
   const required = REQUIRED_FIELDS.map((name) => book[name]).join('\0')
   return FIELD_NAMES.reduce(
     (text, name) => (isNullable(name) && book[name] != null ? `${text}\0${name}=${book[name]}` : text),

@@ -80,9 +80,9 @@ function loadConfig(path: string, isNeeded: boolean): Config {
   if (environment.PASSWORD === undefined && environment.PASSWORD_FILE === undefined)
     delete environment.USERNAME
   for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
-  const ofFile = Object.entries(variables).filter(([name]) => SET_BY_OTHERS.includes(name))
+  const fromFile = Object.entries(variables).filter(([name]) => SET_BY_OTHERS.includes(name))
   try {
-    const config = readConfig({ ...variables, ...environment, ...Object.fromEntries(ofFile) })
+    const config = readConfig({ ...variables, ...environment, ...Object.fromEntries(fromFile) })
     if (faults.length === 0) return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

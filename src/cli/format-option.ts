@@ -16,8 +16,8 @@ export function chosenFormat<Format extends ReadFormat>(
   path: string,
   formats: readonly Format[],
 ): Format {
-  const told = option ?? (path === '-' ? 'csv' : formatOfName(path))
-  const format = formats.find((each) => each === told)
+  const name = option ?? (path === '-' ? 'csv' : formatOfName(path))
+  const format = formats.find((each) => each === name)
   if (format !== undefined) return format
   if (option !== undefined) throw new UsageError(`--format is ${oneOf(formats)}`)
   const endings = oneOf(formats.map((each) => `.${each}`))

@@ -41,8 +41,8 @@ async function writeAll(stream: NodeJS.WritableStream, parts: AsyncIterable<stri
 }
 
 function asOperatorError(path: string, error: unknown): unknown {
-  const isOfSystem = error instanceof Error && 'syscall' in error
-  return isOfSystem
+  const isSystemError = error instanceof Error && 'syscall' in error
+  return isSystemError
     ? new OperatorError(`${path} cannot be written: ${error.message}`, { cause: error })
     : error
 }

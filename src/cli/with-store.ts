@@ -32,9 +32,9 @@ export async function withStore<Result>(
     }
   } catch (error) {
     if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
-    const isElsewhere = error instanceof StoreUnavailable && error.reason === 'temporary_disk'
+    const isOtherDisk = error instanceof StoreUnavailable && error.reason === 'temporary_disk'
     const message = error instanceof StoreNotOpened ? error.message : describeError(error)
-    throw new OperatorError(`${isElsewhere ? '' : `${setting}: `}${message}`, { cause: error })
+    throw new OperatorError(`${isOtherDisk ? '' : `${setting}: `}${message}`, { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
 import { FIELD_NAMES, type FieldName, isNullable } from '../catalogue/book.ts'
-import { EXAMPLES } from './column-names.ts'
+import { EXAMPLE_NAMES } from './column-names.ts'
 
 /** The columns of a CSV file that hold the fields. An empty name means that the file has no such column. */
 export type ColumnMapping = { readonly [Name in FieldName]?: string }
@@ -12,7 +12,7 @@ const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(${MAY_LACK.join('|')})=)`
 /** Matches what `parseColumns()` accepts, and also texts that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
 
-export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLES[field]}`).join(',')
+export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLE_NAMES[field]}`).join(',')
 
 /**
  * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks in quoted names are doubled. `year=` says

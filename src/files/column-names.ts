@@ -366,7 +366,7 @@ const LANGUAGES: readonly Names[] = [
 ]
 
 /** Column names for the examples in messages and descriptions. */
-export const EXAMPLES: Readonly<Record<FieldName, string>> = {
+export const EXAMPLE_NAMES: Readonly<Record<FieldName, string>> = {
   title: 'Titel',
   author: '"Name, Vorname"',
   year: 'Jahr',
@@ -389,7 +389,7 @@ const MEANINGS = new Map(
 )
 
 /** @returns the columns whose names are known for the field: one list for each kind, the best kind first. */
-export function columnsTelling(field: FieldName, columns: readonly string[]): string[][] {
+export function columnsNaming(field: FieldName, columns: readonly string[]): string[][] {
   const byKind = Map.groupBy(columns, (column) => MEANINGS.get(keyOf(column)))
   return KINDS[field].map((kind) => byKind.get(kind) ?? []).filter(({ length }) => length > 0)
 }

@@ -1,7 +1,7 @@
 import { FIELD_NAMES, type FieldName, type FieldValue, isNullable, isTextField } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-mapping.ts'
-import { columnsTelling, EXAMPLES } from './column-names.ts'
+import { columnsNaming, EXAMPLE_NAMES } from './column-names.ts'
 import { REPLACEMENT } from './decode-text.ts'
 import { type ColumnFault, type FoundColumns, ImportRefused } from './import-report.ts'
 import { ID_COLUMN, unguarded } from './write-books.ts'
@@ -19,7 +19,7 @@ export interface CsvLayout {
   /** The number of columns, the indices of those that are read, and the number of cells up to title and author. */
   readonly width: number
   readonly used: ReadonlySet<number>
-  readonly least: number
+  readonly minimumWidth: number
   read(cells: readonly string[]): Cells
 }
 
@@ -138,7 +138,7 @@ export function detectLayout(header: readonly string[], mapping: ColumnMapping):
     const column = mapping[field]
     if (known !== undefined && column === undefined) return known.fields[field] ?? (() => undefined)
     const [best = [], ...others] =
-      column === undefined ? columnsTelling(field, [...positions.keys()]) : [[keyOf(column)]]
+      column === undefined ? columnsNaming(field, [...positions.keys()]) : [[keyOf(column)]]
     if (best.length > 1) fault ??= ambiguous(field, best)
     else if (best.length === 0 && !isNullable(field)) missing.push(field)
     const names = [best, ...others].filter(({ length }) => length === 1).flat()
@@ -169,7 +169,7 @@ export function detectLayout(header: readonly string[], mapping: ColumnMapping):
     mayLackYear: known?.mayLackYear !== false || mapping.year !== undefined,
     width: header.length,
     used,
-    least: 1 + Math.max(placeOf.title, placeOf.author),
+    minimumWidth: 1 + Math.max(placeOf.title, placeOf.author),
     read(cells) {
       const get = (column: string) => cells[positions.get(column.toLowerCase()) ?? -1] ?? ''
       const values: Record<string, FieldValue | undefined> = {}
@@ -213,13 +213,13 @@ function columnsOf(header: readonly string[]): string {
 
 function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ColumnFault {
   const fields = missing.map((name) => `the ${name}`).join(' or ')
-  const examples = missing.map((name) => `${name}=${EXAMPLES[name]}`).join(',')
+  const examples = missing.map((name) => `${name}=${EXAMPLE_NAMES[name]}`).join(',')
   const mayLackYears = missing.includes('year')
   return {
     message:
       `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
       (mayLackYears ? ', or say that there are no years,' : ''),
-    columns: mayLackYears ? [examples, examples.replace(EXAMPLES.year, '')] : [examples],
+    columns: mayLackYears ? [examples, examples.replace(EXAMPLE_NAMES.year, '')] : [examples],
   }
 }
 

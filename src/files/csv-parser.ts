@@ -13,7 +13,7 @@ export interface CsvRow {
 }
 
 /** Called with the first row that is not blank. @returns the indices of the columns that are used. */
-export type Begin = (header: readonly string[], line: number) => ReadonlySet<number>
+export type OnHeader = (header: readonly string[], line: number) => ReadonlySet<number>
 
 /** The maximum length of a row in UTF-16 code units: twice that of a book, because some columns may be ignored. */
 export const MAX_ROW = 2 * 1024 * 1024
@@ -39,7 +39,7 @@ export class CsvParser {
   /** Programs that write tabs neither quote fields nor double the quotes in them. */
   readonly #isTabular: boolean
   readonly #delimiter: string
-  readonly #begin: Begin
+  readonly #begin: OnHeader
   /** Undefined before the header. */
   #used: ReadonlySet<number> | undefined
   /** The end of the last part, if its meaning depends on what follows. */
@@ -58,7 +58,7 @@ export class CsvParser {
   #stray: number | undefined
   #isMalformed = false
 
-  constructor(delimiter: string, begin: Begin) {
+  constructor(delimiter: string, begin: OnHeader) {
     this.#begin = begin
     this.#isTabular = delimiter === '\t'
     this.#delimiter = delimiter

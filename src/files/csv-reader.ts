@@ -1,4 +1,4 @@
-import { type Begin, CsvParser, type CsvRow, MAX_ROW } from './csv-parser.ts'
+import { CsvParser, type CsvRow, MAX_ROW, type OnHeader } from './csv-parser.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
@@ -20,7 +20,10 @@ const MAX_HEADER = 64 * 1024
  * Yields the rows after the header of a file with commas, semicolons or tabs, in groups as they arrive.
  * @throws ImportRefused for a row that has too many fields or is too long, as after an unclosed quote; and for JSON.
  */
-export async function* csvRows(texts: AsyncIterable<string>, begin: Begin): AsyncGenerator<CsvRow[], void> {
+export async function* csvRows(
+  texts: AsyncIterable<string>,
+  begin: OnHeader,
+): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let before = ''
   let start = ''

@@ -12,7 +12,7 @@ const START = 4
 const UNFINISHED = 3
 
 /** The first bytes of files that are not text, each as one character, and the messages for them. */
-const NO_TEXT = {
+const BINARY_SIGNATURES = {
   'PK\x03\x04':
     'the file is a spreadsheet (.xlsx, .ods) or another ZIP archive, not text; save it as CSV in UTF-8',
   '\xd0\xcf\x11\xe0': 'the file is a spreadsheet of an old Excel (.xls), not text; save it as CSV in UTF-8',
@@ -28,7 +28,7 @@ const QUOTED_BEFORE = 20
 const NOT_ASCII = /[\x80-\ufffc\ufffe\uffff]/
 
 /** Encodings that are detected by the file itself. ASCII is a part of UTF-8. */
-const TOLD = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
+const DETECTED_BY_CONTENT = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
 
 /**
  * @param label as in the WHATWG Encoding Standard.
@@ -37,7 +37,7 @@ const TOLD = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
  */
 export function encodingNamed(label: string): string | undefined {
   const { encoding } = new TextDecoder(label)
-  return TOLD.test(label.trim().toLowerCase()) ? undefined : encoding
+  return DETECTED_BY_CONTENT.test(label.trim().toLowerCase()) ? undefined : encoding
 }
 
 type Findings = Pick<ImportReport, 'encoding' | 'hasInvalidBytes'>
@@ -76,7 +76,7 @@ export function invalidBytesIn(text: unknown, { encoding, hasInvalidBytes }: Fin
   const advice = NOT_ASCII.test(text)
     ? 'correct this text'
     : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
-  const reason = TOLD.test(encoding)
+  const reason = DETECTED_BY_CONTENT.test(encoding)
     ? `is not in ${encoding.slice(0, 'utf-16'.length).toUpperCase()}; ${advice}`
     : 'is not in the encoding that was named; name the right one, or correct this text'
   return `${quoted(at > QUOTED_BEFORE ? `…${text.slice(at - QUOTED_BEFORE)}` : text)} ${reason}`
@@ -132,7 +132,7 @@ class Decoder {
  */
 function encodingOf(start: Buffer, named: string | undefined): string {
   const characters = start.toString('latin1', 0, START)
-  for (const [begin, reason] of Object.entries(NO_TEXT)) {
+  for (const [begin, reason] of Object.entries(BINARY_SIGNATURES)) {
     if (characters.startsWith(begin)) throw new ImportRefused(reason)
   }
   if (characters.startsWith('\xff\xfe')) return 'utf-16le'

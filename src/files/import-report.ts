@@ -1,6 +1,6 @@
 import { FIELD_FAULTS, FIELD_NAMES, type FieldName } from '../catalogue/book.ts'
 
-export const FAULTS = [
+export const FAULT_CODES = [
   ...FIELD_FAULTS,
   /** Bytes that are invalid in the encoding of the file. */
   'invalid_bytes',
@@ -19,7 +19,7 @@ export interface RowFault {
   readonly line: number
   /** Null if the whole row is at fault. */
   readonly field: FieldName | null
-  readonly code: (typeof FAULTS)[number]
+  readonly code: (typeof FAULT_CODES)[number]
   readonly reason: string
 }
 

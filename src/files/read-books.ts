@@ -132,9 +132,9 @@ function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBoo
  * Whether the row may have more or fewer cells than the header. Spreadsheets omit or add empty cells at the end. A row
  * that ends before title and author is more likely a fragment. After a stray quote, delimiters may be part of a text.
  */
-function mayDiffer({ cells, stray }: CsvRow, { used, least, width }: CsvLayout): boolean {
+function mayDiffer({ cells, stray }: CsvRow, { used, minimumWidth, width }: CsvLayout): boolean {
   if (stray !== undefined) return stray > Math.max(...used)
-  return cells.length >= least && cells.slice(width).every(isBlank)
+  return cells.length >= minimumWidth && cells.slice(width).every(isBlank)
 }
 
 function bookFrom(values: Readonly<Record<string, unknown>>, report: ImportReport): NewBook | Fault {

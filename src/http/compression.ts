@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { negotiateCoding } from './content-negotiation.ts'
 
 /** Texts with fewer UTF-16 code units are not compressed: they fit into one packet anyway. */
-const WORTHWHILE = 1024
+const MIN_LENGTH = 1024
 
 /** The content codings of lists (RFC 9110 §8.4.1), the preferred one first. */
 const CODINGS = ['identity', 'zstd', 'gzip'] as const
@@ -17,7 +17,7 @@ const GZIP = { ...CHUNKS, level: constants.Z_BEST_SPEED }
 const ZSTD = { ...CHUNKS, params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /** The maximum number of streams compressed at a time. More would take all processors from other requests. */
-const MOST_STREAMS = 2
+const MAX_STREAMS = 2
 
 /** The memory that compressing a stream takes, in bytes: the maximum for zstd, which is more than gzip needs. */
 export const COMPRESSION_SIZE = 2 * 1024 * 1024
@@ -32,7 +32,7 @@ export class CompressedStreams {
 
   /** Counts a response until it is closed. @returns false, uncounted, if it is closed already or there are enough. */
   begin({ raw }: Pick<FastifyReply, 'raw'>): boolean {
-    if (this.#count >= MOST_STREAMS || raw.closed) return false
+    if (this.#count >= MAX_STREAMS || raw.closed) return false
     this.#count++
     raw.once('close', () => this.#count--)
     return true
@@ -40,7 +40,7 @@ export class CompressedStreams {
 }
 
 export function isWorthCompressing(content: string | Readable): boolean {
-  return content instanceof Readable || content.length >= WORTHWHILE
+  return content instanceof Readable || content.length >= MIN_LENGTH
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Book, distinctText } from '../catalogue/book.ts'
+import { type Book, identityText } from '../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../catalogue/store.ts'
 import { failure } from './envelope.ts'
 
@@ -13,14 +13,14 @@ export interface Preconditions {
 const ATTEMPTS = 10
 
 /** An element of a list: an entity tag (RFC 9110 §8.8.3), whose opaque-tag is captured, or nothing (§5.6.1.2). */
-const MEMBER = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
+const LIST_ELEMENT = /[ \t]*(?:(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
 /** The end of one of our tags. Apache, Caddy, Jetty and others insert the content coding when they compress. */
 const ENDING = /^(?:(?:--?|;)(?:br|deflate|gzip|zstd))?"$/
 
 /** The strong entity tag of a book (RFC 9110 §8.8.3). Equal fields have the same tag on every engine and instance. */
 export function entityTag(book: Book): string {
-  return `"${hash('sha256', distinctText(book), 'base64url')}"`
+  return `"${hash('sha256', identityText(book), 'base64url')}"`
 }
 
 /** Whether the preconditions can fail for a book that exists. A missing book is 404 before they are checked. */
@@ -78,9 +78,9 @@ export async function conditionalWrite<Result>(
 function includes(list: string, tag: string): boolean {
   if (list === '*') return true
   let isIncluded = false
-  for (let position = 0; position < list.length; position = MEMBER.lastIndex) {
-    MEMBER.lastIndex = position
-    const member = MEMBER.exec(list)
+  for (let position = 0; position < list.length; position = LIST_ELEMENT.lastIndex) {
+    LIST_ELEMENT.lastIndex = position
+    const member = LIST_ELEMENT.exec(list)
     if (member === null) return false
     const [, text = ''] = member
     if (text.startsWith(tag.slice(0, -1)) && ENDING.test(text.slice(tag.length - 1))) isIncluded = true

@@ -22,7 +22,7 @@ const RETRY_AFTER = 1
 const CHALLENGE = 'Token realm="books"'
 
 /** Appended to the challenge if the client has sent a scheme before the token, as most other services require. */
-const NO_SCHEME =
+const SCHEME_HINT =
   ', error="invalid_request", error_description="Send the token alone, without Bearer or another scheme before it"'
 
 /** Safe methods (RFC 9110 §9.2.1): they store nothing. */
@@ -39,7 +39,7 @@ export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
       failures.add(error, request, response.message)
     if (response.status === 401) {
       const hasScheme = /^(?:bearer$|[\w-]+ )/i.test(request.headers.authorization ?? '')
-      reply.header('www-authenticate', hasScheme ? CHALLENGE + NO_SCHEME : CHALLENGE)
+      reply.header('www-authenticate', hasScheme ? CHALLENGE + SCHEME_HINT : CHALLENGE)
     }
     // The contract fixes the messages of these two, so the reason is in a field.
     if (response === failure.invalidInput || response === failure.invalidPayload) {

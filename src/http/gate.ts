@@ -26,7 +26,7 @@ const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
 const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
 /** Responses of up to this many UTF-16 code units are not counted in the budget. Any number of them is harmless. */
-const UNCOUNTED = 16 * 1024
+const MAX_UNCOUNTED = 16 * 1024
 
 export interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
@@ -80,7 +80,7 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
     announceClose(request, reply)
     if (
       typeof payload !== 'string' ||
-      payload.length <= UNCOUNTED ||
+      payload.length <= MAX_UNCOUNTED ||
       responses.take(reply.raw, payload.length)
     )
       return done()

@@ -10,7 +10,7 @@ import { stopListening } from './listen.ts'
 const GRACE = 5000
 
 /** When the process ends although work is left, such as a long SQLite statement; milliseconds after the signal. */
-const LIMIT = 8000
+const STOP_TIMEOUT = 8000
 
 /** How long threads may take to terminate after that, in milliseconds. */
 const THREAD_TIME = 500
@@ -37,7 +37,7 @@ export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop
     setTimeout(() => {
       log.warn('stopped without waiting any longer')
       exitAtOnce(threads)
-    }, LIMIT).unref()
+    }, STOP_TIMEOUT).unref()
     await stop()
     log.info('stopped')
   })

@@ -11,10 +11,14 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Left out: gauges that only sum others over their labels, and have names that end like those of counters. */
-const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+const REMOVED_GAUGES = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
 
 /** Metrics that have the same value on every thread. */
-const OF_PROCESS = /^(?:process_|build_info$)/
+const PROCESS_METRICS = /^(?:process_|build_info$)/
 
 /** All other methods share one label value, because a client can choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -35,7 +39,7 @@ export class Metrics {
   constructor(engine: string) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
-    for (const name of SUMS) this.#registry.removeSingleMetric(name)
+    for (const name of REMOVED_GAUGES) this.#registry.removeSingleMetric(name)
     this.#requests = new Counter({
       name: 'http_requests_total',
       help: 'Responses, by route, method and status',
@@ -148,8 +152,8 @@ export class Metrics {
 /** @returns a server for GET /metrics that does not listen yet. */
 export function metricsServer(text: () => Promise<string>): Server {
   return createServer(async (request, response) => {
-    const isAsked = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
-    if (!isAsked) return response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')
+    const isForMetrics = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
+    if (!isForMetrics) return response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')
     try {
       const body = await text()
       return response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body)
@@ -162,7 +166,7 @@ export function metricsServer(text: () => Promise<string>): Server {
 
 /** Sums up the metrics of all threads, as text. Those of the process are taken from the main thread alone. */
 export function sumOfMetrics(main: MetricValues, threads: readonly MetricValues[]): Promise<string> {
-  const all = [main, ...threads.map((values) => values.filter(({ name }) => !OF_PROCESS.test(name)))]
+  const all = [main, ...threads.map((values) => values.filter(({ name }) => !PROCESS_METRICS.test(name)))]
   const summed = all.map((values) =>
     values.map((metric) => ({ ...metric, aggregator: aggregatorOf(metric) })),
   )

@@ -48,9 +48,9 @@ export class Supervisor implements Service {
   readonly #metrics: Metrics | undefined
   readonly #responses = new ResponseCount()
   /** All threads, also those that are still starting. */
-  readonly #running = new Set<HttpThread>()
+  readonly #all = new Set<HttpThread>()
   /** The threads that can be called. */
-  readonly #threads = new Set<HttpThread>()
+  readonly #callable = new Set<HttpThread>()
   #sqlite: SqliteThreads | undefined
   /** Belongs to the thread whose import is running. */
   readonly #importTurn = new ImportTurn()
@@ -79,7 +79,7 @@ export class Supervisor implements Service {
   async open(): Promise<void> {
     const { dbUrl, threads } = this.#config
     if (dbUrl.engine === 'sqlite') this.#sqlite = prepareSqlite(dbUrl.path, storeOptions(this.#config).report)
-    const [first] = this.#threads
+    const [first] = this.#callable
     if (first === undefined) throw new Error('a thread that answers requests died while it started')
     // The first thread prepares the database for the others.
     await first.call('open')
@@ -92,15 +92,15 @@ export class Supervisor implements Service {
   async stop(): Promise<void> {
     this.#stopping.abort()
     // A thread that dies now has no requests in flight any more.
-    await Promise.allSettled(Array.from(this.#threads, (thread) => thread.call('stop')))
-    await Promise.all(Array.from(this.#running, (thread) => thread.terminate()))
+    await Promise.allSettled(Array.from(this.#callable, (thread) => thread.call('stop')))
+    await Promise.all(Array.from(this.#all, (thread) => thread.terminate()))
     await this.#sqlite?.close()
   }
 
   async metrics(): Promise<string> {
     const { sumOfMetrics } = await import('../observability/metrics.ts')
     const own = (await this.#metrics?.values()) ?? []
-    const threads = await Promise.all(Array.from(this.#threads, (thread) => thread.call('metrics')))
+    const threads = await Promise.all(Array.from(this.#callable, (thread) => thread.call('metrics')))
     return await sumOfMetrics(own, threads)
   }
 
@@ -128,7 +128,7 @@ export class Supervisor implements Service {
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
       // A call may arrive after the death of its thread, which would then never give the turn back.
-      beginImport: () => this.#threads.has(thread) && this.#importTurn.begin(thread),
+      beginImport: () => this.#callable.has(thread) && this.#importTurn.begin(thread),
       endImport: () => this.#importTurn.end(thread),
       log: (line) => lines.write(line),
       connect: async (kind) => {
@@ -137,10 +137,10 @@ export class Supervisor implements Service {
       },
     }
     const thread: HttpThread = new Thread('http', 'service/http-thread', data, YOUNG_GENERATION, functions)
-    this.#running.add(thread)
+    this.#all.add(thread)
     void thread.death.then((error) => {
-      this.#running.delete(thread)
-      this.#threads.delete(thread)
+      this.#all.delete(thread)
+      this.#callable.delete(thread)
       this.#importTurn.end(thread)
       ready.reject(error)
     })
@@ -149,7 +149,7 @@ export class Supervisor implements Service {
     } catch (error) {
       throw asOperatorError(error as Error)
     }
-    this.#threads.add(thread)
+    this.#callable.add(thread)
     return thread
   }
 
@@ -158,13 +158,13 @@ export class Supervisor implements Service {
     const { signal } = this.#stopping
     let next = Promise.resolve(thread)
     for (let pause = MIN_PAUSE; ; ) {
-      const begun = Date.now()
+      const startedAt = Date.now()
       const err = await next.then(
         ({ death }) => death,
         (error: unknown) => error,
       )
       if (signal.aborted) return
-      if (Date.now() - begun > SHORT_LIFE) pause = MIN_PAUSE
+      if (Date.now() - startedAt > SHORT_LIFE) pause = MIN_PAUSE
       this.#shared.log.error({ err, pause }, 'a thread died with its connections, and is replaced')
       // The pause ends at once when the service stops, and `#add` then refuses.
       await sleep(pause, undefined, { signal }).catch(() => {})

@@ -13,7 +13,7 @@ const ADDRESS = '192.0.2.1'
 /** A limit whose address has failed at these times. */
 function failedAt(limit: number, ...times: number[]): LoginThrottle {
   const logins = new LoginThrottle(limit)
-  for (const time of times) logins.failed(ADDRESS, time)
+  for (const time of times) logins.recordFailure(ADDRESS, time)
   return logins
 }
 
@@ -21,7 +21,7 @@ describe('the limit of failed logins', () => {
   it('says which failure is the one too many', () => {
     const logins = new LoginThrottle(3)
     for (const address of [ADDRESS, '2001:db8::1']) {
-      const refused = [1, 2, 3].map((time) => logins.failed(address, START + time))
+      const refused = [1, 2, 3].map((time) => logins.recordFailure(address, START + time))
       assert.deepEqual(refused, [false, false, true], address)
     }
   })
@@ -29,7 +29,7 @@ describe('the limit of failed logins', () => {
   it('lets an address try until then, and no other pay for it', () => {
     const logins = failedAt(3, START, START)
     assert.equal(logins.wait(ADDRESS, START), 0)
-    logins.failed(ADDRESS, START)
+    logins.recordFailure(ADDRESS, START)
     assert.equal(logins.wait(ADDRESS, START), WINDOW / 1000)
     assert.equal(logins.wait('192.0.2.2', START), 0)
   })
@@ -39,7 +39,7 @@ describe('the limit of failed logins', () => {
     assert.equal(logins.wait(ADDRESS, START + 2 * MINUTE), 13 * 60)
     assert.equal(logins.wait(ADDRESS, START + WINDOW - 1), 1)
     assert.equal(logins.wait(ADDRESS, START + WINDOW), 0)
-    assert.equal(logins.failed(ADDRESS, START + WINDOW), true, 'with the two of the last 14 minutes')
+    assert.equal(logins.recordFailure(ADDRESS, START + WINDOW), true, 'with the two of the last 14 minutes')
     assert.equal(logins.wait(ADDRESS, START + WINDOW), 60)
   })
 
@@ -49,7 +49,7 @@ describe('the limit of failed logins', () => {
     const passed: number[] = []
     for (let now = START; now < START + 3 * WINDOW; now += 7_000) {
       if (logins.wait(ADDRESS, now) > 0) continue
-      logins.failed(ADDRESS, now)
+      logins.recordFailure(ADDRESS, now)
       passed.push(now)
     }
     assert.ok(passed.length >= 3 * limit, `${passed.length} tries in 45 minutes`)
@@ -61,7 +61,7 @@ describe('the limit of failed logins', () => {
 
   it('of 0 is none', () => {
     const logins = failedAt(0, ...Array<number>(1000).fill(START))
-    assert.equal(logins.failed(ADDRESS, START), false)
+    assert.equal(logins.recordFailure(ADDRESS, START), false)
     assert.equal(logins.wait(ADDRESS, START), 0)
   })
 })
@@ -96,7 +96,7 @@ describe('what counts as one address', () => {
   ] as const) {
     it(address, () => {
       const logins = new LoginThrottle(1)
-      logins.failed(address, START)
+      logins.recordFailure(address, START)
       for (const spelling of [address, ...same]) assert.ok(logins.wait(spelling, START) > 0, spelling)
       for (const other of others) assert.equal(logins.wait(other, START), 0, other)
     })
@@ -111,7 +111,7 @@ describe('the memory of failed logins', () => {
 
   it('is bounded under many addresses, and forgets the oldest first', () => {
     const logins = new LoginThrottle(1)
-    for (let i = 0; i < 250_000; i++) logins.failed(address(i), START + i)
+    for (let i = 0; i < 250_000; i++) logins.recordFailure(address(i), START + i)
     const found = remembered(logins, 250_000)
     assert.equal(found.filter(Boolean).length, 100_000)
     assert.equal(found.indexOf(true), 150_000)
@@ -120,14 +120,14 @@ describe('the memory of failed logins', () => {
   it('holds fewer addresses if they have failed more often', () => {
     const limit = 200
     const logins = new LoginThrottle(limit)
-    for (let i = 0; i < 5000; i++) for (let n = 0; n < limit; n++) logins.failed(address(i), START)
+    for (let i = 0; i < 5000; i++) for (let n = 0; n < limit; n++) logins.recordFailure(address(i), START)
     assert.equal(remembered(logins, 5000).filter(Boolean).length, Math.floor(1_000_000 / (9 + limit)))
   })
 })
 
 it('a /48 of IPv6 may fail four times as often as one address, and no other waits with it', () => {
   const logins = new LoginThrottle(2)
-  const failures = Array.from({ length: 8 }, (_, i) => logins.failed(`2001:db8:1:${i}::1`, START))
+  const failures = Array.from({ length: 8 }, (_, i) => logins.recordFailure(`2001:db8:1:${i}::1`, START))
   assert.deepEqual(failures, [false, false, false, false, false, false, false, true])
   assert.ok(logins.wait('2001:db8:1:ffff::1', START) > 0)
   for (const other of ['2001:db8:2::1', '2001:db9:1::1', '2002:db8:1::1'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { MAX_BOOK_SIZE } from '../../src/catalogue/book.ts'
 import type { ReadFormat } from '../../src/files/formats.ts'
-import { FAULTS } from '../../src/files/import-report.ts'
+import { FAULT_CODES } from '../../src/files/import-report.ts'
 import { readFile } from './read.ts'
 
 for (const [header, title, author, year] of [
@@ -66,7 +66,7 @@ it('every fault has a code', async () => {
     ['ndjson', '{', 'not_json'],
     ['ndjson', '[]', 'not_json'],
     ['ndjson', `{"x":[${'0,'.repeat(10_000)}0]}`, 'too_complex'],
-  ] as const satisfies readonly (readonly [ReadFormat, string, (typeof FAULTS)[number]])[]) {
+  ] as const satisfies readonly (readonly [ReadFormat, string, (typeof FAULT_CODES)[number]])[]) {
     const text = `${format === 'csv' ? 'title,author,year\n' : ''}${row}\n`
     const { report } = await readFile(Buffer.from(text, 'latin1'), format)
     assert.deepEqual(
@@ -75,5 +75,5 @@ it('every fault has a code', async () => {
     )
     codes.add(code)
   }
-  assert.deepEqual([...codes].toSorted(), [...FAULTS].toSorted())
+  assert.deepEqual([...codes].toSorted(), [...FAULT_CODES].toSorted())
 })

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
-import { whyNotMade } from '../../store/sqlite/errors.ts'
+import { whyNotCreatable } from '../../store/sqlite/errors.ts'
 import { type Command, counted, withSettings } from '../command.ts'
 import { hasDatabase, withStore } from '../with-store.ts'
 
@@ -18,7 +18,7 @@ async function check(config: Config): Promise<void> {
   const { dbUrl } = config
   for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
   if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
-    const denial = whyNotMade(dbUrl.path)
+    const denial = whyNotCreatable(dbUrl.path)
     if (denial !== undefined)
       throw new OperatorError(`DB_URL: ${resolve(dbUrl.path)} cannot be made: ${denial}`)
     process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)

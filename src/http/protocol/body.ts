@@ -16,7 +16,7 @@ declare module 'fastify' {
 }
 
 /** Bodies of up to this many bytes are not counted in the budget: they are harmless on any number of connections. */
-const UNCOUNTED = 4096
+const MAX_UNCOUNTED = 4096
 
 /**
  * The maximum number of opening brackets, opening braces and commas outside of strings. A book needs three. Parsing a
@@ -42,7 +42,7 @@ export function parseBodies(app: FastifyInstance, budget: ByteBudget): void {
     if (Number(headers['content-length']) > limit) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
     askForBody(raw)
     const holder = lastResponse(raw.socket) ?? raw
-    const hasRoom = (bytes: number) => bytes <= UNCOUNTED || budget.take(holder, bytes)
+    const hasRoom = (bytes: number) => bytes <= MAX_UNCOUNTED || budget.take(holder, bytes)
     readBody(stream, limit, hasRoom, (error, body) => {
       if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 const PATIENCE = 1000
 
 /** How long a client may read nothing while more than half of the budget is in use, in milliseconds. */
-const LONGEST_PATIENCE = 30_000
+const MAX_PATIENCE = 30_000
 
 /** What takes memory: a response, or its request if that came without a connection (`app.inject`). */
 type Message = ServerResponse | IncomingMessage
@@ -22,17 +22,17 @@ interface Share {
  */
 export class ByteBudget {
   readonly #limit: number
-  readonly #limitOfBegun: number
+  readonly #growthLimit: number
   readonly #log: Pick<FastifyBaseLogger, 'debug'>
   /** The one that changed longest ago is first. */
   readonly #shares = new Map<Message, Share>()
   #total = 0
 
-  /** @param limit for all together, in bytes. @param limitOfBegun the same for messages that have a share already. */
-  constructor(log: Pick<FastifyBaseLogger, 'debug'>, limit: number, limitOfBegun = limit) {
+  /** @param limit for all together, in bytes. @param growthLimit the same for messages that have a share already. */
+  constructor(log: Pick<FastifyBaseLogger, 'debug'>, limit: number, growthLimit = limit) {
     this.#log = log
     this.#limit = limit
-    this.#limitOfBegun = limitOfBegun
+    this.#growthLimit = growthLimit
   }
 
   /** Sets the bytes that a message takes until it is closed. @returns false, with no change, if there is no room. */
@@ -42,7 +42,7 @@ export class ByteBudget {
     this.#makeRoom(message, bytes, now)
     const share = this.#shares.get(message)
     const others = this.#total - (share?.bytes ?? 0)
-    const limit = share === undefined ? this.#limit : this.#limitOfBegun
+    const limit = share === undefined ? this.#limit : this.#growthLimit
     // One message alone always has room, because the budget of a thread may be smaller than a page.
     if (others > 0 && others + bytes > limit) return false
     if (share === undefined) message.once('close', () => this.#release(message))
@@ -56,7 +56,7 @@ export class ByteBudget {
   #makeRoom(message: Message, bytes: number, now: number): void {
     const more = bytes - (this.#shares.get(message)?.bytes ?? 0)
     for (const [other, { since }] of this.#shares) {
-      const isLate = now - since >= LONGEST_PATIENCE && this.#total > this.#limit / 2
+      const isLate = now - since >= MAX_PATIENCE && this.#total > this.#limit / 2
       const isInTheWay = now - since >= PATIENCE && this.#total + more > this.#limit
       if (!isLate && !isInTheWay) return
       if (other === message || !other.socket?.writableLength) continue

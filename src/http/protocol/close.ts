@@ -35,7 +35,7 @@ function waitsToSend(request: IncomingMessage): boolean {
 }
 
 /** Exempts the body of a request from the server's time limit, which is for small bodies. Its reader sets a limit. */
-export function awaitBody(request: IncomingMessage): void {
+export function exemptFromTimeLimit(request: IncomingMessage): void {
   bodiesWithOwnLimit.add(request)
 }
 

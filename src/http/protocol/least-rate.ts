@@ -1,4 +1,4 @@
-export interface LeastRate {
+export interface MinimumRate {
   /** Bytes per second, averaged over `patience`. */
   readonly rate: number
   /** How long the client may send nothing, in milliseconds. */
@@ -12,7 +12,7 @@ export interface LeastRate {
  */
 export async function* atLeast(
   chunks: AsyncIterable<Uint8Array>,
-  { rate, patience }: LeastRate,
+  { rate, patience }: MinimumRate,
   late: () => Error,
 ): AsyncGenerator<Uint8Array, void> {
   const iterator = chunks[Symbol.asyncIterator]()

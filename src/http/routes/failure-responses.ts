@@ -21,18 +21,18 @@ export function failureResponses(
   readsOnly: boolean,
 ): Record<string, Component> {
   const responses: Record<string, Component> = {}
-  for (const [status, some] of Map.groupBy(failures, (each) => each.status)) {
-    const examples = some.map((each) => {
+  for (const [status, group] of Map.groupBy(failures, (each) => each.status)) {
+    const examples = group.map((each) => {
       const reason = REASONS.get(each)
       return [nameOf(each), { value: envelope(reason === undefined ? each : each.because(reason), null) }]
     })
-    const isOfBody = some.includes(failure.invalidInput) || some.includes(failure.invalidPayload)
+    const isOfBody = group.includes(failure.invalidInput) || group.includes(failure.invalidPayload)
     const fields = (HEADERS[status] ?? []).filter(
       (name) => (name !== 'X-Stored' || !readsOnly) && (name !== 'X-Invalid-Input' || isOfBody),
     )
     const suffix = fields.includes('X-Stored') ? '-with-X-Stored' : ''
-    responses[status] = new Component('responses', `${some.map(nameOf).join('-or-')}${suffix}`, {
-      description: messagesOf(some),
+    responses[status] = new Component('responses', `${group.map(nameOf).join('-or-')}${suffix}`, {
+      description: messagesOf(group),
       headers: headers(...fields),
       content: {
         'application/json': {

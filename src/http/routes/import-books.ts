@@ -9,7 +9,7 @@ import { encodingNamed } from '../../files/decode-text.ts'
 import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import {
   ColumnsRefused,
-  FAULTS,
+  FAULT_CODES,
   FaultyRows,
   type FoundColumns,
   ImportRefused,
@@ -19,7 +19,7 @@ import {
 } from '../../files/import-report.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
 import { envelope, Failure, failure, success } from '../envelope.ts'
-import { askForBody, awaitBody, dropRest } from '../protocol/close.ts'
+import { askForBody, dropRest, exemptFromTimeLimit } from '../protocol/close.ts'
 import { atLeast } from '../protocol/least-rate.ts'
 import { orInvalid, readQueryParameters } from '../query-string.ts'
 import type { Services } from '../services.ts'
@@ -105,7 +105,7 @@ export const ImportResult = objectSchema<ImportResult>(
       items: objectSchema<RowFault>({
         line: count('The line of the file, counted from 1.'),
         field: NULLABLE_TEXT,
-        code: { type: 'string', enum: FAULTS, description: 'What is wrong, for programs.' },
+        code: { type: 'string', enum: FAULT_CODES, description: 'What is wrong, for programs.' },
         reason: { type: 'string', description: 'What is wrong, for people.' },
       }),
       description: `The faults of the first ${MAX_FAULTS} faulty rows.`,
@@ -138,7 +138,7 @@ export const ImportResult = objectSchema<ImportResult>(
 )
 
 /** A client has to send 1 KiB per second, averaged over 30 seconds, so that it does not keep others from importing. */
-const LEAST_RATE = { rate: 1024, patience: 30_000 }
+const MIN_RATE = { rate: 1024, patience: 30_000 }
 
 const NONE: Imported = { added: 0, skipped: 0 }
 
@@ -168,10 +168,10 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         if (Number(raw.headers['content-length']) > importLimit) throw failure.bodyTooLarge
         if (!(await importTurns.begin())) throw failure.unavailable
         const gone = new AbortController()
-        const leave = () => gone.abort(failure.badRequest)
-        reply.raw.once('close', leave)
+        const onClose = () => gone.abort(failure.badRequest)
+        reply.raw.once('close', onClose)
         try {
-          awaitBody(raw)
+          exemptFromTimeLimit(raw)
           askForBody(raw)
           const data = await importFile(books.store, bytesOf(raw, importLimit), {
             ...options,
@@ -180,7 +180,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
           return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
         } finally {
           await importTurns.end()
-          reply.raw.off('close', leave)
+          reply.raw.off('close', onClose)
         }
       } catch (error) {
         if (!(error instanceof ImportRefused)) throw error
@@ -238,7 +238,7 @@ async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator
   try {
     // Keeps the connection open for the response, even if the rest of the file is not read.
     const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
-    for await (const chunk of atLeast(chunks, LEAST_RATE, () => failure.requestTimeout)) {
+    for await (const chunk of atLeast(chunks, MIN_RATE, () => failure.requestTimeout)) {
       size += chunk.length
       if (size > limit) throw failure.bodyTooLarge
       yield chunk

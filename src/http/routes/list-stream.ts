@@ -99,27 +99,27 @@ const TURN_TIME = 5
 const waiting: (() => void)[] = []
 
 /** When this turn stops reading pages, in the time of `performance.now()`; −1 before its first page. */
-let end = -1
+let turnEnd = -1
 
 /**
  * Calls `read`, which reads a page of a list, at once, or in a later turn of the event loop if this one has read for
  * long enough. Otherwise, when hundreds of lists are read at once, other requests would wait for a page of each.
  */
 export function readInTurn(read: () => void): void {
-  if (end < 0) beginTurn()
-  if (performance.now() < end) read()
+  if (turnEnd < 0) beginTurn()
+  if (performance.now() < turnEnd) read()
   else waiting.push(read)
 }
 
 function beginTurn(): void {
-  end = performance.now() + TURN_TIME
+  turnEnd = performance.now() + TURN_TIME
   setImmediate(readWaiting)
 }
 
 function readWaiting(): void {
-  end = -1
+  turnEnd = -1
   if (waiting.length === 0) return
   beginTurn()
   do waiting.shift()?.()
-  while (waiting.length > 0 && performance.now() < end)
+  while (waiting.length > 0 && performance.now() < turnEnd)
 }

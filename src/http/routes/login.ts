@@ -10,7 +10,7 @@ import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 
 /** Refused logins are logged for at most this many origins, because anybody can make origins up. */
-const MOST_ORIGINS = 20
+const MAX_ORIGINS = 20
 
 /** POST /token */
 export function logIn(
@@ -51,9 +51,9 @@ export function logIn(
     handler: async (request, reply) => {
       const isRight = auth.matches(request.body)
       // Other logins from the same address may have failed while this body was arriving.
-      const { wait, isLast } = await loginLimit.attempt(request.ip, isRight)
+      const { wait, reachedLimit } = await loginLimit.attempt(request.ip, isRight)
       refuseIfTooMany(wait, reply)
-      if (isLast) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
+      if (reachedLimit) request.log.warn({ ip: request.ip }, 'too many failed logins from this address')
       if (!isRight) throw failure.invalidCredentials
       const token = await auth.issue().catch((error: unknown) => {
         request.log.error({ err: error }, 'a token could not be signed')
@@ -79,10 +79,10 @@ function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) 
 
 /** Warns once for each refused origin. If a proxy replaces Host, the service's own web page looks foreign. */
 function originWarning(): (request: FastifyRequest) => void {
-  const told = new Set<string>()
+  const warnedOrigins = new Set<string>()
   return ({ headers: { origin = '' }, host, log }) => {
-    if (told.has(origin) || told.size === MOST_ORIGINS) return
-    told.add(origin)
+    if (warnedOrigins.has(origin) || warnedOrigins.size === MAX_ORIGINS) return
+    warnedOrigins.add(origin)
     log.warn(
       { origin, host },
       'a login was refused, because it came from a page whose origin is not that of the request. If it is the page of ' +

@@ -27,7 +27,7 @@ const digest = (script: string) => `'sha256-${hash('sha256', script, 'base64')}'
 const SEARCH_WORDS = 'catalogue/search-words.js'
 
 /** Modules that are not preloaded, because the web page loads them only when it needs them. */
-const LATER = new Set([
+const NOT_PRELOADED = new Set([
   'authors.js',
   'changes.js',
   'charts.js',
@@ -76,7 +76,7 @@ export const CATALOGUE: WebPage = {
         uplot: `${root}uplot/dist/uPlot.esm.js`,
       },
     })
-    const modules = files.filter((name) => name.endsWith('.js') && !LATER.has(name))
+    const modules = files.filter((name) => name.endsWith('.js') && !NOT_PRELOADED.has(name))
     const head = [
       `<script type="importmap">${importMap}</script>`,
       ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),

@@ -14,7 +14,7 @@ const MAX_WAITING = 5000
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** How long a request under way waits for its result after its deadline, in milliseconds. */
-const MORE_TIME = 50
+const GRACE_TIME = 50
 
 /** The result of a request in a batch; undefined if the batch has left the request undone. */
 export type Outcome<Result> = { readonly result: Result } | undefined
@@ -214,7 +214,7 @@ export class Batcher<Request, Result> {
   #expire(pending: Pending<Request, Result>): void {
     if (!this.#waiting.has(pending)) {
       const late = () => pending.reject(notAnswered(this.#timeout, this.#operation.isWrite))
-      pending.timer = setTimeout(late, MORE_TIME)
+      pending.timer = setTimeout(late, GRACE_TIME)
       return
     }
     this.#removeWaiting(pending)

@@ -80,10 +80,10 @@ export const IS_LARGE = '(SELECT COUNT(*) > 10000 FROM (SELECT 1 FROM books LIMI
 const TABLE_TIME = 2000
 
 /** How long to try to add the objects of a group while other instances do so, in milliseconds. */
-const OBJECT_TIME = 300_000
+const RACE_TIME = 300_000
 
 /** How long the objects of a group may take in all, in milliseconds. An index of a large table takes long. */
-const OBJECTS_TIME = 3600_000
+const GROUP_TIME = 3600_000
 
 /** After this many milliseconds, the operator is told what the start is doing. */
 const SILENT_TIME = 2000
@@ -148,7 +148,7 @@ export async function ensureObjects<Connection>(
   const forAdministrator: SchemaObject[] = []
   for (const { without, objects } of groups) {
     try {
-      const time = { time: OBJECTS_TIME, isRepeatable: false }
+      const time = { time: GROUP_TIME, isRepeatable: false }
       await runner.run((connection) => addMissing(connection, editor, objects, report), time)
       results.push(true)
     } catch (error) {
@@ -188,7 +188,7 @@ async function addMissing<Connection>(
     SILENT_TIME,
   )
   try {
-    await retryLostRaces(meaningOf, OBJECT_TIME, async () => {
+    await retryLostRaces(meaningOf, RACE_TIME, async () => {
       const existing = await objects(connection)
       for (const { name, sql } of wanted) if (!existing.includes(name)) await execute(connection, sql)
     })

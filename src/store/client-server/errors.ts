@@ -37,7 +37,7 @@ export function meaningOfFailure(error: unknown, isNotReady: boolean): ErrorMean
 export const UNSUITABLE = 'UNSUITABLE'
 
 /** Error codes, most of them of the system, for a server that cannot be used now, but perhaps later. */
-const AWAY = new Set([
+const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -57,10 +57,10 @@ const AWAY = new Set([
 ])
 
 /** Whether a server could not be reached for a reason that may pass. */
-export function isAway(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   // It has an error for each address of a host name, or for each host.
-  if (error instanceof AggregateError) return error.errors.some(isAway)
-  return AWAY.has(codeOf(error) ?? '')
+  if (error instanceof AggregateError) return error.errors.some(isUnreachable)
+  return UNREACHABLE.has(codeOf(error) ?? '')
 }
 
 /** The `code` of an error of a driver or of the system. */

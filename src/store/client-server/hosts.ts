@@ -41,7 +41,7 @@ const LEAST_SHARE = 500
  * How long a silent host is tried after the others, in milliseconds. Otherwise every new connection would wait for it.
  * It is still tried, because it may be the next primary, and only busy.
  */
-const LAST_TIME = 10_000
+const TRIED_LAST_TIME = 10_000
 
 /** The hosts that did not answer, and until when each is tried last, as `Date.now()`. */
 export type SilentHosts = Map<string, number>
@@ -88,7 +88,7 @@ export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>
   sessionAttrs !== 'read-write' && sessionAttrs !== 'primary'
 
 /** The hosts, for messages. */
-export const nameOf = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost' }) => host).join(', ')
+export const hostNames = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost' }) => host).join(', ')
 
 /**
  * Connects to the first host that can be reached and suits.
@@ -130,7 +130,7 @@ export async function connectToHost<Connection>(
         throw unsuitable(`the server is ${isReadOnly ? 'read-only' : 'writable'}, and ${attrs} is wanted`)
       }
     } catch (error) {
-      if (Date.now() >= begin + share) silent.set(key, Date.now() + LAST_TIME)
+      if (Date.now() >= begin + share) silent.set(key, Date.now() + TRIED_LAST_TIME)
       errors.push(error)
     } finally {
       ofHost.end()

@@ -24,7 +24,7 @@ import { selectStatistics } from '../query/statistics.ts'
 import type { Kind } from './connection-share.ts'
 import { areBooks, type ShortBookRow, selectPage, shortBook } from './page-sql.ts'
 import type { RunOptions } from './pool.ts'
-import type { BookKeys, SearchIndexer } from './search-indexer.ts'
+import type { BookIndexer, BookKeys } from './search-indexer.ts'
 
 /** The part of its time that a query may wait until the last writes are indexed. */
 const INDEX_TIME = 1 / 2
@@ -50,9 +50,9 @@ export interface QueryEngine {
   /** The SQL for a query that searches these words. If the database has no sort keys, they are computed. */
   dialect(words: readonly string[] | undefined, keys: KeySource, query: Query): Promise<Dialect> | Dialect
   /** Maintains the index of words; undefined if the database has none. */
-  readonly indexer: SearchIndexer | undefined
+  readonly indexer: BookIndexer | undefined
   /** Maintains the sort keys; undefined if the database has none. */
-  readonly keyIndexer: SearchIndexer<BookKeys> | undefined
+  readonly keyIndexer: BookIndexer<BookKeys> | undefined
   /** How long a query may take, in milliseconds. */
   readonly timeout: number
   /** Does work that only reads on a connection. */
@@ -88,21 +88,21 @@ export class ServerQueries {
   }
 
   count(filter: BookFilter, options: QueryOptions = {}): Promise<number> {
-    const without = filtersTexts(filter) && 'computed'
-    return this.#run((source) => source.count(filter), 'search', filter, options, without)
+    const fallbackKeys = filtersTexts(filter) && 'computed'
+    return this.#run((source) => source.count(filter), 'search', filter, options, fallbackKeys)
   }
 
   statistics(filter: BookFilter, options: QueryOptions = {}): Promise<Statistics> {
     return this.#run((source) => source.statistics(filter), 'search', filter, options, 'computed')
   }
 
-  /** @param without the keys to use if some sort keys are missing; false if the query needs none. */
+  /** @param fallbackKeys the keys to use if some sort keys are missing; false if the query needs none. */
   async #run<Result>(
     work: (source: ServerSource) => Promise<Result>,
     kind: Kind,
     { words }: BookFilter,
     { signal, client, onIncomplete }: QueryOptions,
-    without: KeySource | false,
+    fallbackKeys: KeySource | false,
   ): Promise<Result> {
     const { dialect, indexer, keyIndexer, timeout } = this.#engine
     const end = Date.now() + timeout
@@ -110,9 +110,9 @@ export class ServerQueries {
       throw new StoreUnavailable('the database has no index for searches')
     const [hasWords, hasKeys] = await Promise.all([
       words === undefined || indexer?.bringUpToDate(timeout * INDEX_TIME, signal),
-      without === false || (keyIndexer?.bringUpToDate(timeout * INDEX_TIME, signal, KEYS_AGE) ?? true),
+      fallbackKeys === false || (keyIndexer?.bringUpToDate(timeout * INDEX_TIME, signal, KEYS_AGE) ?? true),
     ])
-    const keys = hasKeys || without === false ? 'stored' : without
+    const keys = hasKeys || fallbackKeys === false ? 'stored' : fallbackKeys
     if (!hasWords || keys === 'incomplete') onIncomplete?.()
     return this.#engine.run(
       async (query) => work(new ServerSource(await dialect(words, keys, query), query)),

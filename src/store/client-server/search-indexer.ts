@@ -98,7 +98,7 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
  * would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books that
  * other programs wrote are stale.
  */
-export class SearchIndexer<Entry extends { readonly id: number } = BookWords> {
+export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #index: BookIndex<Entry>
   readonly #content: Content<Entry>
   readonly #report: (message: string) => void

@@ -25,7 +25,10 @@ interface Variables {
  * database or the account says, and reads them back.
  * @throws an error that names a variable that cannot be set, and its value.
  */
-export async function settle(wanted: Settings, { read, set, meaningOf, advice }: Variables): Promise<void> {
+export async function applySettings(
+  wanted: Settings,
+  { read, set, meaningOf, advice }: Variables,
+): Promise<void> {
   const differing = async () => {
     const found = await read(Object.keys(wanted))
     return Object.entries(wanted).flatMap(([name, value]) => {

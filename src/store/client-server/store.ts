@@ -18,9 +18,9 @@ import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
 import {
   type BookIndex,
+  BookIndexer,
   type BookKeys,
   KEYS_OF_BOOKS,
-  SearchIndexer,
   WORDS_OF_BOOKS,
 } from './search-indexer.ts'
 
@@ -59,8 +59,8 @@ export interface ServerEngine<Connection> extends Pick<QueryEngine, 'dialect'> {
 export class ServerStore<Connection> implements Store {
   readonly #pool: ConnectionPool<Connection>
   readonly #engine: ServerEngine<Connection>
-  readonly #indexer: SearchIndexer | undefined
-  readonly #keyIndexer: SearchIndexer<BookKeys> | undefined
+  readonly #indexer: BookIndexer | undefined
+  readonly #keyIndexer: BookIndexer<BookKeys> | undefined
   readonly #queries: ServerQueries
   readonly #books: BatchedBooks<Connection>
   readonly #analyzing = new AbortController()
@@ -74,9 +74,9 @@ export class ServerStore<Connection> implements Store {
     this.#pool = pool
     this.#engine = engine
     const index = engine.searchIndex?.((work) => pool.run(work))
-    this.#indexer = index && new SearchIndexer(index, WORDS_OF_BOOKS, report)
+    this.#indexer = index && new BookIndexer(index, WORDS_OF_BOOKS, report)
     const keyIndex = engine.keyIndex?.((work) => pool.run(work))
-    this.#keyIndexer = keyIndex && new SearchIndexer(keyIndex, KEYS_OF_BOOKS, report)
+    this.#keyIndexer = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS, report)
     this.#queries = new ServerQueries({
       dialect: (words, keys, query) => engine.dialect(words, keys, query),
       indexer: this.#indexer,

@@ -29,7 +29,7 @@ const LOCK_FREE = `${READ} AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
  * Looks up each book by its id. With `id IN (…)`, a DELETE on a small table may read all rows and wait for those that
  * others have locked. An UPDATE does not: it waits for a locked row only if the id of the row is in the list.
  */
-const EACH = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
+const LISTED_BOOKS = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
 
 /**
  * Writes are not prepared. If Galera rolls a transaction back while MariaDB (10.11) prepares a statement in it, no
@@ -43,7 +43,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
     hasWords
       ? `DELETE books, ${WORDS} FROM ${from} LEFT JOIN ${WORDS} ON book = books.id`
       : `DELETE books FROM ${from}`
-  const DELETE_EACH = deleteOf(EACH)
+  const DELETE_EACH = deleteOf(LISTED_BOOKS)
   const DELETE_ONE = `${deleteOf('books')} WHERE books.id = ?`
   return {
     async read(connection, id) {

@@ -1,7 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { isForReads, nameOf } from '../client-server/hosts.ts'
+import { hostNames, isForReads } from '../client-server/hosts.ts'
 import { ANY_BOOK } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { type ServerEngine, ServerStore } from '../client-server/store.ts'
@@ -25,7 +25,7 @@ export async function openMysql(
   latest: () => MysqlTarget,
   options: OpenOptions,
 ): Promise<Store> {
-  const name = `the MySQL server at ${target.socket ?? nameOf(target)}`
+  const name = `the MySQL server at ${target.socket ?? hostNames(target)}`
   const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report, isForReads(target))
   const [pool, schema] = await connect(
     { name, driver: new MysqlDriver(target, latest, options.timeout), prepare },

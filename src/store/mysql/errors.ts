@@ -1,4 +1,4 @@
-import { codeOf, type ErrorMeaning, isAway, meaningOfFailure } from '../client-server/errors.ts'
+import { codeOf, type ErrorMeaning, isUnreachable, meaningOfFailure } from '../client-server/errors.ts'
 
 /** A deadlock, or a conflict between nodes of Galera or TiDB. The server has rolled the transaction back. */
 const DEADLOCK = 1213
@@ -77,14 +77,14 @@ const MEANINGS: Readonly<Record<number, ErrorMeaning>> = {
 
 export function meaningOf(error: unknown): ErrorMeaning {
   const number = errorNumber(error)
-  if (number === undefined) return meaningOfFailure(error, mayPass(error))
+  if (number === undefined) return meaningOfFailure(error, isTemporary(error))
   return MEANINGS[number] ?? { outcome: 'refused' }
 }
 
 /** Whether the server may be about to start. */
-function mayPass(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some((each) => meaningOf(each).isNotReady)
-  return isAway(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
+  return isUnreachable(error) || codeOf(error) === 'PROTOCOL_CONNECTION_LOST'
 }
 
 /** The error for a transaction that the server has rolled back without reporting it. It counts as a deadlock. */

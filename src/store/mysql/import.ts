@@ -1,9 +1,9 @@
 import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
 import {
-  distinctText,
   FIELD_NAMES,
   type FieldName,
   type FieldValue,
+  identityText,
   isTextField,
   type NewBook,
 } from '../../catalogue/book.ts'
@@ -34,7 +34,7 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
     highestId: () => number('SELECT MAX(id) AS value FROM books'),
     insert: async (books, known) => {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
-      const added = books.filter((book) => !existing?.has(distinctText(book)))
+      const added = books.filter((book) => !existing?.has(identityText(book)))
       await insert(
         INSERT,
         added.map((book) => valuesOf(schema, book)),
@@ -77,5 +77,5 @@ async function findEqual(
      AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
     [titles, known, unique(({ year }) => year), unique(({ author }) => author)],
   )
-  return new Set(rows.map(distinctText))
+  return new Set(rows.map(identityText))
 }

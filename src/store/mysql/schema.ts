@@ -50,7 +50,7 @@ const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
 /** Stands for the row format among the names of objects, and is missing while the table has an older format. */
-const DYNAMIC = 'ROW_FORMAT'
+const ROW_FORMAT = 'ROW_FORMAT'
 
 const keyIndex = (name: string, columns: string): SchemaObject => ({
   name,
@@ -72,7 +72,7 @@ const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
   without: 'sorting and filtering are slow, and texts are sorted by code point',
   objects: [
     // In the older formats, an index entry has at most 767 bytes.
-    { name: DYNAMIC, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
+    { name: ROW_FORMAT, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
     // Before the objects below, because the server rewrites the table.
     ...(hasNullYears
       ? [{ name: YEAR_KEY, sql: `ALTER TABLE books ADD COLUMN ${YEAR_KEY} BIGINT AS (${YEAR}) STORED` }]
@@ -124,7 +124,7 @@ const OBJECTS = `
   WHERE table_schema = DATABASE() AND table_name = 'books'
   UNION SELECT table_name FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = '${WORDS}'
-  UNION SELECT '${DYNAMIC}' FROM information_schema.tables
+  UNION SELECT '${ROW_FORMAT}' FROM information_schema.tables
   WHERE table_schema = DATABASE() AND table_name = 'books' AND row_format NOT IN ('Compact', 'Redundant')`
 
 const NULLABLE_YEAR = `
@@ -142,7 +142,7 @@ const editor: SchemaEditor<Connection> = {
     const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
     return rows
   },
-  objects: (connection) => names(connection, OBJECTS),
+  objects: (connection) => readNames(connection, OBJECTS),
   execute: (connection, sql) => (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql),
   meaningOf,
   async administration(connection) {
@@ -181,10 +181,10 @@ export async function ensureSchema(
   await runner.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
   await runner.run(async (connection) => {
     const readsOnly = isForReads || (await isReadOnly(connection))
-    checkRights(await lackedRights(connection), await editor.administration(connection), report, readsOnly)
+    checkRights(await missingRights(connection), await editor.administration(connection), report, readsOnly)
   })
   await runner.run(checkDurability)
-  const [nullable] = await runner.run((connection) => names(connection, NULLABLE_YEAR))
+  const [nullable] = await runner.run((connection) => readNames(connection, NULLABLE_YEAR))
   const hasNullYears = nullable !== undefined
   const groups = [keyGroup(hasNullYears), WORD_GROUP]
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
@@ -239,20 +239,20 @@ const STATEMENTS: Readonly<Record<Right, string>> = {
   DELETE: 'DELETE FROM books',
 }
 
-async function lackedRights(connection: Connection): Promise<Right[]> {
+async function missingRights(connection: Connection): Promise<Right[]> {
   const lacked: Right[] = []
-  for (const right of RIGHTS) if (await lacks(connection, right)) lacked.push(right)
+  for (const right of RIGHTS) if (await isMissing(connection, right)) lacked.push(right)
   return lacked
 }
 
 /** Whether the account has at least one right to write. */
 export async function mayWrite(connection: Connection): Promise<boolean> {
-  for (const right of WRITES) if (!(await lacks(connection, right))) return true
+  for (const right of WRITES) if (!(await isMissing(connection, right))) return true
   return false
 }
 
 /** Only prepares the statement: this needs the same right, and does not wait if others have locked the table. */
-async function lacks(connection: Connection, right: Right): Promise<boolean> {
+async function isMissing(connection: Connection, right: Right): Promise<boolean> {
   try {
     await connection.query('PREPARE rights FROM ?', [STATEMENTS[right]])
   } catch (error) {
@@ -264,7 +264,7 @@ async function lacks(connection: Connection, right: Right): Promise<boolean> {
   return false
 }
 
-async function names(connection: Connection, sql: string): Promise<string[]> {
+async function readNames(connection: Connection, sql: string): Promise<string[]> {
   const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(sql)
   return rows.map(({ name }) => name)
 }

@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
-import { type Setting, type Settings, settle } from '../client-server/settle.ts'
+import { applySettings, type Setting, type Settings } from '../client-server/settle.ts'
 import { meaningOf } from './errors.ts'
 
 /** Removes limits on reading. They are set first, because they also apply to SHOW VARIABLES. */
@@ -36,7 +36,7 @@ const settings = (lockTime: number): Settings => ({
 export async function settleConnection(connection: Connection, lockTime: number): Promise<void> {
   const set = (settings: readonly Setting[]) => connection.query(`SET SESSION ${settings.map(assignment)}`)
   await set(Object.entries(NO_LIMITS))
-  await settle(settings(lockTime), {
+  await applySettings(settings(lockTime), {
     async read(names) {
       type Variable = { Variable_name: string; Value: string } & RowDataPacket
       const sql = 'SHOW SESSION VARIABLES WHERE variable_name IN (?)'

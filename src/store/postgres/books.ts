@@ -104,7 +104,7 @@ function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selec
     fields.includes(name) ? `given.${name}` : `coalesce(books.${name}, '')`
   const set = assignments([
     ...fields.map((name) => [name, `given.${name}`] as const),
-    ...extras.keyed.map((name) => [KEY_COLUMNS[name], `given.${keyName(name)}`] as const),
+    ...extras.keyedFields.map((name) => [KEY_COLUMNS[name], `given.${keyName(name)}`] as const),
     // Without new words, the stored ones stay, and are stale if a text has changed.
     ...(extras.hasWords
       ? ([

@@ -31,14 +31,14 @@ const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: YEAR_KEY }
 const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }
 
 /** A column that is compared byte by byte, whatever its collation. @param table with a dot, or nothing. */
-const exactly = (name: FieldName, table: string) =>
+const comparedAsBytes = (name: FieldName, table: string) =>
   isTextField(name) ? `${columnOrEmpty(name, table)} COLLATE "C"` : columnOrEmpty(name, table)
 
 export const typeOf = (name: FieldName) => (isTextField(name) ? 'text' : 'bigint')
 
 /** Whether a column equals a value, byte by byte. @param table with a dot, or nothing. */
 export const isEqual = (name: FieldName, value: string, table = '') =>
-  `${exactly(name, table)} ${isNullable(name) ? 'IS NOT DISTINCT FROM' : '='} ${value}`
+  `${comparedAsBytes(name, table)} ${isNullable(name) ? 'IS NOT DISTINCT FROM' : '='} ${value}`
 
 export function dialectOf(keys: KeySource): Dialect {
   const names = keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS

@@ -107,16 +107,16 @@ export class PostgresDriver implements Driver<pg.Client> {
     switch (tls.mode) {
       case 'allow':
         return open(false).catch((error) => {
-          if (!isRefusedAsItIs(error)) throw error
+          if (!isRefusedByHba(error)) throw error
           return open(this.#encrypted)
         })
       case 'prefer':
         return open(this.#encrypted).catch((error) => {
           if (isWithoutTls(error)) return open(false)
-          if (!isRefusedAsItIs(error)) throw error
+          if (!isRefusedByHba(error)) throw error
           // The second error would only say that TLS is missing.
           return open(false).catch((other) => {
-            throw isRefusedAsItIs(other) ? error : other
+            throw isRefusedByHba(other) ? error : other
           })
         })
       default:
@@ -165,7 +165,7 @@ function isWithoutTls(error: unknown): boolean {
 }
 
 /** Whether no entry of pg_hba.conf matches. One may match with TLS if this was without, and vice versa. */
-function isRefusedAsItIs(error: unknown): boolean {
+function isRefusedByHba(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000'
 }
 

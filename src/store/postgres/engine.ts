@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Store } from '../../catalogue/store.ts'
 import { connect, type OpenOptions } from '../client-server/connect.ts'
 import { writesNothing } from '../client-server/ensure-schema.ts'
-import { isForReads, nameOf } from '../client-server/hosts.ts'
+import { hostNames, isForReads } from '../client-server/hosts.ts'
 import { ANY_BOOK } from '../client-server/page-sql.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
@@ -11,7 +11,7 @@ import { postgresBooks } from './books.ts'
 import { dialectOf } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
-import { ensureSchema, LIMITS, lackedRights, type Schema } from './schema.ts'
+import { ensureSchema, LIMITS, missingRights, type Schema } from './schema.ts'
 import { postgresSearchIndex } from './search-index.ts'
 import { postgresKeyIndex } from './sort-keys.ts'
 import type { PostgresTarget } from './url.ts'
@@ -26,7 +26,7 @@ export async function openPostgres(
   latest: () => PostgresTarget,
   options: OpenOptions,
 ): Promise<Store> {
-  const name = `the PostgreSQL server at ${nameOf(target)}`
+  const name = `the PostgreSQL server at ${hostNames(target)}`
   const prepare = (runner: Runner<pg.Client>) => ensureSchema(runner, options.report, isForReads(target))
   const [pool, schema] = await connect({ name, driver: new PostgresDriver(target, latest), prepare }, options)
   return new ServerStore(pool, postgresEngine(schema, isForReads(target)), options.report)
@@ -48,7 +48,7 @@ function postgresEngine(schema: Schema, isForReads: boolean): ServerEngine<pg.Cl
       const readOnly = await isReadOnly(client, ANY_BOOK)
       if (isForReads) return undefined
       if (readOnly) return 'the database server is read-only'
-      return writesNothing(await lackedRights(client)) ? 'the account may not write' : undefined
+      return writesNothing(await missingRights(client)) ? 'the account may not write' : undefined
     },
 
     async query(client, sql, values) {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describeError } from '../../errors.ts'
-import { type ErrorMeaning, isAway, meaningOfFailure } from '../client-server/errors.ts'
+import { type ErrorMeaning, isUnreachable, meaningOfFailure } from '../client-server/errors.ts'
 
 /**
  * The error codes of PostgreSQL, and classes of codes (postgresql.org/docs/current/errcodes-appendix.html). Any other
@@ -58,15 +58,15 @@ const MEANINGS: Readonly<Record<string, ErrorMeaning>> = {
 }
 
 export function meaningOf(error: unknown): ErrorMeaning {
-  if (!(error instanceof pg.DatabaseError)) return meaningOfFailure(error, mayPass(error))
+  if (!(error instanceof pg.DatabaseError)) return meaningOfFailure(error, isTemporary(error))
   const code = error.code ?? ''
   return MEANINGS[code] ?? MEANINGS[code.slice(0, 2)] ?? { outcome: 'refused' }
 }
 
 /** Whether the server may be about to start. */
-function mayPass(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some((each) => meaningOf(each).isNotReady)
-  return isAway(error) || /^Connection terminated/.test(describeError(error))
+  return isUnreachable(error) || /^Connection terminated/.test(describeError(error))
 }
 
 /** Whether a commit with this error certainly stored nothing: a conflict, a constraint, an idle transaction. */

@@ -136,15 +136,15 @@ const editor: SchemaEditor<pg.Client> = {
   meaningOf,
   async administration(client) {
     type Row = Readonly<Record<'database' | 'account' | 'schema', string>> & {
-      readonly lacks: boolean
+      readonly isMissing: boolean
       readonly sequence: string | null
     }
     const { rows } = await client.query<Row>(ADMINISTRATION)
-    const { database = '', account = '', schema = '', lacks, sequence } = rows[0] ?? {}
+    const { database = '', account = '', schema = '', isMissing, sequence } = rows[0] ?? {}
     const grant = `GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${account};`
     return {
       database,
-      create: lacks ? `CREATE SCHEMA IF NOT EXISTS ${schema}; ${grant}` : grant,
+      create: isMissing ? `CREATE SCHEMA IF NOT EXISTS ${schema}; ${grant}` : grant,
       use: [
         `GRANT ${RIGHTS.join(', ')} ON ${schema}.books TO ${account};`,
         ...(sequence ? [`GRANT USAGE ON SEQUENCE ${sequence} TO ${account};`] : []),
@@ -183,14 +183,14 @@ export async function ensureSchema(
   await runner.run((client) => ensureTable(client, editor, BOOK_COLUMNS))
   await runner.run(async (client) => {
     const readsOnly = isForReads || (await isReadOnly(client))
-    checkRights(await lackedRights(client), await editor.administration(client), report, readsOnly)
+    checkRights(await missingRights(client), await editor.administration(client), report, readsOnly)
   })
   await runner.run(checkDurability)
   const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, [KEYS, WORD_GROUP], report)
   return { hasKeys, hasWords }
 }
 
-export async function lackedRights(client: pg.Client): Promise<Right[]> {
+export async function missingRights(client: pg.Client): Promise<Right[]> {
   const { rows } = await client.query<Record<Right | 'lacksSequence', boolean>>(LACKED_RIGHTS)
   return RIGHTS.filter((right) => rows[0]?.[right] || (right === 'INSERT' && rows[0]?.lacksSequence))
 }

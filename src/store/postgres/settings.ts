@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Setting, type Settings, settle } from '../client-server/settle.ts'
+import { applySettings, type Setting, type Settings } from '../client-server/settle.ts'
 import { meaningOf } from './errors.ts'
 
 const { escapeIdentifier } = pg
@@ -39,7 +39,7 @@ interface Variable {
 export async function settleConnection(client: pg.Client, process: number): Promise<void> {
   let rows: readonly Variable[] = []
   const isPooled = () => rows[0]?.process !== process
-  await settle(SETTINGS, {
+  await applySettings(SETTINGS, {
     async read() {
       rows = (await client.query<Variable>(READ)).rows
       return new Map(rows.flatMap(({ name, value }) => (value === null ? [] : [[name, value]])))

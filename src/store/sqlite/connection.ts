@@ -116,14 +116,14 @@ function resultCode(error: unknown): number | undefined {
 }
 
 /** The maximum number of kept statements: several times as many as the usual queries have. */
-const KEPT = 100
+const MAX_STATEMENTS = 100
 
 export type Statements = Pick<DatabaseSync, 'prepare'>
 
 /** Keeps the prepared statements of a connection. Preparing them for each query would be a third of its cost. */
-export class KeptStatements implements Statements {
+export class StatementCache implements Statements {
   readonly #database: DatabaseSync
-  readonly #kept = new LRUCache<string, StatementSync>({ max: KEPT })
+  readonly #kept = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS })
   /** The SQL of the statement that was requested last. */
   #last = ''
 

@@ -22,7 +22,7 @@ export function describeProblem(error: unknown, path: string): string {
     case undefined:
       return ''
     case 'access':
-      return `; ${describeAccess(path)}${isWithoutMemory(path) ? `; to read it, copy it with its -wal to a directory that you may write` : ''}`
+      return `; ${describeAccess(path)}${lacksSharedMemory(path) ? `; to read it, copy it with its -wal to a directory that you may write` : ''}`
     case 'locks':
       return `; the file system of ${resolve(path)} probably has no locks or no shared memory, as NFS, SMB and FUSE: put the file on a local disk (docs/configuration.md)`
     case 'full':
@@ -31,7 +31,7 @@ export function describeProblem(error: unknown, path: string): string {
 }
 
 /** Whether there is a log, but no shared memory (-shm), which a reader would have to create. */
-const isWithoutMemory = (path: string) => existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)
+const lacksSharedMemory = (path: string) => existsSync(`${path}-wal`) && !existsSync(`${path}-shm`)
 
 /** The owners and modes of the files and of the nearest existing directory, and the user of this process. */
 export function describeAccess(database: string): string {
@@ -42,7 +42,7 @@ export function describeAccess(database: string): string {
 }
 
 /** @returns why a file cannot be created; undefined if it can. */
-export function whyNotMade(path: string): string | undefined {
+export function whyNotCreatable(path: string): string | undefined {
   const directory = nearestDirectory(resolve(path))
   return statSync(directory).isDirectory() && describeDenial(directory) === ''
     ? undefined

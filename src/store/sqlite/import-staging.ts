@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { COLUMNS, distinctText, FIELD_NAMES, isNullable, REQUIRED_FIELDS } from '../../catalogue/book.ts'
+import { COLUMNS, FIELD_NAMES, identityText, isNullable, REQUIRED_FIELDS } from '../../catalogue/book.ts'
 import type { Imported, ImportOptions } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
@@ -159,5 +159,5 @@ function digestIfLong([_id, ...values]: BookValues): Buffer | null {
   let size = 0
   for (const value of values) if (typeof value === 'string') size += Buffer.byteLength(value)
   if (size <= LONG) return null
-  return digest(distinctText(Object.fromEntries(FIELD_NAMES.map((name, i) => [name, values[i]]))))
+  return digest(identityText(Object.fromEntries(FIELD_NAMES.map((name, i) => [name, values[i]]))))
 }

@@ -15,7 +15,7 @@ import { sortKey } from '../../catalogue/sort-key.ts'
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { KeptStatements, openConnection } from './connection.ts'
+import { openConnection, StatementCache } from './connection.ts'
 import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
 import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
 import { path, receiveNow, serve } from './serve.ts'
@@ -54,7 +54,7 @@ const INDEX_TIME = 4000
 /** Rows after which the thread looks for messages that cancel a query: about a millisecond of work. */
 const ROWS = 1000
 
-interface Asked {
+interface Query {
   readonly question: Question
   readonly client: string
   isCancelled: boolean
@@ -62,7 +62,7 @@ interface Asked {
 
 /** A query that waits for its turn. The result is 'behind' if it should wait for the index instead. */
 interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
-  readonly asked: Asked
+  readonly asked: Query
   readonly client: string
   /**
    * The state of the index that it needs. With 'current', it waits if the index is a little behind; with 'as it is', it
@@ -72,11 +72,11 @@ interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
 }
 
 const connection = openConnection(path)
-const database = new KeptStatements(connection)
+const database = new StatementCache(connection)
 connection.exec('PRAGMA query_only = ON')
 
 const waiting = new FairQueue<Waiting>(MAX_WAITING)
-let running: Asked | undefined
+let running: Query | undefined
 let isScheduled = false
 let rows = 0
 let isFollowing = false
@@ -102,7 +102,7 @@ connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) =
 })
 
 function client() {
-  const asked = new Map<number, Asked>()
+  const asked = new Map<number, Query>()
   const functions: QueryFunctions = {
     async ask(number, question, who) {
       const query = { question, client: who, isCancelled: false }
@@ -121,7 +121,7 @@ function client() {
   return { functions }
 }
 
-async function answerTo(asked: Asked): Promise<QueryAnswer> {
+async function answerTo(asked: Query): Promise<QueryAnswer> {
   const first = await inTurn(asked, needsIndex(asked.question) ? 'current' : 'none')
   if (first !== 'behind') return first
   // If the index cannot catch up, as on a full disk, the query is answered from the index as it is.
@@ -135,7 +135,7 @@ async function answerTo(asked: Asked): Promise<QueryAnswer> {
   return second
 }
 
-function inTurn(asked: Asked, index: Waiting['index']): Promise<QueryAnswer | 'behind'> {
+function inTurn(asked: Query, index: Waiting['index']): Promise<QueryAnswer | 'behind'> {
   const item: Waiting = { asked, client: asked.client, index, ...Promise.withResolvers() }
   waiting.add(item)?.reject(tooMany())
   answerSoon()

@@ -65,7 +65,7 @@ export function readSqlitePage(
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
   const dialect = dialectOf(tables, database)
-  const reading = new Reading(database, tables, dialect, query)
+  const reading = new SqliteBookSource(database, tables, dialect, query)
   return readPage(reading, query, after, bounds)
 }
 
@@ -90,7 +90,7 @@ export function readSqliteStatistics(
   return selectStatistics(select, joined(tables), { where: `${WANTED} AND ${where}`, values }, dialect)
 }
 
-class Reading implements BookSource {
+class SqliteBookSource implements BookSource {
   readonly dialect: Dialect
   readonly #database: Statements
   readonly #tables: Tables

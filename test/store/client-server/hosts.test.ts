@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { describeError } from '../../../src/errors.ts'
-import { isAway } from '../../../src/store/client-server/errors.ts'
+import { isUnreachable } from '../../../src/store/client-server/errors.ts'
 import {
   ConnectTime,
   connectToHost,
@@ -127,7 +127,7 @@ describe('the choice of a host', () => {
     await assert.rejects(connect([WRONG_PASSWORD]), (error) => error === WRONG_PASSWORD)
     await assert.rejects(connect(['read-only'], { sessionAttrs: 'primary' }), (error) => {
       assert.equal(describeError(error), 'the server is read-only, and primary is wanted')
-      return isAway(error)
+      return isUnreachable(error)
     })
   })
 
@@ -140,9 +140,9 @@ describe('the choice of a host', () => {
         'no host can be used: a:1: password authentication failed; ' +
           'b:2: the server is read-only, and read-write is wanted; c:3: connect ECONNREFUSED',
       )
-      return isAway(error)
+      return isUnreachable(error)
     })
-    await assert.rejects(connect([WRONG_PASSWORD, WRONG_PASSWORD]), (error) => !isAway(error))
+    await assert.rejects(connect([WRONG_PASSWORD, WRONG_PASSWORD]), (error) => !isUnreachable(error))
   })
 
   it('leaves the hosts after a silent one enough time', async () => {
@@ -210,6 +210,6 @@ describe('a connection that takes too long', () => {
     await setTimeout(1)
     assert.equal(stream.destroyed, false)
     const [error] = await cut
-    assert.ok(isAway(error), String(error))
+    assert.ok(isUnreachable(error), String(error))
   })
 })

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { ServerQueries } from '../../../src/store/client-server/queries.ts'
 import {
   type BookIndex,
+  BookIndexer,
   type BookWords,
-  SearchIndexer,
   type StaleBook,
   WORDS_OF_BOOKS,
 } from '../../../src/store/client-server/search-indexer.ts'
@@ -53,7 +53,7 @@ class FakeIndex implements BookIndex {
 describe('the index of words on a server', () => {
   it('makes the words of costly books in short turns, between which others have theirs', async () => {
     const index = new FakeIndex(60, '㌖'.repeat(4000))
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.equal(index.steps.flat().length, 60)
     assert.ok(index.steps.length >= 10, `${index.steps.length} steps`)
@@ -62,7 +62,7 @@ describe('the index of words on a server', () => {
 
   it('takes books that cost little together', async () => {
     const index = new FakeIndex(450, 'Dune')
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), true)
     assert.deepEqual(
       index.steps.flat().map(({ id }) => id),
@@ -73,7 +73,7 @@ describe('the index of words on a server', () => {
 
   it('says that it is behind where the server refuses to store words, and does not try to', async () => {
     const index = new FakeIndex(3, 'Dune', false, true)
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000), false)
     assert.deepEqual(index.steps, [])
     await indexer.close()
@@ -82,7 +82,7 @@ describe('the index of words on a server', () => {
   it('says that it is behind when it takes too long: the first time after waiting, then at once', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const index = new FakeIndex(3, 'Dune', true)
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     const first = indexer.bringUpToDate(50)
     await setImmediate()
     t.mock.timers.tick(50)
@@ -96,7 +96,7 @@ describe('the index of words on a server', () => {
   it('follows after 500 writes, if there is no pause before', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const index = new FakeIndex(1, 'Dune')
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     for (let i = 1; i < 500; i++) indexer.noteWrite()
     await setImmediate()
     assert.equal(index.steps.length, 0)
@@ -109,7 +109,7 @@ describe('the index of words on a server', () => {
   it('is waited for only in a part of the time of a query, which then says that it is incomplete', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const index = new FakeIndex(1, 'Dune', true)
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     const seen: unknown[] = []
     const queries = new ServerQueries({
       indexer,
@@ -129,7 +129,7 @@ describe('the index of words on a server', () => {
   it('is not looked at again for a query that may miss the writes of the last moment', async (t) => {
     t.mock.timers.enable({ apis: ['Date'] })
     const index = new FakeIndex(3, 'Dune')
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), true)
     const { looks } = index
     for (let i = 0; i < 10; i++) assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), true)
@@ -142,7 +142,7 @@ describe('the index of words on a server', () => {
 
   it('is looked at again after a pass that did not index all', async () => {
     const index = new FakeIndex(3, 'Dune', false, true)
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     for (let i = 1; i <= 3; i++) {
       assert.equal(await indexer.bringUpToDate(60_000, undefined, 60_000), false)
       assert.equal(index.looks, i)
@@ -152,7 +152,7 @@ describe('the index of words on a server', () => {
 
   it('ends with the step that is being done', async () => {
     const index = new FakeIndex(1000, '㌖'.repeat(4000), true)
-    const indexer = new SearchIndexer(index, WORDS_OF_BOOKS, () => {})
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
     const indexed = indexer.bringUpToDate(60_000)
     const closed = indexer.close()
     index.release()
