@@ -207,7 +207,7 @@ export function shareOf(limit: number, { threads }: Pick<Config, 'threads'>): nu
 
 function parseLogLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text)
-  if (level === undefined) throw new Error(`is ${JSON.stringify(text)}`)
+  if (level === undefined) throw wrong(text)
   return level
 }
 

@@ -37,7 +37,7 @@ export const TokenData = objectSchema<{ token: string }>(
   },
 )
 
-export interface Account {
+interface Account {
   readonly username: string
   readonly password: string
 }

@@ -14,7 +14,7 @@ const SIZE_OF_ADDRESS = 9
 /** An IPv6 /48 has this many times the limit of an address, because a site or a provider's customers may share it. */
 const SITE_FACTOR = 4
 
-export interface LoginResult {
+interface LoginResult {
   /** Seconds until the address may try again. If it is not 0, the attempt was not counted. */
   readonly wait: number
   /** Whether the attempt failed and reached the limit, so that the address has to wait from now on. */

@@ -28,7 +28,7 @@ const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 /** Responses of up to this many UTF-16 code units are not counted in the budget. Any number of them is harmless. */
 const MAX_UNCOUNTED = 16 * 1024
 
-export interface GateOptions {
+interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
   /** The origins whose web pages may call the service; `*` for all. */
   readonly corsOrigins: readonly string[]

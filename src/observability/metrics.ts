@@ -103,7 +103,7 @@ export class Metrics {
     })
   }
 
-  reportLoad(store: Pick<Store, 'load'>): void {
+  #reportLoad(store: Pick<Store, 'load'>): void {
     new Gauge({
       name: 'store_load',
       help: 'What the store has in use and what waits for it',
@@ -117,7 +117,7 @@ export class Metrics {
 
   /** @returns the store, with its operations timed, its failures counted and its load reported. */
   measure(store: Store): Store {
-    this.reportLoad(store)
+    this.#reportLoad(store)
     return new Proxy(store, {
       get: (_, name: keyof Store) => {
         const method: unknown = store[name]

@@ -19,7 +19,7 @@ export function makeDirectory(path: string): void {
 }
 
 /** Flushes a file, or the entries of a directory, to the disk. On Windows, the system decides when that is done. */
-export function synchronise(path: string): void {
+function synchronise(path: string): void {
   if (process.platform === 'win32') return
   const file = openSync(path, 'r')
   try {

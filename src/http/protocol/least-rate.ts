@@ -1,4 +1,4 @@
-export interface MinimumRate {
+interface MinimumRate {
   /** Bytes per second, averaged over `patience`. */
   readonly rate: number
   /** How long the client may send nothing, in milliseconds. */

@@ -8,7 +8,6 @@ import type {
 } from 'fastify'
 import { BookId } from '../../catalogue/book.ts'
 import type { ObjectSchema, Schema } from '../../catalogue/json-schema.ts'
-import { FORMATS, MEDIA_TYPES } from '../../files/formats.ts'
 import { envelopeSchema, type Failure, failure, type StatusLine } from '../envelope.ts'
 import { Component } from '../openapi.ts'
 import { failureResponses, messagesOf } from './failure-responses.ts'
@@ -27,29 +26,27 @@ interface Description {
   /** Names the function in clients that are generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
-  readonly description?: string
   /** Its group in the document. Only 'Books', the default, needs a token. */
   readonly tag?: 'Login' | 'Books' | 'Health'
   /** Whether its path has the id of a book. */
   readonly ofBook?: boolean
   readonly query?: ObjectSchema<unknown>
   readonly body?: Schema
-  /** The schema that validates the body, if it accepts more than the documented one. */
-  readonly accepted?: Schema
-  /** Whether the body is a file of books, which the handler reads itself. */
-  readonly readsFile?: boolean
-  readonly success: StatusLine
-  /** Another successful response, with the same status. */
-  readonly otherSuccess?: StatusLine
+  /** Several have the same status. */
+  readonly success: StatusLine | readonly [StatusLine, ...StatusLine[]]
   readonly data: Schema
   /** Header fields of a successful response, besides those of every response. */
   readonly headers?: readonly HeaderName[]
-  /** Whether a client that already has the book can get 304. */
-  readonly revalidated?: boolean
   /** Whether it stores nothing (RFC 9110 §9.2.1). */
   readonly readsOnly?: boolean
   /** Besides those that every endpoint has. */
   readonly failures: readonly Failure[]
+  /** Additions to the Operation Object. */
+  readonly operation?: {
+    readonly description?: string
+    readonly requestBody?: object
+    readonly responses?: Readonly<Record<string, object>>
+  }
 }
 
 /**
@@ -57,19 +54,10 @@ interface Description {
  * schemas, and also describes what the handler checks: ids and preconditions (404, 412), and query parameters.
  */
 export function describeEndpoint(endpoint: Description): FastifySchema {
-  const {
-    id,
-    tag = 'Books',
-    summary,
-    description,
-    body,
-    success,
-    otherSuccess,
-    data,
-    readsOnly = false,
-  } = endpoint
+  const { id, tag = 'Books', summary, body, success, data, readsOnly = false, operation } = endpoint
   const isPublic = tag !== 'Books'
-  const successes = [success, ...(otherSuccess ? [otherSuccess] : [])] as const
+  const successes = 'status' in success ? ([success] as const) : success
+  const [{ status }] = successes
   const response = envelopeSchema(successes, reference(data), example(data) ?? null)
   const failures = [
     ...endpoint.failures,
@@ -83,18 +71,20 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
     ...(tag === 'Health' ? [] : [failure.unavailable]),
   ]
   return {
-    ...(body && { body: reference(endpoint.accepted ?? body) }),
-    response: { [success.status]: response },
+    ...(body && { body: reference(body) }),
+    response: { [status]: response },
     operation: {
       operationId: id,
       tags: [tag],
       summary,
-      description,
       ...(isPublic && { security: [] }),
       parameters: [...(endpoint.ofBook ? OF_BOOK : []), ...queryParameters(endpoint.query)],
-      requestBody: requestBody(endpoint),
+      ...(body && {
+        requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } },
+      }),
+      ...operation,
       responses: {
-        [success.status]: {
+        [status]: {
           description: messagesOf(successes),
           headers: headers(...(endpoint.headers ?? [])),
           content: {
@@ -107,8 +97,8 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
             },
           },
         },
-        ...(endpoint.revalidated && { 304: { description: 'Not modified', headers: headers('ETag') } }),
         ...failureResponses(failures, readsOnly),
+        ...operation?.responses,
       },
     },
   }
@@ -151,21 +141,4 @@ function queryParameters(query: ObjectSchema<unknown> | undefined): object[] {
     description,
     schema,
   }))
-}
-
-/** A JSON array is read too, but is only mentioned: a generated client cannot offer both kinds of body. */
-const FILE = {
-  type: 'string',
-  format: 'binary',
-  description:
-    'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter. ' +
-    'An array of books as `application/json` is read too.',
-}
-
-function requestBody({ body, readsFile }: Description): object | undefined {
-  if (readsFile) {
-    const content = FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE }])
-    return { required: true, content: Object.fromEntries(content) }
-  }
-  return body && { required: true, content: { 'application/json': { schema: reference(body) } } }
 }

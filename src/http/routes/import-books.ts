@@ -6,7 +6,7 @@ import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-s
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
-import { MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
+import { FORMATS, MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import {
   ColumnsRefused,
   FAULT_CODES,
@@ -140,6 +140,19 @@ export const ImportResult = objectSchema<ImportResult>(
 /** A client has to send 1 KiB per second, averaged over 30 seconds, so that it does not keep others from importing. */
 const MIN_RATE = { rate: 1024, patience: 30_000 }
 
+/** A JSON array is read too, but is only mentioned: a generated client cannot offer both kinds of body. */
+const FILE = {
+  type: 'string',
+  format: 'binary',
+  description:
+    'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter. ' +
+    'An array of books as `application/json` is read too.',
+}
+const REQUEST_BODY = {
+  required: true,
+  content: Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE }])),
+}
+
 const NONE: Imported = { added: 0, skipped: 0 }
 
 /** POST /books/import. One runs at a time, because each occupies a connection or disk space while its client sends. */
@@ -149,9 +162,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
       id: 'importBooks',
       summary: 'Import the books of a CSV, NDJSON or JSON file, all or none',
       query: ImportParameters,
-      readsFile: true,
-      success: success.booksImported,
-      otherSuccess: success.fileChecked,
+      success: [success.booksImported, success.fileChecked],
       data: ImportResult,
       failures: [
         failure.importRefused,
@@ -159,6 +170,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         failure.bodyTooLarge,
         failure.unsupportedMediaType,
       ],
+      operation: { requestBody: REQUEST_BODY },
     }),
     config: { unreadable: failure.unsupportedMediaType, streamed: true },
     handler: async (request, reply) => {

@@ -20,23 +20,24 @@ export function logIn(
   const warnOfProxy = proxyWarning(settings)
   const warnOfOrigin = originWarning()
 
+  const schema = describeEndpoint({
+    id: 'logIn',
+    summary: 'Exchange the username and the password for a token',
+    tag: 'Login',
+    body: Login,
+    success: success.tokenGenerated,
+    data: TokenData,
+    failures: [
+      failure.invalidPayload,
+      failure.invalidCredentials,
+      failure.crossOrigin,
+      failure.tooManyRequests,
+      failure.tokenNotGenerated,
+    ],
+  })
   return {
-    schema: describeEndpoint({
-      id: 'logIn',
-      summary: 'Exchange the username and the password for a token',
-      tag: 'Login',
-      body: Login,
-      accepted: LoginFields,
-      success: success.tokenGenerated,
-      data: TokenData,
-      failures: [
-        failure.invalidPayload,
-        failure.invalidCredentials,
-        failure.crossOrigin,
-        failure.tooManyRequests,
-        failure.tokenNotGenerated,
-      ],
-    }),
+    // Accepts more than clients should send.
+    schema: { ...schema, body: LoginFields },
     bodyLimit: LOGIN_BODY_LIMIT,
     config: { unreadable: failure.invalidPayload },
     onRequest: async (request, reply) => {

@@ -54,8 +54,7 @@ export function countBooks({ books }: Services): Endpoint {
         client: clientOf(request.ip),
         onIncomplete: () => announceIncomplete(reply),
       }
-      const { decades, authors } = await books.store.statistics(filter, options)
-      return envelope(success.statisticsRetrieved, { decades: [...decades], authors: [...authors] })
+      return envelope(success.statisticsRetrieved, await books.store.statistics(filter, options))
     },
   }
 }

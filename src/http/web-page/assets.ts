@@ -39,7 +39,7 @@ export interface Source {
   readonly libraries: readonly string[]
 }
 
-export interface WebFiles {
+interface WebFiles {
   /** A digest of all files. It is in their paths, so that browsers may cache them for ever. */
   readonly version: string
   /** `index.html`, in which `{{root}}` stands for the prefix of the paths of the other files. */

@@ -5,7 +5,7 @@ import { type ConnectionLimits, Connections, type Driver, NotConnected } from '.
 import { isUndone } from './errors.ts'
 import { ATTEMPTS, withRetries } from './retry.ts'
 
-export interface PoolOptions extends ConnectionLimits {
+interface PoolOptions extends ConnectionLimits {
   /** How long an operation may take, in milliseconds. */
   readonly timeout: number
 }

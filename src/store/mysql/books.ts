@@ -105,7 +105,7 @@ async function change(
   const ids = updates.map(({ id }) => id)
   const fields = changedFields(updates[0]?.changes ?? {})
   const columns = columnsOf(schema, fields)
-  const cases = `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
+  const cases = caseOfId(ids)
   const rows = updates.map(({ changes }) => valuesOf(schema, changes, fields))
   const values = columns.flatMap((_, i) => rows.flatMap((row, j) => [ids[j], row[i]]))
   const set = assignments(columns.map((column) => [column, cases]))
@@ -150,3 +150,6 @@ async function select<Row>(connection: Connection, sql: string, list: readonly u
   const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
   return rows
 }
+
+/** An expression with two parameters for each book: its id and the value. */
+export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`

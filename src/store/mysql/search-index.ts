@@ -1,12 +1,7 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
 import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
 import type { RunOn } from '../client-server/pool.ts'
-import {
-  type BookIndex,
-  type BookWords,
-  STALE_BOOKS,
-  type StaleBook,
-} from '../client-server/search-indexer.ts'
+import { type BookIndex, STALE_BOOKS, type StaleBook } from '../client-server/search-indexer.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
 export const WORDS = `book_words_${WORDS_VERSION}`
@@ -41,33 +36,48 @@ const DELETE = `DELETE FROM ${WORDS} WHERE book IN (?)`
 const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
 const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
 
-export function mysqlSearchIndex(run: RunOn<Connection>): BookIndex {
-  return {
-    stale: (after) =>
-      run(async (connection) => {
-        const [rows] = await connection.query<(StaleBook & RowDataPacket)[]>(SELECT_STALE, [after])
-        return rows
-      }),
-    store: (books) => run((connection) => store(connection, books)),
-  }
+export const mysqlSearchIndex = (run: RunOn<Connection>): BookIndex =>
+  indexOf(run, SELECT_STALE, LOCK, {
+    isOf: (entry, { fingerprint }) => entry.fingerprint === fingerprint,
+    async store(connection, books) {
+      const ids = books.map(({ id }) => id)
+      await connection.query(DELETE, [ids])
+      const rows = books.flatMap(({ id, words }) => words.map((word) => [id, Buffer.from(word)]))
+      for (let i = 0; i < rows.length; i += WORDS_AT_ONCE)
+        await connection.query(INSERT, [rows.slice(i, i + WORDS_AT_ONCE)])
+      await connection.query(MARK, [ids])
+    },
+  })
+
+interface Entries<Entry> {
+  /** Whether an entry was made of the texts that a book has now. @param locked has the columns of `lock`. */
+  isOf(entry: Entry, locked: StaleBook): boolean
+  store(connection: Connection, entries: readonly Entry[]): Promise<unknown>
 }
 
-async function store(connection: Connection, books: readonly BookWords[]): Promise<number> {
-  await connection.beginTransaction()
-  const ids = books.map(({ id }) => id)
-  const [locked] = await connection.query<(Pick<StaleBook, 'id' | 'fingerprint'> & RowDataPacket)[]>(LOCK, [
-    ids,
-  ])
-  const fingerprints = new Map(locked.map(({ id, fingerprint }) => [id, fingerprint]))
-  const unchanged = books.filter(({ id, fingerprint }) => fingerprints.get(id) === fingerprint)
-  if (unchanged.length > 0) {
-    const unchangedIds = unchanged.map(({ id }) => id)
-    await connection.query(DELETE, [unchangedIds])
-    const rows = unchanged.flatMap(({ id, words }) => words.map((word) => [id, Buffer.from(word)]))
-    for (let i = 0; i < rows.length; i += WORDS_AT_ONCE)
-      await connection.query(INSERT, [rows.slice(i, i + WORDS_AT_ONCE)])
-    await connection.query(MARK, [unchangedIds])
+/** @param lock selects and locks those of the given books that are stale. */
+export function indexOf<Entry extends { readonly id: number }>(
+  run: RunOn<Connection>,
+  selectStale: string,
+  lock: string,
+  { isOf, store }: Entries<Entry>,
+): BookIndex<Entry> {
+  const select = async (connection: Connection, sql: string, value: unknown) =>
+    (await connection.query<(StaleBook & RowDataPacket)[]>(sql, [value]))[0]
+  return {
+    stale: (after) => run((connection) => select(connection, selectStale, after)),
+    store: (entries) =>
+      run(async (connection) => {
+        await connection.beginTransaction()
+        const ids = entries.map(({ id }) => id)
+        const locked = new Map((await select(connection, lock, ids)).map((book) => [book.id, book]))
+        const current = entries.filter((entry) => {
+          const book = locked.get(entry.id)
+          return book !== undefined && isOf(entry, book)
+        })
+        if (current.length > 0) await store(connection, current)
+        await connection.commit()
+        return current.length
+      }),
   }
-  await connection.commit()
-  return unchanged.length
 }

@@ -1,15 +1,12 @@
-import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
-import {
-  type BookIndex,
-  type BookKeys,
-  STALE_BOOKS,
-  type StaleBook,
-} from '../client-server/search-indexer.ts'
+import { type BookIndex, type BookKeys, STALE_BOOKS } from '../client-server/search-indexer.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { caseOfId } from './books.ts'
 import { IS_READ_ONLY } from './driver.ts'
+import { indexOf } from './search-index.ts'
 
 const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
@@ -20,35 +17,13 @@ const SELECT_STALE = `
 
 const LOCK = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
 
-export function mysqlKeyIndex(run: RunOn<Connection>): BookIndex<BookKeys> {
-  return {
-    stale: (after) =>
-      run(async (connection) => {
-        const [rows] = await connection.query<(StaleBook & RowDataPacket)[]>(SELECT_STALE, [after])
-        return rows
-      }),
-    store: (books) => run((connection) => store(connection, books)),
-  }
-}
-
-async function store(connection: Connection, books: readonly BookKeys[]): Promise<number> {
-  await connection.beginTransaction()
-  const ids = books.map(({ id }) => id)
-  const [locked] = await connection.query<(StaleBook & RowDataPacket)[]>(LOCK, [ids])
-  const texts = new Map(locked.map((book) => [book.id, book]))
-  const unchanged = books.filter(({ id, keys }) =>
-    INDEXED_FIELDS.every((name, i) => texts.get(id)?.[name] === textOfKey(keys[i] ?? '')),
-  )
-  if (unchanged.length > 0) {
-    const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOf(unchanged)}`)
-    const values = INDEXED_FIELDS.flatMap((_, i) => unchanged.flatMap(({ id, keys }) => [id, keys[i]]))
-    await connection.query<ResultSetHeader>(`UPDATE books SET ${set} WHERE id IN (?)`, [
-      ...values,
-      unchanged.map(({ id }) => id),
-    ])
-  }
-  await connection.commit()
-  return unchanged.length
-}
-
-const caseOf = (books: readonly unknown[]) => `CASE id ${'WHEN ? THEN ? '.repeat(books.length)}END`
+export const mysqlKeyIndex = (run: RunOn<Connection>): BookIndex<BookKeys> =>
+  indexOf(run, SELECT_STALE, LOCK, {
+    isOf: ({ keys }, book) => INDEXED_FIELDS.every((name, i) => book[name] === textOfKey(keys[i] ?? '')),
+    async store(connection, books) {
+      const ids = books.map(({ id }) => id)
+      const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOfId(ids)}`)
+      const values = INDEXED_FIELDS.flatMap((_, i) => books.flatMap(({ id, keys }) => [id, keys[i]]))
+      await connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
+    },
+  })

@@ -43,8 +43,7 @@ export const isEqual = (name: FieldName, value: string, table = '') =>
 export function dialectOf(keys: KeySource): Dialect {
   const names = keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS
   return {
-    placeholder: (name, number) =>
-      name === 'id' || name === 'year' ? `$${number}::bigint` : `$${number}::text`,
+    placeholder: (name, number) => `$${number}::${name === 'id' ? 'bigint' : typeOf(name)}`,
     key: (name) => names[name],
     keyOf(name, text) {
       if (keys === 'incomplete') return undefined

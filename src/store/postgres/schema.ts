@@ -114,7 +114,7 @@ const LACKED_RIGHTS = `
  * search_path exists or may be used.
  */
 const ADMINISTRATION = `
-  SELECT current_database() AS database, quote_ident(current_user) AS account, current_schema() IS NULL AS lacks,
+  SELECT current_database() AS database, quote_ident(current_user) AS account, current_schema() IS NULL AS "isMissing",
     quote_ident(coalesce(
       (SELECT nspname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE pg_class.oid = to_regclass('books')),

@@ -57,17 +57,22 @@ const STORE = `
   FROM unnest($1::bigint[], $2::text[], $3::text[]) AS indexed (book, words, fingerprint)
   WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
 
-export function postgresSearchIndex(run: RunOn<pg.Client>): BookIndex {
+export const postgresSearchIndex = (run: RunOn<pg.Client>): BookIndex =>
+  indexOf(run, SELECT_STALE, STORE, (books) => [
+    books.map(({ id }) => id),
+    books.map(({ words }) => vectorOf(words)),
+    books.map(({ fingerprint }) => fingerprint),
+  ])
+
+/** @param listsOf makes the lists that `storing` has as parameters. */
+export function indexOf<Entry>(
+  run: RunOn<pg.Client>,
+  selectStale: string,
+  storing: string,
+  listsOf: (books: readonly Entry[]) => unknown[][],
+): BookIndex<Entry> {
   return {
-    stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),
-    async store(books) {
-      const values = [
-        books.map(({ id }) => id),
-        books.map(({ words }) => vectorOf(words)),
-        books.map(({ fingerprint }) => fingerprint),
-      ]
-      const { rowCount } = await run((client) => client.query(STORE, values))
-      return rowCount ?? 0
-    },
+    stale: (after) => run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
+    store: (books) => run(async (client) => (await client.query(storing, listsOf(books))).rowCount ?? 0),
   }
 }

@@ -2,15 +2,11 @@ import type pg from 'pg'
 import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
-import {
-  type BookIndex,
-  type BookKeys,
-  STALE_BOOKS,
-  type StaleBook,
-} from '../client-server/search-indexer.ts'
+import { type BookIndex, type BookKeys, STALE_BOOKS } from '../client-server/search-indexer.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { isKeyOf, KEYS_DUE_ID } from './dialect.ts'
 import { IS_READ_ONLY } from './driver.ts'
+import { indexOf } from './search-index.ts'
 
 const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
 
@@ -26,16 +22,8 @@ const STORE = `
   FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
   WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
 
-export function postgresKeyIndex(run: RunOn<pg.Client>): BookIndex<BookKeys> {
-  return {
-    stale: (after) => run(async (client) => (await client.query<StaleBook>(SELECT_STALE, [after])).rows),
-    async store(books) {
-      const values = [
-        books.map(({ id }) => id),
-        ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
-      ]
-      const { rowCount } = await run((client) => client.query(STORE, values))
-      return rowCount ?? 0
-    },
-  }
-}
+export const postgresKeyIndex = (run: RunOn<pg.Client>): BookIndex<BookKeys> =>
+  indexOf(run, SELECT_STALE, STORE, (books) => [
+    books.map(({ id }) => id),
+    ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
+  ])
