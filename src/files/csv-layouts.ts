@@ -1,7 +1,6 @@
 import { FIELD_NAMES, type FieldName, type FieldValue, isNullable, isTextField } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import type { ColumnMapping } from './column-mapping.ts'
-import { columnsNaming, EXAMPLE_NAMES } from './column-names.ts'
+import { type ColumnMapping, columnsNaming, EXAMPLE_NAMES } from './column-names.ts'
 import { REPLACEMENT } from './decode-text.ts'
 import { type ColumnFault, type FoundColumns, ImportRefused } from './import-report.ts'
 import { ID_COLUMN, unguarded } from './write-books.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FIELD_NAMES, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import type { ColumnMapping } from './column-mapping.ts'
+import type { ColumnMapping } from './column-names.ts'
 import { type CsvLayout, columnName, detectLayout } from './csv-layouts.ts'
 import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type ColumnMapping, parseColumns } from '../../src/files/column-mapping.ts'
+import { type ColumnMapping, parseColumns } from '../../src/files/column-names.ts'
 import { readFile } from './read.ts'
 
 const read = (text: string, columns?: ColumnMapping) => readFile(text, 'csv', undefined, { columns })

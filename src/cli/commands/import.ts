@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
-import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-mapping.ts'
+import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-names.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { READ_FORMATS } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
-import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-mapping.ts'
+import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-names.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { FORMATS, MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import {

@@ -16,7 +16,7 @@ import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
 import { assignments } from '../query/dialect.ts'
 import { rolledBack } from './errors.ts'
 import type { Schema } from './schema.ts'
-import { WORDS } from './search-index.ts'
+import { caseOfId, WORDS } from './search-index.ts'
 
 /** The cast is needed because mysql2 sends every number of a prepared statement as a double. */
 const READ_ONE = `SELECT ${BOOK} FROM books WHERE id = CAST(? AS SIGNED)`
@@ -150,6 +150,3 @@ async function select<Row>(connection: Connection, sql: string, list: readonly u
   const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
   return rows
 }
-
-/** An expression with two parameters for each book: its id and the value. */
-export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`

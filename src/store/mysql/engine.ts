@@ -11,8 +11,7 @@ import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver } from './driver.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, mayWrite, type Schema } from './schema.ts'
-import { mysqlSearchIndex } from './search-index.ts'
-import { mysqlKeyIndex } from './sort-keys.ts'
+import { mysqlKeyIndex, mysqlSearchIndex } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
 /**

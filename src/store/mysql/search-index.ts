@@ -1,7 +1,15 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
+import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
-import { type BookIndex, STALE_BOOKS, type StaleBook } from '../client-server/search-indexer.ts'
+import {
+  type BookIndex,
+  type BookKeys,
+  STALE_BOOKS,
+  type StaleBook,
+} from '../client-server/search-indexer.ts'
+import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
 export const WORDS = `book_words_${WORDS_VERSION}`
@@ -56,7 +64,7 @@ interface Entries<Entry> {
 }
 
 /** @param lock selects and locks those of the given books that are stale. */
-export function indexOf<Entry extends { readonly id: number }>(
+function indexOf<Entry extends { readonly id: number }>(
   run: RunOn<Connection>,
   selectStale: string,
   lock: string,
@@ -81,3 +89,26 @@ export function indexOf<Entry extends { readonly id: number }>(
       }),
   }
 }
+
+/** An expression with two parameters for each book: its id and the value. */
+export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
+
+const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+
+// Without the hint, the server may read the whole table in the order of ids.
+const SELECT_WITHOUT_KEYS = `
+  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS isReadOnly
+  FROM books FORCE INDEX (books_by_${KEYS_DUE}) WHERE ${KEYS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
+
+const LOCK_WITHOUT_KEYS = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
+
+export const mysqlKeyIndex = (run: RunOn<Connection>): BookIndex<BookKeys> =>
+  indexOf(run, SELECT_WITHOUT_KEYS, LOCK_WITHOUT_KEYS, {
+    isOf: ({ keys }, book) => INDEXED_FIELDS.every((name, i) => book[name] === textOfKey(keys[i] ?? '')),
+    async store(connection, books) {
+      const ids = books.map(({ id }) => id)
+      const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOfId(ids)}`)
+      const values = INDEXED_FIELDS.flatMap((_, i) => books.flatMap(({ id, keys }) => [id, keys[i]]))
+      await connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
+    },
+  })

@@ -1,31 +1,12 @@
-import {
-  type FieldName,
-  INDEXED_FIELDS,
-  type IndexedField,
-  isNullable,
-  isTextField,
-} from '../../catalogue/book.ts'
-import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
+import { type FieldName, isNullable, isTextField } from '../../catalogue/book.ts'
+import { plainKey, sortKey } from '../../catalogue/sort-key.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
 import type { KeySource } from '../client-server/queries.ts'
 import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
-import { matchesWords } from './search-index.ts'
+import { matchesWords, plainKeyOf, SEPARATOR } from './search-index.ts'
 
-const SEPARATOR = "E'\\x01'"
-
-/** `plainKey` in SQL. The collation C compares texts as bytes, which in UTF-8 sort like code points. */
-const plainKeyOf = (name: IndexedField) =>
-  `(${SEPARATOR} || left(coalesce(${name}, ''), ${COMPARED_LENGTH})) COLLATE "C"`
 export const YEAR_KEY = 'coalesce(year, 0)'
-
-/** The part of a sort key from the separator on: the text. */
-const textIn = (key: string) => `substr(${key}, strpos(${key}, ${SEPARATOR}))`
-
-export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
-
-/** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
-export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
 
 const STORED_KEYS = { id: 'id', ...KEY_COLUMNS, year: YEAR_KEY }
 const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf('author'), year: YEAR_KEY }

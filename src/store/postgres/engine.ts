@@ -12,8 +12,7 @@ import { dialectOf } from './dialect.ts'
 import { isReadOnly, PostgresDriver } from './driver.ts'
 import { postgresImport } from './import.ts'
 import { ensureSchema, LIMITS, missingRights, type Schema } from './schema.ts'
-import { postgresSearchIndex } from './search-index.ts'
-import { postgresKeyIndex } from './sort-keys.ts'
+import { postgresKeyIndex, postgresSearchIndex } from './search-index.ts'
 import type { PostgresTarget } from './url.ts'
 
 /**

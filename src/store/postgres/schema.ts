@@ -15,10 +15,10 @@ import {
 } from '../client-server/ensure-schema.ts'
 import type { Runner } from '../client-server/pool.ts'
 import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
-import { KEYS_DUE_ID, YEAR_KEY } from './dialect.ts'
+import { YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
 import { meaningOf } from './errors.ts'
-import { STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
+import { KEYS_DUE_ID, STALE_ID, WORDS, WORDS_OF } from './search-index.ts'
 
 const BOOK_COLUMNS = bookColumnsOf({
   // A sequence never gives an id twice. BY DEFAULT allows books to be copied with their ids.

@@ -1,13 +1,16 @@
 import type pg from 'pg'
-import type { IndexedField } from '../../catalogue/book.ts'
+import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
+import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
 import type { RunOn } from '../client-server/pool.ts'
 import {
   type BookIndex,
+  type BookKeys,
   hasShortTexts,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
+import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
 /** The columns with the words of a book, and with the fingerprint of the texts that they come from. */
@@ -65,7 +68,7 @@ export const postgresSearchIndex = (run: RunOn<pg.Client>): BookIndex =>
   ])
 
 /** @param listsOf makes the lists that `storing` has as parameters. */
-export function indexOf<Entry>(
+function indexOf<Entry>(
   run: RunOn<pg.Client>,
   selectStale: string,
   storing: string,
@@ -76,3 +79,37 @@ export function indexOf<Entry>(
     store: (books) => run(async (client) => (await client.query(storing, listsOf(books))).rowCount ?? 0),
   }
 }
+
+export const SEPARATOR = "E'\\x01'"
+
+/** `plainKey` in SQL. The collation C compares texts as bytes, which in UTF-8 sort like code points. */
+export const plainKeyOf = (name: IndexedField) =>
+  `(${SEPARATOR} || left(coalesce(${name}, ''), ${COMPARED_LENGTH})) COLLATE "C"`
+
+/** The part of a sort key from the separator on: the text. */
+const textIn = (key: string) => `substr(${key}, strpos(${key}, ${SEPARATOR}))`
+
+export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
+
+/** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
+export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
+
+const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+
+// In this order, the index of books without keys is the only cheap plan, however many of them the planner expects.
+const SELECT_WITHOUT_KEYS = `
+  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS "isReadOnly"
+  FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
+  ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
+
+const NEW_KEYS = INDEXED_FIELDS.map((name) => `new_${name}`)
+const STORE_KEYS = `
+  UPDATE books SET ${INDEXED_FIELDS.map((name, i) => `${KEY_COLUMNS[name]} = ${NEW_KEYS[i]}`)}
+  FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
+  WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
+
+export const postgresKeyIndex = (run: RunOn<pg.Client>): BookIndex<BookKeys> =>
+  indexOf(run, SELECT_WITHOUT_KEYS, STORE_KEYS, (books) => [
+    books.map(({ id }) => id),
+    ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
+  ])
