@@ -212,7 +212,8 @@ describe('expensive queries on SQLite', () => {
     const { pid = 0 } = service.process
     const refusals = new Refusals(service.process)
     const alone = await bePolite(service.url, authorization, AbortSignal.timeout(ALONE), pid)
-    const end = AbortSignal.timeout(STAY)
+    const stay = new AbortController()
+    const end = stay.signal
     const waits: number[] = []
     const attack = Array.from({ length: CLIENTS }, async (_, i) => {
       for (let j = i; !end.aborted; j++) {
@@ -222,7 +223,8 @@ describe('expensive queries on SQLite', () => {
         waits.push(processTime(pid) - before)
       }
     })
-    const beside = await bePolite(service.url, authorization, end, pid)
+    const beside = await bePolite(service.url, authorization, AbortSignal.timeout(STAY), pid, ROUNDS)
+    stay.abort()
     await Promise.all(attack)
     refusals.count = alone.refusals + beside.refusals
     refusals.check()
@@ -240,7 +242,6 @@ describe('expensive queries on SQLite', () => {
     const report = `alone: ${alone}; beside them: ${beside}; they wait ${Math.round(wait)} ms`
     t.diagnostic(report)
     assert.deepEqual(beside.failures, [], report)
-    assert.ok(beside.times.query.length >= ROUNDS, report)
     // On a slow machine all takes longer, but that of the others by far more.
     const isLate = (kind: Kind) => beside.p99(kind) > Math.max(MAX_WAIT[kind] + alone.p99(kind), wait / 2)
     assert.deepEqual(KINDS.filter(isLate), [], report)

@@ -51,15 +51,17 @@ export class PoliteReport {
  * Reads, writes, queries, and asks how the service is, one after the other, until it is told to stop. Book 1 has to exist.
  * What is answered with 503 is repeated when Retry-After says, and fails only if that takes too long.
  * @param pid of the service.
+ * @param rounds at least, however slow the machine is.
  */
 export async function bePolite(
   url: string,
   token: string,
   signal: AbortSignal,
   pid = 0,
+  rounds = 0,
 ): Promise<PoliteReport> {
   const report = new PoliteReport()
-  while (!signal.aborted) {
+  while (!signal.aborted || report.times.read.length < rounds) {
     for (const [kind, [method, path]] of Object.entries(LINES) as [Kind, (typeof LINES)[Kind]][]) {
       const before = processTime(pid)
       const body = method === 'PUT' ? '{"year":2}' : null
