@@ -8,7 +8,6 @@ import { createLogger } from '../observability/logging.ts'
 import type { MetricValues } from '../observability/metrics.ts'
 import { openStore } from '../store/open.ts'
 import { openSqlite } from '../store/sqlite/store.ts'
-
 import { ResponseCount, type ThreadKind } from '../store/sqlite/threads.ts'
 import { Rpc } from '../threads/rpc.ts'
 import { HttpService } from './http-service.ts'

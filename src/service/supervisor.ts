@@ -8,7 +8,6 @@ import { ImportTurn } from '../http/services.ts'
 import type { LogStream } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { prepareSqlite } from '../store/sqlite/store.ts'
-
 import { ResponseCount, type SqliteThreads } from '../store/sqlite/threads.ts'
 import { Thread } from '../threads/thread.ts'
 import type { HttpThreadData, HttpThreadFunctions, SupervisorFunctions } from './http-thread.ts'

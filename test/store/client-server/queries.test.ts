@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { BookFilter } from '../../../src/catalogue/query.ts'
+import { type BookFilter, BY_ID } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.js'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import {
@@ -16,6 +16,8 @@ import { earlierTable } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { give, restrict, TABLES } from './tables-of-others.ts'
+
+const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
 const PLENTY = { books: 1000, text: 1024 * 1024 }
 
@@ -62,20 +64,25 @@ for (const engine of ['postgres', 'mysql'] as const) {
       // So many words that the books are indexed in several steps.
       const title = Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
       const others = [2, 3, 4, 5, 6].map((year) => `('${title}', 'A', ${year})`)
-      await run(`INSERT INTO books (title, author, year) VALUES ('First', 'A', 1), ${others}`)
+      await run(
+        `INSERT INTO books (title, author, year) VALUES ('First', 'A', 1), ${others}, ('Dune', 'A', 7)`,
+      )
       const on = await databases()
       await using session = await openSession(url)
       await session.run('BEGIN')
       await session.run("UPDATE books SET title = 'Changed' WHERE id = 1")
       const store = await open()
+      const sorted = store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY)
       const found = titles(store, 'changed')
-      await until('the index waits for the lock', async () => {
-        return (await on.query(STORING_WORDS[engine], url)).length > 0
+      await until('the words and the sort keys wait for the lock', async () => {
+        return (await on.query(STORING_ENTRIES[engine], url)).length === 2
       })
       await session.run('COMMIT')
       assert.deepEqual(await found, ['Changed'])
       assert.deepEqual(await titles(store, 'first'), [])
-      assert.equal(await count(store, { words: ['a'] }), 6)
+      assert.equal(await count(store, { words: ['a'] }), 7)
+      const [first, second] = booksOf(await sorted)
+      assert.deepEqual([first?.title, second?.title], ['Changed', 'Dune'])
     })
 
     it('texts with as many and as long words as there may be are indexed', async (t) => {
@@ -171,8 +178,8 @@ const WAITING = {
     WHERE state LIKE 'Waiting for table%' AND db = DATABASE()`,
 }
 
-/** Finds the statement that waits for a lock of a book to store its words. */
-const STORING_WORDS = {
+/** Finds the statements that wait for a lock of a book to store its words or its sort keys. */
+const STORING_ENTRIES = {
   postgres: WAITING.postgres,
   // The server does not tell apart waiting for a row from reading it.
   mysql: `SELECT 1 FROM information_schema.processlist
