@@ -136,21 +136,26 @@ describe('copy', () => {
         return (await (await postgres()).query(waiting, url)).length >= sessions
       })
 
-    /** Copies books, and does something when the first of them have been read. @returns how the copy ended. */
-    async function copyAndMeanwhile(from: string, to: string, act: (copying: ChildProcess) => unknown) {
-      await fill(from)
+    /** Runs a command, and does something while it waits to write to a store. @returns what it wrote as it failed. */
+    async function runAndMeanwhile(to: string, args: string[], act: (child: ChildProcess) => unknown) {
       await use(to, async () => {})
       await using session = await openSession(to)
       await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
-      const env = { ...INHERITED, STORE_TIMEOUT: PATIENT }
-      const copying = spawn(process.execPath, [MAIN, 'copy', '--from', from, '--to', to], { env })
-      const ended = Promise.all([once(copying, 'exit'), text(copying.stderr)])
+      const env = { ...INHERITED, STORE_TIMEOUT: PATIENT, DB_URL: to }
+      const child = spawn(process.execPath, [MAIN, ...args], { env })
+      const ended = Promise.all([once(child, 'exit'), text(child.stderr)])
       await untilWaiting(to, 1)
-      await act(copying)
+      await act(child)
       await session.run('COMMIT')
       const [[code], stderr] = await ended
       assert.equal(code, 1)
       return withoutStores(stderr)
+    }
+
+    /** As above, when the first books to copy have been read. */
+    async function copyAndMeanwhile(from: string, to: string, act: (copying: ChildProcess) => unknown) {
+      await fill(from)
+      return runAndMeanwhile(to, ['copy', '--from', from, '--to', to], act)
     }
 
     it('notices a change of a book that was copied already', async () => {
@@ -166,6 +171,15 @@ describe('copy', () => {
       const to = await (await postgres()).createDatabase()
       const stderr = await copyAndMeanwhile(sqlite('interrupted.db'), to, (copying) => copying.kill('SIGINT'))
       assert.equal(stderr, 'Cannot copy: interrupted; the books were not copied\n')
+      assert.deepEqual(await booksIn(to), [])
+    })
+
+    it('imports nothing when it is interrupted after the last byte of the file', async () => {
+      const to = await (await postgres()).createDatabase()
+      const file = join(directory.path, 'books.csv')
+      writeFileSync(file, 'title,author,year\nT,A,1\n')
+      const stderr = await runAndMeanwhile(to, ['import', file], (importing) => importing.kill('SIGINT'))
+      assert.equal(stderr, 'Cannot import: interrupted; nothing was stored\n')
       assert.deepEqual(await booksIn(to), [])
     })
 

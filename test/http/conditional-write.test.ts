@@ -99,7 +99,7 @@ describe('a write with conditions', () => {
       done = []
       await assert.rejects(
         write(),
-        (error) => error instanceof StoreUnavailable && error.reason === 'conflict',
+        (error) => error instanceof StoreUnavailable && error.reason === 'conflict' && error.nothingWritten,
       )
       assert.equal(done.length, 20, '10 times reading and writing')
     }

@@ -35,12 +35,13 @@ async function serve(t: TestContext, threads: number): Promise<string> {
 }
 
 /** Lists begin, and get their first page when they are told to. */
-function holdPages(t: TestContext) {
+function holdPages(t: TestContext, count: number) {
   const { page } = store
   const go = Promise.withResolvers<void>()
   let begun = 0
   const news = new EventTarget()
   const held = mock.method(store, 'page', async (...query: Parameters<Store['page']>) => {
+    if (begun === count) return page.apply(store, query)
     begun++
     news.dispatchEvent(new Event('begun'))
     await go.promise
@@ -50,42 +51,66 @@ function holdPages(t: TestContext) {
     held.mock.restore()
     go.resolve()
   })
-  const beginning = async (count: number) => {
+  const allBegun = async () => {
     while (begun < count) await once(news, 'begun')
   }
-  return { beginning, go: go.resolve }
+  return { allBegun, go: go.resolve }
 }
 
-const call = (url: string, method: string, path: string, body: string | null = null) =>
-  fetch(url + path, { method, body, headers: { authorization: token, 'accept-encoding': 'identity' } })
+const call = (url: string, method: string, path: string, body: string | null = null, headers = {}) =>
+  fetch(url + path, {
+    method,
+    body,
+    headers: { authorization: token, 'accept-encoding': 'identity', ...headers },
+  })
+
+/** The fields of a 503. */
+const FAILURE_FIELDS =
+  'cache-control connection content-length content-type date keep-alive retry-after vary x-content-type-options x-request-id x-stored'.split(
+    ' ',
+  )
 
 describe('when the responses of others take the memory', () => {
   it('a list and a long response are 503, a short one is not, and a write that was done says so', async (t) => {
-    const pages = holdPages(t)
+    const pages = holdPages(t, 1)
     const url = await serve(t, 1024)
     const list = call(url, 'GET', '/books')
-    await pages.beginning(1)
+    await pages.allBegun()
     assert.equal((await call(url, 'GET', '/books')).status, 503)
-    const read = await call(url, 'GET', '/book/1')
-    assert.deepEqual([read.status, read.headers.get('x-stored'), read.headers.get('etag')], [503, null, null])
-    const written = await call(url, 'PUT', '/book/1', '{"year":2}')
-    assert.deepEqual([written.status, written.headers.get('x-stored')], [503, 'unknown'])
+    for (const [method, path, body, stored] of [
+      ['GET', '/book/1', null, null],
+      ['PUT', '/book/1', '{"year":2}', 'unknown'],
+      ['POST', '/book', LONG, 'unknown'],
+      ['GET', '/books?limit=1&count=true', null, null],
+    ] as const) {
+      const response = await call(url, method, path, body, {
+        accept: 'text/csv',
+        origin: 'https://a.example',
+      })
+      assert.equal(response.status, 503)
+      assert.equal(response.headers.get('x-stored'), stored)
+      // None that describes the response which was not sent, such as ETag, Location, Link and Content-Disposition.
+      const others = [...response.headers.keys()].filter((name) => !FAILURE_FIELDS.includes(name))
+      assert.deepEqual(others, [])
+      assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+      assert.equal(response.headers.get('cache-control'), 'no-store')
+    }
     assert.equal((await call(url, 'GET', '/healthz')).status, 200)
     pages.go()
     const { data } = (await (await list).json()) as { data: { year: number }[] }
     assert.deepEqual(
       data.map(({ year }) => year),
-      [2, 1, 1, 1],
+      [2, 1, 1, 1, 1],
     )
     assert.equal((await call(url, 'GET', '/book/1')).status, 200)
   })
 
   it('of lists in progress that need more, one is cut, and the other is complete', async (t) => {
-    const pages = holdPages(t)
+    const pages = holdPages(t, 2)
     const url = await serve(t, 256)
     const lists = [1, 2].map(async () => (await call(url, 'GET', '/books')).text())
     const settled = Promise.allSettled(lists)
-    await pages.beginning(2)
+    await pages.allBegun()
     pages.go()
     const texts = (await settled).map((each) => (each.status === 'fulfilled' ? each.value.length : 0))
     assert.equal(texts.filter((length) => length === 0).length, 1)

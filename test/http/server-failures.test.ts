@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { Auth } from '../../src/auth/auth.ts'
-import { StoreUnavailable } from '../../src/catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { BOOKS, damageMiddle, fill } from '../support/damage.ts'
@@ -211,24 +211,38 @@ describe('when a token cannot be signed', () => {
   })
 })
 
-describe('while the list cannot be read', () => {
-  for (const path of ['/books', '/books?sort=title', '/books?limit=1'])
-    it(`GET and HEAD ${path} are 503 with Retry-After`, async () => {
-      using other = newFile()
-      const store = await openFile(other.path)
-      const page = () => Promise.reject(new StoreUnavailable('the store is away'))
-      const app = await createTestServer({ ...store, page })
-      const authorization = await new Auth(ACCOUNT, SECRET).issue()
-      const ask = async (method: 'GET' | 'HEAD') => {
-        const { statusCode, headers } = await app.inject({ method, url: path, headers: { authorization } })
-        return [statusCode, headers['retry-after']]
-      }
-      const responses = [await ask('GET'), await ask('HEAD')]
-      await app.close()
-      await store.close()
-      assert.deepEqual(responses, [
-        [503, '1'],
-        [503, '1'],
-      ])
-    })
+describe('while the store is unavailable', () => {
+  /** Sends a request to a server with a store that fails in some way. @returns the fields of its 503. */
+  async function ask(failing: Partial<Store>, method: 'GET' | 'HEAD' | 'PUT', url: string) {
+    using other = newFile()
+    const store = await openFile(other.path)
+    const app = await createTestServer({ ...store, ...failing })
+    const headers = { authorization: await new Auth(ACCOUNT, SECRET).issue() }
+    const body = method === 'PUT' ? { payload: BOOK } : {}
+    const response = await app.inject({ method, url, headers, ...body })
+    await app.close()
+    await store.close()
+    assert.equal(response.statusCode, 503)
+    return { retryAfter: response.headers['retry-after'], stored: response.headers['x-stored'] }
+  }
+  const away = (nothingWritten: boolean) => () =>
+    Promise.reject(new StoreUnavailable('the store is away', { nothingWritten }))
+
+  for (const method of ['GET', 'HEAD'] as const)
+    for (const path of ['/books', '/books?sort=title', '/books?limit=1'])
+      it(`${method} ${path} is 503 with Retry-After`, async () =>
+        assert.deepEqual(await ask({ page: away(true) }, method, path), {
+          retryAfter: '1',
+          stored: undefined,
+        }))
+
+  for (const [nothingWritten, stored] of [
+    [true, 'no'],
+    [false, 'unknown'],
+  ] as const)
+    it(`X-Stored of a write is ${stored} if ${nothingWritten ? 'nothing was' : 'something may be'} written`, async () =>
+      assert.deepEqual(await ask({ update: away(nothingWritten) }, 'PUT', '/book/1'), {
+        retryAfter: '1',
+        stored,
+      }))
 })

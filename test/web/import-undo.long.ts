@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
+import { assertAccessible, holdResponse, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
 describeOnEngine('an import that the user of the web page takes back', (database) => {
@@ -104,6 +104,23 @@ describeOnEngine('an import that the user of the web page takes back', (database
     response.release()
     await button('Check again').click()
     await page.getByText('To add').waitFor()
+  })
+
+  it('is not sent when it was cancelled before, while the page made sure of its token', async () => {
+    await choose('Unsent', 3)
+    const held = await holdResponse(page, 'GET', /\/books\?limit=1$/)
+    let sent = 0
+    page.on('request', (request) => {
+      if (request.url().includes('dry_run=false')) sent++
+    })
+    await button('Import').click()
+    await held.answered
+    await button('Cancel import').click()
+    // The page does not read this response to its end, which `release` would wait for.
+    void held.release()
+    await page.getByText('Import cancelled. Nothing was imported.').waitFor()
+    assert.equal(sent, 0)
+    assert.deepEqual(await stored('Unsent'), [])
   })
 
   it('shows what it has added, the newest first', async () => {

@@ -76,6 +76,20 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.getByRole('heading', { name: 'Add book' }).waitFor()
   })
 
+  it('shows no duplicate of a title that was typed before', async () => {
+    const held = await holdResponse(page, 'GET', /books\?q=Sula&/)
+    await type('Sula')
+    await field('Author').focus()
+    await held.answered
+    await field('Title').fill('Sula, annotated')
+    await held.release()
+    assert.equal(await page.getByText('Already in the catalogue').count(), 0)
+    await field('Author').focus()
+    await field('Title').fill('Sula')
+    await field('Author').focus()
+    await page.getByText('Already in the catalogue').waitFor()
+  })
+
   it('does not replace the book that was chosen last', async () => {
     const held = await holdResponse(page, 'GET', BOOK)
     await button('Sula').click()

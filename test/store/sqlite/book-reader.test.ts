@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import type { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { ALL_BOOKS, BY_ID } from '../../../src/catalogue/query.ts'
-import { openBookReader } from '../../../src/store/sqlite/book-reader.ts'
+import { openBookReader, SharedReadTransaction } from '../../../src/store/sqlite/book-reader.ts'
+import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
+import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { booksOf } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
+
+const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** Texts of so many characters: a page has room for one book. */
 const LENGTH = 300_000
@@ -22,7 +28,7 @@ it('does not read the books that its page has no room for', async (t) => {
     const file = all.use(newFile())
     const store = await openFile(file.path)
     all.defer(() => store.close())
-    const book = { title: 'x'.repeat(LENGTH), author: 'A', year: 1 }
+    const book = { ...BOOK, title: 'x'.repeat(LENGTH) }
     await Promise.all(Array.from({ length: 1 + others }, () => store.create(book)))
     return { store, time: Number.POSITIVE_INFINITY }
   }
@@ -43,8 +49,7 @@ it('does not read the books that its page has no room for', async (t) => {
 it('reads pages in the order of ids, and leaves long ones and others to the threads for queries', async () => {
   using file = newFile()
   const store = await openFile(file.path)
-  for (const title of ['One', 'Two', 'x'.repeat(LENGTH), 'Four'])
-    await store.create({ title, author: 'A', year: 1 })
+  for (const title of ['One', 'Two', 'x'.repeat(LENGTH), 'Four']) await store.create({ ...BOOK, title })
   const reader = openBookReader(file.path, new ResponseCount())
   const page = (after: number, books: number, text = 2 * LENGTH) => {
     const found = reader.page(ALL_BOOKS, [after], { books, text })
@@ -68,5 +73,104 @@ it('reads pages in the order of ids, and leaves long ones and others to the thre
   ] as const)
     assert.equal(reader.page(query, undefined, bounds), undefined)
   await reader.close()
+  await store.close()
+})
+
+describe('a snapshot of a database', () => {
+  let file: ReturnType<typeof newFile>
+  let [reading, writing]: DatabaseSync[] = []
+
+  beforeEach(() => {
+    file = newFile()
+    writing = openConnection(file.path)
+    makeDurable(writing)
+    writing.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)')
+    reading = openConnection(file.path)
+  })
+
+  afterEach(() => {
+    if (reading?.isOpen) reading.close()
+    writing?.close()
+    file[Symbol.dispose]()
+  })
+
+  const read = () => reading?.prepare('SELECT x FROM t').get()?.x
+  const begin = () => {
+    const responses = new ResponseCount()
+    const snapshot = new SharedReadTransaction(reading as DatabaseSync, responses)
+    snapshot.begin()
+    return { snapshot, responses }
+  }
+
+  it('shows the same until a response of any thread is counted', () => {
+    const { snapshot, responses } = begin()
+    assert.equal(read(), 1)
+    writing?.exec('UPDATE t SET x = 2')
+    snapshot.begin()
+    assert.equal(read(), 1)
+    new ResponseCount(responses.memory).add()
+    snapshot.begin()
+    assert.equal(read(), 2)
+    writing?.exec('UPDATE t SET x = 3')
+    snapshot.begin()
+    assert.equal(read(), 2)
+  })
+
+  it('ends with the turn of the event loop', async () => {
+    begin()
+    assert.equal(read(), 1)
+    writing?.exec('UPDATE t SET x = 2')
+    await setImmediate()
+    assert.equal(read(), 2)
+    assert.equal(reading?.isTransaction, false)
+  })
+
+  it('may have been ended by an error', async () => {
+    const { snapshot, responses } = begin()
+    read()
+    reading?.exec('ROLLBACK')
+    responses.add()
+    snapshot.begin()
+    assert.equal(reading?.isTransaction, true)
+  })
+
+  it('may outlive its connection', async () => {
+    begin()
+    read()
+    reading?.close()
+    await setImmediate()
+  })
+})
+
+it('begins anew after every response of a store that shares its count', async () => {
+  using file = newFile()
+  const threads = prepareSqlite(file.path, () => {})
+  const responses = new ResponseCount()
+  const store = openSqlite({
+    path: file.path,
+    connect: threads.connect.bind(threads),
+    responses,
+    threads: 2,
+    end: () => threads.close(),
+  })
+  async function* books() {
+    yield [BOOK]
+  }
+  const byYear = { filter: {}, order: [{ name: 'year', descending: false }, ...BY_ID] } as const
+  const requests: Record<string, () => Promise<unknown>> = {
+    create: () => store.create(BOOK),
+    update: () => store.update(1, { year: 2 }),
+    page: () => store.page(byYear, undefined, STREAM_PAGE),
+    count: () => store.count({}),
+    statistics: () => store.statistics({}),
+    import: () => store.import(books()),
+    delete: () => store.delete(1),
+    'update of no book': () => store.update(1, { year: 2 }),
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    const before = responses.get()
+    await request()
+    assert.ok(responses.get() > before, name)
+  }
   await store.close()
 })
