@@ -40,6 +40,8 @@ async function connect(
   let tried = ''
   const open = new Set<string>()
   const shares: number[] = []
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
   const to = await connectToHost<string>(
     { hosts, sessionAttrs: undefined, loadBalanceHosts: 'disable', ...choice },
     time,
@@ -57,7 +59,7 @@ async function connect(
       return [host, behaviour === 'read-only']
     },
     (host) => assert.ok(open.delete(host)),
-  )
+  ).finally(() => assert.equal(timers(), before, 'a timer would cut a connection'))
   return { to, tried, open: [...open].join(''), shares }
 }
 

@@ -351,19 +351,21 @@ describe('work that fails', () => {
   })
 
   it('is done again only until the deadline of the first attempt', async () => {
-    const conflict = new Error('deadlock')
-    driver.meanings.set(conflict, { outcome: 'conflict' })
+    let latest: Error | undefined
     let attempts = 0
     const work = async () => {
       attempts++
       await new Promise((resolve) => setTimeout(resolve, 1500))
-      throw conflict
+      latest = new Error('deadlock')
+      driver.meanings.set(latest, { outcome: 'conflict' })
+      throw latest
     }
     const use = watch(newPool(1).run(work))
     await passSlowly(DEADLINE - 1)
     assert.deepEqual([use.state, attempts], ['pending', 3])
     await pass(1)
     assert.ok(use.error instanceof StoreUnavailable)
+    assert.ok(latest !== undefined && use.error.cause === latest, 'it tells why it was not done before')
   })
 
   for (const [kind, losses, tries] of [
@@ -452,8 +454,15 @@ describe('work that fails', () => {
     const cause = new Error('cannot take square root of a negative number')
     driver.meanings.set(cause, { outcome: 'late', reason: 'timeout' })
     const { work, count } = countTries(Number.POSITIVE_INFINITY, cause)
-    const use = watch(newPool(1).run(work))
-    await passSlowly(DEADLINE)
+    const pool = newPool(2)
+    const other = begin(pool)
+    await settle()
+    const use = watch(pool.run(work))
+    await passSlowly(PAUSE)
+    other.resolve('')
+    await settle()
+    assert.equal(other.got.connection?.state, 'destroyed', 'it does not know the new time of the clock')
+    await passSlowly(DEADLINE - PAUSE)
     assert.ok(count() > 1, 'the clock of the server was perhaps set')
     await assert.rejects(use.promise, (error) => {
       assert.ok(error instanceof StoreUnavailable)
@@ -468,6 +477,10 @@ describe('work that fails', () => {
     const own = new Error('own')
     await assert.rejects(newPool(1).run(countTries(1, own).work), own)
     const reason = new Error('reason')
+    driver.meanings.set(reason, { outcome: 'lost', reason: 'connection' })
+    const { work, count } = countTries(0, own)
+    await assert.rejects(newPool(1).run(work, { signal: AbortSignal.abort(reason) }), reason)
+    assert.equal(count(), 0)
     const aborting = new AbortController()
     const run = newPool(1).run(
       async () => {

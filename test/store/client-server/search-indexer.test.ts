@@ -9,7 +9,9 @@ import {
   type StaleBook,
   WORDS_OF_BOOKS,
 } from '../../../src/store/client-server/search-indexer.ts'
+import { type ServerEngine, ServerStore } from '../../../src/store/client-server/store.ts'
 import { DEFAULT_TIMEOUT } from '../../../src/store/timeout.ts'
+import { type FakeConnection, FakeDriver, newPool, watch } from './fake-driver.ts'
 
 /** An index in memory of books that are all stale, and which stores a step when it is told. */
 class FakeIndex implements BookIndex {
@@ -116,12 +118,17 @@ describe('the index of words on a server', () => {
       keyIndexer: undefined,
       timeout: DEFAULT_TIMEOUT,
       dialect: () => assert.fail(),
-      run: async (_work, { time }) => seen.push(time) as never,
+      run: async (_work, { time, client }) => seen.push(time, client) as never,
     })
-    const count = queries.count({ words: ['dune'] }, { onIncomplete: () => seen.push('incomplete') })
+    const [giveUp, reason] = [new AbortController(), new Error('nobody waits')]
+    const givenUp = assert.rejects(queries.count({ words: ['dune'] }, giveUp), reason)
+    giveUp.abort(reason)
+    const onIncomplete = () => seen.push('incomplete')
+    const count = queries.count({ words: ['dune'] }, { client: 'A', onIncomplete })
     t.mock.timers.tick(DEFAULT_TIMEOUT / 2)
     await count
-    assert.deepEqual(seen, ['incomplete', DEFAULT_TIMEOUT / 2])
+    await givenUp
+    assert.deepEqual(seen, ['incomplete', DEFAULT_TIMEOUT / 2, 'A'])
     index.release()
     await indexer.close()
   })
@@ -148,6 +155,34 @@ describe('the index of words on a server', () => {
       assert.equal(index.looks, i)
     }
     await indexer.close()
+  })
+
+  it('is waited for after a pass that failed', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] })
+    const index = new FakeIndex(3, 'Dune')
+    const indexer = new BookIndexer(index, WORDS_OF_BOOKS, () => {})
+    const failure = new Error('failed')
+    const looking = t.mock.method(index, 'stale', () => Promise.reject(failure))
+    await assert.rejects(indexer.bringUpToDate(60_000), failure)
+    looking.mock.restore()
+    t.mock.timers.tick(60_000)
+    assert.equal(await indexer.bringUpToDate(60_000), true)
+    await indexer.close()
+  })
+
+  it('is waited for by an import that needs the sort keys, until that is given up', async () => {
+    const index = new FakeIndex(1, 'Dune', true)
+    const engine = { keyIndex: () => index } as unknown as ServerEngine<FakeConnection>
+    const store = new ServerStore(newPool(1, new FakeDriver()), engine, () => {})
+    const [giveUp, reason] = [new AbortController(), new Error('gone')]
+    async function* books() {}
+    const importing = watch(store.import(books(), { skipExisting: true, signal: giveUp.signal }))
+    await setImmediate()
+    giveUp.abort(reason)
+    await setImmediate()
+    assert.equal(importing.error, reason)
+    index.release()
+    await store.close()
   })
 
   it('ends with the step that is being done', async () => {
