@@ -169,6 +169,7 @@ export function importContract(open: () => Promise<TestStore>): void {
           yield [BOOK]
           gone.abort(reason)
           for (const book of more) yield [book]
+          assert.equal(more.length, 0, 'it asks for more')
         } finally {
           closed.resolve()
         }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { type ImportTransaction, importIntoServer } from '../../../src/store/client-server/import.ts'
+import { forever, newPool, pass, settle, useDriver, watch } from './fake-driver.ts'
+
+useDriver()
+
+const STEPS = ['begin', 'highestId', 'insert', 'insertWithIds', 'count', 'continueIds', 'commit', 'rollback']
+
+/** Imports two groups of books into a server that does everything at once, except what is replaced. */
+function importBooks(replaced: Partial<ImportTransaction>, signal?: AbortSignal) {
+  const steps = { ...Object.fromEntries(STEPS.map((step) => [step, async () => 0])), stored: async () => 2 }
+  const transaction = { ...steps, ...replaced } as ImportTransaction
+  async function* books() {
+    for (const year of [1, 2]) yield [{ title: 'T', author: 'A', year }]
+  }
+  return importIntoServer(newPool(1), () => transaction, books(), signal ? { signal } : {})
+}
+
+describe('an import into a server', () => {
+  it('does nothing more once it is given up, although the connection still works', async () => {
+    for (const last of ['insert', 'stored'] as const) {
+      const [giveUp, reason] = [new AbortController(), new Error('gone')]
+      const done: string[] = []
+      const noted = (step: string) => async () => {
+        done.push(step)
+        if (step === last) giveUp.abort(reason)
+        return 1
+      }
+      const steps = { insert: noted('insert'), stored: noted('stored'), commit: noted('commit') }
+      await assert.rejects(importBooks(steps, giveUp.signal), reason)
+      await settle()
+      assert.deepEqual(done, last === 'insert' ? ['insert'] : ['insert', 'insert', 'stored'])
+    }
+  })
+
+  it('may have stored its books if the commit is not answered, and not before', async () => {
+    for (const step of ['stored', 'commit'] as const) {
+      const importing = watch(importBooks({ [step]: forever }))
+      await settle()
+      await pass(60_000)
+      const { error } = importing
+      assert.ok(error instanceof StoreUnavailable)
+      assert.equal(error.nothingWritten, step === 'stored')
+    }
+  })
+})
