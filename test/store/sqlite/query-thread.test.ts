@@ -94,6 +94,18 @@ describe('a query on SQLite', { timeout: TIMEOUT }, () => {
     await count
   })
 
+  it('is answered in turn with those of other clients', async (t) => {
+    const { store } = await openEndless(t)
+    const controller = new AbortController()
+    const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    const answered: string[] = []
+    const count = (client: string) => store.count({}, { client }).then(() => answered.push(client))
+    const counts = ['A', 'A', 'B'].map(count)
+    controller.abort(reason)
+    await Promise.all([first, ...counts])
+    assert.deepEqual(answered, ['A', 'B', 'A'])
+  })
+
   it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
     const { store } = await openEndless(t)
     const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>

@@ -225,6 +225,8 @@ describe('the index of a SQLite file', () => {
     )
     await untilIndexed(file.path)
     assert.deepEqual(await search(store, 'word1499'), [1500])
+    await store.import(groups(1))
+    await untilIndexed(file.path)
     await store.close()
   })
 

@@ -6,6 +6,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
+import { ThreadClient } from '../../../src/store/sqlite/threads.ts'
 import { logIn } from '../../support/client.ts'
 import { parseExposition, total } from '../../support/exposition.ts'
 import { startService } from '../../support/service.ts'
@@ -173,6 +174,14 @@ describe('closing the SQLite store', { timeout }, () => {
     await create('kept')
     await thread.terminate()
     assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
+  })
+
+  it('works while a thread cannot be started', async () => {
+    const failure = new Error('no thread')
+    const client = new ThreadClient<{ index(): void }>('writer', () => Promise.reject(failure))
+    const refused = assert.rejects(client.call('index'), failure)
+    await client.close()
+    await refused
   })
 
   it('works while the thread dies', async () => {
