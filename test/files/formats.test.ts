@@ -327,6 +327,7 @@ describe('our own CSV', () => {
 describe('rows with another number of cells than the first line', () => {
   for (const [what, text, years] of [
     ['unused ones left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', [1, 2, 3]],
+    ['one left out after a stray quote', 'Note,Title,Author,Year,ISBN\nx" y,T,A,1,9\nn,T,A,2\n', [1, 2]],
     ['empty ones added', 'title;author;year\nT;A;1;\nT;A;2;;\nT;A;3; ; \n', [1, 2, 3]],
     ['empty ones added to the first line', 'title,author,year,,\nT,A,1\nT,A,2,,,\n', [1, 2]],
     ['the year left out, of another program', 'Titel\tAutor\tJahr\nT\tA\t1\nT\tA\n', [1, 0]],
