@@ -132,6 +132,7 @@ function cancel(event) {
 /** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
 function closed() {
   if (!canBePutOff()) return show()
+  message = ''
   waiting?.reject(new Refused(401, words.login.needed))
   waiting = undefined
 }

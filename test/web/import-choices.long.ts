@@ -178,6 +178,10 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await column('Title').selectOption('original title')
     await toAdd('1')
     assert.deepEqual(await importIt(), ['E', 'D', 1])
+    // In this file only.
+    await page.getByRole('button', { name: 'Import…' }).click()
+    await choose('title,author,year\nF,G,2\n')
+    await toAdd('1')
   })
 
   it('are shown as they are in another encoding, which can be named', async () => {

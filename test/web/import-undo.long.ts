@@ -100,6 +100,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await response.arrived
     await button('Cancel check').click()
     await page.getByText('Check cancelled.').waitFor()
+    assert.equal(await page.locator('.transfer .error').textContent(), '')
     await assertAccessible(page)
     response.release()
     await button('Check again').click()
@@ -125,7 +126,9 @@ describeOnEngine('an import that the user of the web page takes back', (database
 
   it('shows what it has added, the newest first', async () => {
     await page.getByLabel('Search').fill('something')
+    await importBooks('Before', 1)
     await importBooks('Shown', 3)
+    assert.equal(await button('Undo import').count(), 1)
     await assertAccessible(page)
     await screenshot(page, 'imported')
     await button('Show').click()
@@ -225,6 +228,11 @@ describeOnEngine('an import that the user of the web page takes back', (database
     const [, deleted, left] = /(\d+) books\. Stopped: (\d+)/.exec((await result.textContent()) ?? '') ?? []
     assert.equal(Number(deleted) + Number(left), 60)
     assert.equal((await stored('Stopped')).length, Number(left))
+    await button('Close').click()
+    await button('Undo import').click()
+    await button('Delete 60 books').click()
+    await page.getByText(/already deleted\.$/).waitFor()
+    assert.deepEqual(await stored('Stopped'), [])
   })
 
   it('goes on without its dialog while its books are deleted, and shows how far it is', async () => {

@@ -79,11 +79,13 @@ describeOnEngine('an import by the web page', (database) => {
   })
 
   it('stores no book twice when only the response was lost', async () => {
+    await page.goto(`${relay.url}/?author=Whole`)
     await choose(file('Whole', 3))
     relay.cut('POST /books/import?dry_run=false', 'answering')
     await importButton().click()
     await page.getByText('Either all books were imported or none').waitFor()
     assert.equal(await stored('Whole'), 3)
+    await waitForTitles(page, ['A book with a title that takes space 0'])
     relay.restore()
     await checkAgain()
     assert.equal(await figure('To add'), '0')
@@ -112,6 +114,9 @@ describeOnEngine('an import by the web page', (database) => {
     await importButton().click()
     await page.getByText('Imported 2 books.').waitFor()
     assert.equal(await stored('Faulty'), 2)
+    // That was said of this file only.
+    await choose(path)
+    assert.ok(!(await page.getByLabel('Leave out rows with errors').isChecked()))
   })
 
   it('reads JSON', async () => {
@@ -160,6 +165,19 @@ describeOnEngine('an import by the web page', (database) => {
     relay.restore()
     await checkAgain()
     assert.equal(await stored('Checked'), 0)
+  })
+
+  it('says that the service is busy when it was asked often enough to check a file', async () => {
+    let asked = 0
+    await page.route(/dry_run=true/, (route) => {
+      asked++
+      return route.fulfill({ status: 503, json: { status: 503, message: 'Service unavailable', data: null } })
+    })
+    await page.clock.install()
+    await page.getByRole('button', { name: 'Import…' }).click()
+    await page.getByLabel('File').setInputFiles(file('Busy', 1))
+    const told = page.getByText('The service cannot accept the file right now')
+    for (; !(await told.isVisible()); await page.clock.runFor(1000)) assert.ok(asked <= 20)
   })
 
   it('begins when a file is dropped on the page', async () => {

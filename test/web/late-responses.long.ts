@@ -140,6 +140,18 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     assert.equal(await page.getByRole('dialog').count(), 0)
   })
 
+  it('with the statistics of an earlier search replaces no others', async () => {
+    await page.getByText('Statistics').click()
+    await button('Toni Morrison 1 book').waitFor()
+    const held = await holdResponse(page, 'GET', /statistics\?q=sula/)
+    await page.getByLabel('Search').fill('sula')
+    await held.answered
+    await page.getByLabel('Search').fill('kindred')
+    await button('Toni Morrison 1 book').waitFor({ state: 'hidden' })
+    await held.release()
+    assert.equal(await button('Octavia E. Butler 1 book').count(), 1)
+  })
+
   it('opens no dialog over the question for the password', async () => {
     const other = await openPage(browser(), 'about:blank')
     await other.clock.install()
@@ -189,6 +201,9 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     assert.match(await page.locator('.conflict').innerText(), /T\. Morrison[\s\S]*Toni Morrison[\s\S]*1975/)
     await button('Overwrite with mine').click()
     await page.getByText('Saved “Sula”.').waitFor()
+    // The log-out does not tell again what was told.
+    await button('Log out').click()
+    await page.getByLabel('Username').waitFor()
   })
 
   it('of a new book is told after its dialog was closed', async () => {
@@ -233,6 +248,16 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     assert.match((await failed).url(), /dry_run=true/)
   })
 
+  it('of an export is not waited for once that is cancelled', async () => {
+    const held = await holdResponse(page, 'GET', /spreadsheet=true/)
+    await button('Export…').click()
+    await button('CSV for spreadsheets').click()
+    await held.answered
+    const failed = page.waitForEvent('requestfailed')
+    await button('Cancel').click()
+    assert.match((await failed).url(), /spreadsheet=true/)
+  })
+
   it('of an import that failed opens no dialog over another', async () => {
     const lost = Promise.withResolvers<void>()
     await page.route(/dry_run=false/, (route) => lost.promise.then(() => route.abort()))
@@ -249,5 +274,19 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await discard()
     await button('Open').click()
     await button('Check again').waitFor()
+  })
+
+  it('takes a book that no longer matches a search out of no other list', async () => {
+    await page.getByLabel('Search').fill('kindred')
+    await waitForTitles(page, ['Kindred'])
+    await button('Kindred').click()
+    await field('Title').fill('Wild Seed')
+    const held = await holdResponse(page, 'GET', /title=Wild/)
+    await button('Save').click()
+    await held.answered
+    await page.getByLabel('Search').fill('wild')
+    await waitForTitles(page, ['Wild Seed'])
+    await held.release()
+    assert.equal(await page.locator('.row').count(), 1)
   })
 })

@@ -52,6 +52,15 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
       assert.equal((await fetch(url, { headers: headers() })).status, 404)
     })
 
+  it('deletes nothing that was undone', async () => {
+    const url = await openBook('Tar Baby')
+    await button('Delete').click()
+    await button('Undo').click()
+    await button('Log out').click()
+    await page.getByLabel('Username').waitFor()
+    assert.equal((await fetch(url, { headers: headers() })).status, 200)
+  })
+
   it('tells that a book was not deleted because it was changed', async () => {
     const url = await openBook('Jazz')
     await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":1992}' })
@@ -85,9 +94,10 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     const url = await openBook('Paradise')
     const held = await holdResponse(page, 'DELETE', BOOK)
     await button('Delete').click()
+    await page.clock.fastForward(KEPT)
+    await held.answered
     await button('Log out').click()
     await page.getByText('Logging out…').waitFor()
-    await held.answered
     await assertAccessible(page)
     await page.clock.fastForward(KEPT)
     await page.getByText('Could not confirm that “Paradise” was deleted').waitFor()

@@ -262,6 +262,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await other.getByRole('dialog').getByLabel('Title').fill('Half a ti')
     await other.clock.fastForward('14:30')
     await other.getByText('Your changes are kept').waitFor()
+    assert.equal(await other.getByLabel('Password', { exact: true }).inputValue(), '')
     await assertAccessible(other)
     await screenshot(other, 'expiry')
     await enterPassword(other)

@@ -115,6 +115,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.getByLabel('Search').fill('volume 7')
     await page.getByText('2,400 selected').waitFor({ state: 'hidden' })
     await waitForTitles(page, ['Volume 7'])
+    await box('Volume 7').click()
+    await count('1 selected')
+    await page.goBack()
+    await page.getByText('1 selected').waitFor({ state: 'hidden' })
   })
 
   it('are none of an earlier search, even if they are read only after another one was typed', async () => {
@@ -221,6 +225,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await change('Gone 2', { year: 5 })
     await page.clock.fastForward(KEPT)
     await page.getByText('Deleted 2 books. Kept 1 book that someone else has changed.').waitFor()
+    await page.clock.fastForward(400)
+    assert.equal(await page.getByText('Deleting 3 books…').count(), 0)
+    // The page may be closed now.
+    assert.ok(await page.evaluate(`dispatchEvent(new Event('beforeunload', { cancelable: true }))`))
     await assertAccessible(page)
     await waitForTitles(page, ['Gone 2'])
     // The selection had the version from before.
@@ -336,6 +344,9 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     // The selection has the version from before.
     await button('Clear').waitFor({ state: 'hidden' })
     assert.equal(await box('Set 2').isChecked(), false)
+    await box('Set 2').click()
+    await button('Edit…').click()
+    await button('Save 1 book').waitFor()
     assert.deepEqual(
       (await read('q=set')).map(({ author, year }) => [author, year]),
       [
@@ -375,12 +386,16 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
 
   it('are saved as a file for spreadsheets, which an import understands', async () => {
     await box('Part 1').click()
+    await page.getByText('Part 1', { exact: true }).click()
+    await page.getByRole('dialog').getByLabel('Year').fill('1901')
+    await page.keyboard.press('Enter')
+    await page.getByText('Saved “Part 1”.').waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), button('Export CSV').click()])
     const text = readFileSync(await download.path(), 'utf8')
     const [book] = await read('title=Part+1')
     assert.equal(
       text,
-      `\ufeff"book-catalogue id","title","author","year"\r\n"${book?.id}","Part 1","'=Parts, ""all""","1900"\r\n`,
+      `\ufeff"book-catalogue id","title","author","year"\r\n"${book?.id}","Part 1","'=Parts, ""all""","1901"\r\n`,
     )
     const options = { method: 'POST', headers: { ...headers(), 'content-type': 'text/csv' }, body: text }
     const response = await fetch(`${service.url}/books/import?dry_run=true&skip_existing=true`, options)
@@ -430,6 +445,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await button('Cancel').click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await button('Edit…').click()
+    assert.equal(await page.getByText('Press Cancel to discard').count(), 0)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
   })

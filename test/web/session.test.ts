@@ -71,6 +71,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
   })
 
   it('ends in a tab where something is typed, and leaves that for the next', async () => {
+    await page.context().clock.install()
     const tab = await openTab()
     await tab.getByRole('button', { name: 'Add book' }).click()
     await tab.getByRole('dialog').getByLabel('Title').fill('Half a ti')
@@ -80,6 +81,8 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     assert.equal(await tab.evaluate('sessionStorage.length'), 0)
     await assertAccessible(tab)
     await screenshot(tab, 'logged-out-elsewhere')
+    // The end of the session is nothing new.
+    await tab.clock.fastForward('14:30')
     for (let times = 0; times < 3; times++) await tab.keyboard.press('Escape')
     await enterPassword(tab)
     assert.equal(await tab.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a ti')
@@ -108,6 +111,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     ['the last session began', (tab: Page) => tab.clock.setSystemTime(Date.now() - HOUR)],
   ] as const)
     it(`begins with a password though ${what} in the future, by a clock that was wrong`, async () => {
+      const { token } = JSON.parse(await page.evaluate(`sessionStorage.getItem('session of /')`))
       await spoil(page)
       await page.route(/\/books\?/, (route) =>
         route.fulfill({ status: 401, json: { status: 401, message: 'Invalid token', data: null } }),
@@ -115,7 +119,11 @@ describe('a session on the web page', { skip: browserMissing }, () => {
       await page.getByLabel('Search').fill('sula')
       await page.getByText('Session expired').waitFor()
       await page.unroute(/\/books\?/)
+      // Within a second the service issues the same token.
+      const data = { token }
+      await page.route('**/token', (route) => route.fulfill({ json: { status: 200, message: 'OK', data } }))
       await enterPassword(page)
+      await waitForTitles(await openTab(), ['Sula'])
       await waitForTitles(page, ['Sula'])
       await page.reload()
       await waitForTitles(page, ['Sula'])

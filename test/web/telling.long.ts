@@ -160,6 +160,18 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.getByText('Opening book…').waitFor({ state: 'hidden' })
   })
 
+  it('says that a book is gone, and not afterwards that it is being opened', async () => {
+    const url = await add('Volume gone')
+    await search('volume gone')
+    await button('Volume gone').waitFor()
+    await remove(url)
+    await stopClock(page)
+    await button('Volume gone').click()
+    await page.getByText('Book not found.').waitFor()
+    await page.clock.runFor(1000)
+    assert.equal(await page.getByText('Opening book…').count(), 0)
+  })
+
   for (const [typed, year] of [
     ['500 BC', '-500'],
     ['1,900', '1900'],

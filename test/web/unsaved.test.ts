@@ -85,6 +85,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     ['the button that saves', () => button('Save').press('Enter')],
   ] as const)
     it(`does not replace the version of somebody else by a second Enter on ${where}`, async () => {
+      const before = await page.locator('.row .year').textContent()
       await button('Sula').click()
       await field('Author').fill('T. Morrison')
       await fetch(sula, { method: 'PUT', headers: headers(), body: `{"year":${Date.now()}}` })
@@ -100,6 +101,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       }
       assert.equal(data.author, 'Toni Morrison')
       await button('Use saved version').click()
+      assert.notEqual(await page.locator('.row .year').textContent(), before)
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
     })
