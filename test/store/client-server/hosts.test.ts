@@ -59,7 +59,7 @@ async function connect(
       return [host, behaviour === 'read-only']
     },
     (host) => assert.ok(open.delete(host)),
-  ).finally(() => assert.equal(timers(), before, 'a timer would cut a connection'))
+  ).finally(() => assert.ok(timers() <= before, 'a timer would cut the connection'))
   return { to, tried, open: [...open].join(''), shares }
 }
 
