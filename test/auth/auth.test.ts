@@ -75,6 +75,7 @@ describe('an issued token (§5.3)', () => {
     t.mock.timers.setTime((NOW + LIFETIME) * 1000)
     assert.equal(await auth.verify(token), false)
     assert.equal(await newAuth().verify(token), false)
+    assert.equal(await auth.verify(await auth.issue()), true, 'one that is issued then')
   })
 
   it('is signed with the UTF-8 bytes of a secret of any length', async () => {

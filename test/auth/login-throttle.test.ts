@@ -59,6 +59,15 @@ describe('the limit of failed logins', () => {
     }
   })
 
+  it('does not count what it refuses, right or wrong', () => {
+    const logins = new LoginThrottle(1)
+    assert.deepEqual(logins.attempt(ADDRESS, false), { wait: 0, reachedLimit: true })
+    for (const isRight of [true, false]) {
+      const { wait, reachedLimit } = logins.attempt(ADDRESS, isRight)
+      assert.deepEqual([wait > 0, reachedLimit], [true, false])
+    }
+  })
+
   it('of 0 is none', () => {
     const logins = failedAt(0, ...Array<number>(1000).fill(START))
     assert.equal(logins.recordFailure(ADDRESS, START), false)

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
+import { failure } from '../../src/http/envelope.ts'
 import { handleErrors } from '../../src/http/error-handler.ts'
 import { FailureLog } from '../../src/http/failure-log.ts'
 import { serializeError } from '../../src/observability/logging.ts'
@@ -57,6 +58,10 @@ beforeEach(() => {
   app.addHook('onClose', async () => failures.close())
   app.get('/book/:id', () => {
     throw error
+  })
+  app.get('/books', ({ raw, signal }) => {
+    raw.emit('close')
+    throw signal.reason
   })
 })
 afterEach(async () => {
@@ -192,6 +197,16 @@ describe('the end of an outage', () => {
     assert.deepEqual(messages(), [[ERROR, FAILED]])
   })
 
+  it('is logged once, however long the store takes to say that it is ready', async () => {
+    await fail(refused(1))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ready = promise
+    for (let i = 0; i < 4; i++) await pass(INTERVAL)
+    resolve()
+    await setImmediate()
+    assert.equal(messages().filter(([, message]) => message === OVER).length, 1)
+  })
+
   it('comes soon after a single failure, and the next one has its line again', async () => {
     for (let i = 0; i < 2; i++) {
       await fail(refused(1))
@@ -202,6 +217,12 @@ describe('the end of an outage', () => {
       ])
     }
   })
+})
+
+it('a request has no line if it is refused for now, or if its client has gone', async () => {
+  await fail(failure.unavailable)
+  assert.equal((await app.inject('/books')).statusCode, 500)
+  assert.deepEqual(logged(), [])
 })
 
 describe('when the service ends', () => {

@@ -77,14 +77,16 @@ describe('when the responses of others take the memory', () => {
     const list = call(url, 'GET', '/books')
     await pages.allBegun()
     assert.equal((await call(url, 'GET', '/books')).status, 503)
-    for (const [method, path, body, stored] of [
+    for (const [method, path, body, stored, coding = 'identity'] of [
       ['GET', '/book/1', null, null],
       ['PUT', '/book/1', '{"year":2}', 'unknown'],
       ['POST', '/book', LONG, 'unknown'],
       ['GET', '/books?limit=1&count=true', null, null],
+      ['GET', '/books?limit=1&count=true', null, null, 'gzip'],
     ] as const) {
       const response = await call(url, method, path, body, {
         accept: 'text/csv',
+        'accept-encoding': coding,
         origin: 'https://a.example',
       })
       assert.equal(response.status, 503)

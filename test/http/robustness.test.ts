@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { freePort } from '../support/free-port.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
 import { SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -29,6 +30,18 @@ describe('a client that resets its connection', () => {
       assert.equal(response.status, 200)
     })
   }
+
+  it('in the middle of a file, lets others import, and is no failure in the log', async () => {
+    const fields = { Authorization: service.token, 'Content-Type': 'text/csv' }
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+    const gone = await RawConnection.open(service.url)
+    await gone.send(head('POST /books/import', ...lines, 'Content-Length: 100', 'Expect: 100-continue'))
+    assert.equal((await gone.response()).status, 100)
+    gone[Symbol.dispose]()
+    const init = { method: 'POST', headers: fields, body: 'title,author,year\n' }
+    while ((await fetch(`${service.url}/books/import`, init)).status === 503);
+    assert.doesNotMatch(service.output(), /"level":[456]0/)
+  })
 })
 
 describe('a log that cannot be written', {

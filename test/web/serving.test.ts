@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { transformSync } from 'esbuild'
+import type { Store } from '../../src/catalogue/store.ts'
 import { readWebFiles } from '../../src/http/web-page/assets.ts'
 import { CATALOGUE, DOCS } from '../../src/http/web-page/pages.ts'
 import type { WebPage } from '../../src/http/web-page/routes.ts'
+import { resources } from '../../src/resources.ts'
+import { createTestServer } from '../support/test-server.ts'
 import { useService } from '../support/use-service.ts'
 
 const WEB = join(import.meta.dirname, '../../web')
@@ -15,6 +18,15 @@ const WEB = join(import.meta.dirname, '../../web')
 /** What the whole page may weigh, compressed, in bytes; and what the first visit may load of it, in how many requests. */
 const BUDGET = 102_000
 const FIRST_VISIT = { bytes: 45_000, requests: 25 }
+
+it('the web page is read again if its files could not be read', async () => {
+  const app = createTestServer({} as Store)
+  const reading = mock.method(resources, 'webFile', () => Promise.reject(new Error('too many open files')))
+  assert.equal((await app.inject('/')).statusCode, 500)
+  reading.mock.restore()
+  assert.equal((await app.inject('/')).statusCode, 200)
+  await app.close()
+})
 
 describe('the web page', () => {
   const service = useService()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { ByteBudget } from '../../../src/http/protocol/byte-budget.ts'
@@ -88,11 +88,14 @@ describe('the memory of bodies and responses', () => {
     assert.ok(second.take(100))
   })
 
-  it('is taken from who has waited longest, once that is long, and only as much as is needed', () => {
+  it('is taken from who has waited longest, once that is long, and only as much as is needed', async () => {
     const all = readers(4)
     now += PATIENCE
     assert.ok(new Reader().take(150))
     assert.deepEqual(areCut(all), [true, true, false, false])
+    await once(all[1] as Reader, 'close')
+    now -= PATIENCE
+    assert.ok(!new Reader().take(100), 'what is free is counted once')
   })
 
   it('is taken for a response that grows, but not from this one itself', () => {

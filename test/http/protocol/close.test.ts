@@ -150,6 +150,17 @@ it('a client that is refused is not cut at once after the process stood still', 
   assert.equal(request.socket.destroyed, true)
 })
 
+it('a client that is refused and sends the rest in time is not cut later', async (t) => {
+  const { client, request } = await beginRequest(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  dropRest(request)
+  const closed = once(request, 'close')
+  await client.send('123456')
+  await closed
+  for (let i = 0; i < 2; i++) t.mock.timers.tick(5000)
+  assert.equal(request.socket.destroyed, false)
+})
+
 it('a request whose client has gone leaves no timer that would keep the process from ending', async (t) => {
   const { client, request } = await beginRequest(t)
   const closed = new Promise((resolve) => request.on('error', () => {}).once('close', resolve))

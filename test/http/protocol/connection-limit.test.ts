@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { limitConnections } from '../../../src/http/protocol/connection-limit.ts'
-import { oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
+import { hasWaiting, oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
 
 const LIMIT = 3
 
@@ -84,6 +84,18 @@ it('connections that have ended make room: none is closed for another one', asyn
   }
   await ask(await open())
   assert.deepEqual(warnings, [])
+})
+
+it('requests that wait on a connection that has ended wait no more', async (t) => {
+  const { slow, open, askSlowly } = await serve(t)
+  const gone = await open()
+  await askSlowly(gone)
+  const [response] = slow as [ServerResponse]
+  gone.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n'.repeat(2))
+  while (!hasWaiting(response.req)) await setTimeout(1)
+  gone.destroy()
+  if (!response.closed) await once(response, 'close')
+  assert.equal(hasWaiting(response.req), false)
 })
 
 it('nor does one that ended long ago, idle or amid a request, make room instead of one that is open', async (t) => {

@@ -82,6 +82,8 @@ describe('the least rate', () => {
   })
 
   it('ends the sender when no more is wanted', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
     let isEnded = false
     async function* endless(): AsyncGenerator<Uint8Array> {
       try {
@@ -92,6 +94,7 @@ describe('the least rate', () => {
     }
     for await (const _chunk of atLeast(endless(), RATE, () => late)) break
     assert.ok(isEnded)
+    assert.equal(timers(), before, 'nothing keeps the process from ending')
   })
 
   it('passes on an error of the sender', async () => {
