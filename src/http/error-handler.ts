@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../catalogue/store.ts'
-import { envelope, Failure, failure } from './envelope.ts'
+import { COMMON_HEADERS, envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { reasonOf } from './invalid-input.ts'
 import { closeAfterResponse, dropRest } from './protocol/close.ts'
@@ -25,6 +25,9 @@ const CHALLENGE = 'Token realm="books"'
 const SCHEME_HINT =
   ', error="invalid_request", error_description="Send the token alone, without Bearer or another scheme before it"'
 
+/** The fields that stay when a failure is sent in place of a response. All others describe that response. */
+const KEPT = /^(?:access-control-.*|allow|connection|retry-after|vary|x-request-id|x-stored)$/
+
 /** Safe methods (RFC 9110 §9.2.1): they store nothing. */
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
@@ -37,6 +40,8 @@ export function handleErrors(app: FastifyInstance, failures: FailureLog): void {
     const response = failureOf(error, request)
     if (response.status >= 500 && error !== response && !isAbandoned(error, request))
       failures.add(error, request, response.message)
+    for (const name of Object.keys(reply.getHeaders())) if (!KEPT.test(name)) reply.removeHeader(name)
+    reply.headers(COMMON_HEADERS)
     if (response.status === 401) {
       const hasScheme = /^(?:bearer$|[\w-]+ )/i.test(request.headers.authorization ?? '')
       reply.header('www-authenticate', hasScheme ? CHALLENGE + SCHEME_HINT : CHALLENGE)

@@ -28,9 +28,6 @@ const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 /** Responses of up to this many UTF-16 code units are not counted in the budget. Any number of them is harmless. */
 const MAX_UNCOUNTED = 16 * 1024
 
-/** The fields that remain when a failure is sent in place of a response. All others describe that response. */
-const KEPT = /^(?:x-request-id|vary|connection|access-control-.*)$/
-
 interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
   /** The origins whose web pages may call the service; `*` for all. */
@@ -87,8 +84,6 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
       responses.take(reply.raw, payload.length)
     )
       return done()
-    for (const name of Object.keys(reply.getHeaders())) if (!KEPT.test(name)) reply.removeHeader(name)
-    reply.headers(COMMON_HEADERS)
     // If this was a write, it has been done. For safe methods, the error handler removes the field.
     reply.header('x-stored', 'unknown')
     done(failure.unavailable)

@@ -94,6 +94,7 @@ for (const [CORS_ORIGIN, allowed, others] of [
         const refused = await get({ origin, authorization: 'x' })
         assert.equal(refused.status, 401)
         assert.deepEqual(corsHeaders(refused), expected, 'the page may read why it is refused')
+        assert.equal(refused.headers.vary, 'Origin')
       })
 
       for (const method of ['PUT', 'DELETE', 'POST']) {

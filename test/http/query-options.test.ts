@@ -25,7 +25,7 @@ for (const [path, query] of [
       held.resolve(options)
       return once(options.signal as AbortSignal, 'abort')
     }
-    const app = createTestServer({ ...store, [query]: answer })
+    const app = createTestServer({ ...store, page: store.page.bind(store), [query]: answer })
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     const leaving = new AbortController()
     const headers = { authorization: await new Auth(ACCOUNT, SECRET).issue() }

@@ -76,24 +76,22 @@ export function listBooks(
             onIncomplete: () => announceIncomplete(reply),
           }
         : {}
-      const fields: Record<string, string | number> = {}
-      if (asked?.count) fields['x-total-count'] = await books.store.count(asked.query.filter, options)
+      if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
       const preferred = chooseCoding(request)
       const coding =
         preferred !== 'identity' && (asked?.limit !== undefined || mayBegin()) ? preferred : 'identity'
-      const list = await readList(request, reply, asked, format, options, coding, fields)
+      const list = await readList(request, reply, asked, format, options, coding)
       const response =
         coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
-      // Set last, because a failure is answered in the envelope.
-      reply.headers(fields).type(`${type}; charset=utf-8`)
+      reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
       return response
     },
   }
 
-  /** @param asked undefined for all books. @param fields of the response, to which `Link` is added. */
+  /** @param asked undefined for all books. */
   async function readList(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -101,14 +99,13 @@ export function listBooks(
     format: Format | undefined,
     options: QueryOptions,
     coding: ListCoding,
-    fields: Record<string, string | number>,
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     if (asked?.limit !== undefined) {
       const page = await readRequestedPage(books.store, asked.query, asked.after, asked.limit, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
-        fields.link = `<books?${next}>; rel="next"`
+        reply.header('link', `<books?${next}>; rel="next"`)
       }
       return listText(page, framing)
     }

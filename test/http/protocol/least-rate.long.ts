@@ -94,7 +94,7 @@ describe('the least rate', () => {
     }
     for await (const _chunk of atLeast(endless(), RATE, () => late)) break
     assert.ok(isEnded)
-    assert.equal(timers(), before, 'nothing keeps the process from ending')
+    assert.ok(timers() <= before, 'a timer keeps the process from ending')
   })
 
   it('passes on an error of the sender', async () => {
