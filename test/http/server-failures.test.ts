@@ -224,7 +224,7 @@ describe('while the store is unavailable', () => {
     await store.close()
     assert.equal(response.statusCode, 503)
     assert.equal(response.headers['x-total-count'], undefined)
-    assert.match(String(response.headers['x-request-id']), /^[\w-]+$/)
+    assert.match(String(response.headers['x-request-id']), /^[\w-]{36}$/)
     return { retryAfter: response.headers['retry-after'], stored: response.headers['x-stored'] }
   }
   const away = (nothingWritten: boolean) => () =>
