@@ -144,13 +144,24 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.equal((await fields()).length, there.length + others.length)
   })
 
-  it('passes over many equal books, which are there many times, in a time that does not grow with both', async () => {
-    const books = Array.from({ length: 5000 }, () => BOOK)
-    const importAll = (skipExisting: boolean) => opened.store.import(groups(books), { skipExisting })
-    await importAll(false)
-    const begin = performance.now()
-    assert.deepEqual(await importAll(true), { added: 0, skipped: books.length })
-    assert.ok(performance.now() - begin < 30_000)
+  it('passes over many equal books, which are there many times, about as fast as over different ones', async (t) => {
+    const equal = Array.from({ length: 5000 }, () => BOOK)
+    const different = equal.map((book, i) => ({ ...book, title: `Title ${i}` }))
+    await opened.store.import(groups([...equal, ...different]))
+    const time = async (books: readonly NewBook[]) => {
+      const begin = performance.now()
+      const imported = await opened.store.import(groups(books), { skipExisting: true })
+      assert.deepEqual(imported, { added: 0, skipped: books.length })
+      return performance.now() - begin
+    }
+    // If the machine stands still, one import is slow, and not the fastest of three.
+    const least = { equal: Number.POSITIVE_INFINITY, different: Number.POSITIVE_INFINITY }
+    for (let turn = 0; turn < 3; turn++) {
+      least.equal = Math.min(least.equal, await time(equal))
+      least.different = Math.min(least.different, await time(different))
+    }
+    t.diagnostic(JSON.stringify(least))
+    assert.ok(least.equal < 10 * least.different, JSON.stringify(least))
   })
 
   for (const [options, more] of [

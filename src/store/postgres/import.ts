@@ -32,6 +32,12 @@ const IS_NEW = `NOT EXISTS (
 const IS_NEW_WITHOUT_KEYS = `NOT EXISTS (
   SELECT FROM books WHERE ${IS_EQUAL} AND books.id + 0 <= $${NEXT + 1}::bigint)`
 
+/**
+ * Leaves only the index for IS_NEW. With a bitmap scan, the server would read and sort all books of a title for each
+ * imported one, before the first is compared: 5,000 equal books took seven seconds.
+ */
+const USE_INDEX = '; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = off'
+
 /** @param condition selects the books to insert; by default all, for which `known` is null. */
 const insertInto = (
   columns: readonly string[],
@@ -70,7 +76,7 @@ export function postgresImport(client: pg.Client, schema: Schema): ImportTransac
   const number = async (sql: string) =>
     Number((await client.query<{ value: number | null }>(sql)).rows[0]?.value ?? 0)
   return {
-    begin: () => client.query('BEGIN ISOLATION LEVEL READ COMMITTED'),
+    begin: () => client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${schema.hasKeys ? USE_INDEX : ''}`),
     highestId: () => number('SELECT max(id) AS value FROM books'),
     insert: (books, known) => (known === undefined ? insert(all, books) : insert(onlyNew, books, known)),
     insertWithIds: (books) => insert(withIds, books),
