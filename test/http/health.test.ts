@@ -143,8 +143,8 @@ describe('while the database cannot be read', () => {
     await assertUnavailable(`${running.url}/readyz`)
     assert.equal((await get(`${running.url}/healthz`)).text, ALIVE)
     writeFileSync(path, whole)
-    // After a change, SQLite forgets the pages that it has read.
-    using other = new DatabaseSync(path)
+    // After a change, SQLite forgets the pages that it has read. The service's index may have the lock meanwhile.
+    using other = new DatabaseSync(path, { timeout: 60_000 })
     other.exec('UPDATE books SET year = year WHERE id = 1')
     assert.equal((await get(`${running.url}/readyz`)).text, READY)
     assert.match(
@@ -191,7 +191,7 @@ describe('while the database cannot be written', {
     const service = await startService(directory.path)
     t.after(() => service.stop())
     const headers = { authorization: await logIn(service.url) }
-    using other = new DatabaseSync(join(directory.path, 'books.db'))
+    using other = new DatabaseSync(join(directory.path, 'books.db'), { timeout: 60_000 })
     other.exec('BEGIN IMMEDIATE')
     await assertUnavailable(`${service.url}/book`, {
       method: 'POST',

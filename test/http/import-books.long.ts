@@ -45,7 +45,7 @@ describe('POST /books/import', { concurrency: true }, () => {
       const init = { method: 'POST', headers: { authorization, 'content-type': 'text/csv' }, body: HEADER }
       return (await fetch(`${left.url}/books/import?dry_run=true`, init)).status === 503
     }
-    using other = new DatabaseSync(join(left.directory, 'books.db'))
+    using other = new DatabaseSync(join(left.directory, 'books.db'), { timeout: 60_000 })
     other.exec('BEGIN IMMEDIATE')
     // The import waits for this write, and this one for the other's lock.
     const created = left.createBook()

@@ -30,7 +30,7 @@ async function openEndless(t: TestContext) {
   await first.create(BOOK)
   await first.count(SOME_YEARS)
   await first.close()
-  const database = new DatabaseSync(file.path)
+  const database = new DatabaseSync(file.path, { timeout: TIMEOUT })
   database.exec(`
     DROP TABLE book_keys;
     CREATE TABLE stop (last INTEGER); INSERT INTO stop VALUES (1e18);
