@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { unobservableOf } from './mutations-unobservable.ts'
+import { allMutants, testRows } from './mutations/mutants.ts'
+import { unobservableOf } from './mutations/unobservable.ts'
 import { SCRIPTS } from './run-all.ts'
-import { allMutants, testRows } from './support/mutants.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -31,7 +31,7 @@ it('CONTRIBUTING.md names tests that there are, for each file into which test:mu
   const rows = testRows()
   const named = rows.flatMap(({ path, tests }) => [path, ...tests])
   assert.deepEqual(
-    named.filter((path) => !existsSync(join(ROOT, path))),
+    named.filter((path) => globSync(path, { cwd: ROOT }).length === 0),
     [],
   )
   for (const { file } of allMutants())

@@ -9,6 +9,9 @@ const TEST_LIMIT = 150_000
 /** How long after the end of a file its output may still come, in milliseconds. */
 const OUTPUT_TIME = 5000
 
+/** How a failed test is reported, and its name. */
+export const FAILED_TEST = /^ *✖ (.*) \([\d.]+ms\)/m
+
 export interface FileResult {
   readonly file: string
   /** Milliseconds, as `performance.now()`. */
@@ -26,15 +29,26 @@ export interface FileResult {
 /** The processes of the files that run. */
 const running = new Set<number>()
 
+interface RunOptions {
+  readonly root: string
+  /** How long the file may take, in milliseconds. */
+  readonly limit: number
+  /** For Node.js, beside those of every file. */
+  readonly nodeOptions?: readonly string[]
+  /** Beside those of this process, or instead of them. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** Whether the first test that fails ends it. */
+  readonly endsEarly?: boolean
+}
+
 /**
  * Runs a file of tests in a process group of its own. When the file ends, or its time is over, all processes that it
  * has started are killed. The runner that dies takes them with it: `end-with-runner.ts`.
  * @param file its path below the root.
- * @param limit how long it may take, in milliseconds.
  */
 export async function runFile(
   file: string,
-  { root, limit }: { readonly root: string; readonly limit: number },
+  { root, limit, nodeOptions = [], variables = {}, endsEarly = false }: RunOptions,
 ): Promise<FileResult> {
   const begin = performance.now()
   const options = [
@@ -42,9 +56,11 @@ export async function runFile(
     `--test-timeout=${TEST_LIMIT}`,
     '--test-force-exit',
     '--test-reporter=spec',
+    ...nodeOptions,
   ]
   const child = spawn(process.execPath, [...options, file], {
     cwd: root,
+    env: { ...process.env, ...variables },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
@@ -52,6 +68,7 @@ export async function runFile(
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk) => {
       output += chunk
+      if (endsEarly && pid !== undefined && FAILED_TEST.test(output)) endFile(pid)
     })
   const { pid } = child
   if (pid === undefined) throw new Error(`${process.execPath} cannot be started`)

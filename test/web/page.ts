@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
@@ -25,6 +26,7 @@ export async function openPage(
     ...options,
   })
   const page = await context.newPage()
+  await recordCoverage(page)
   page.setDefaultTimeout(PATIENCE)
   page.on('pageerror', (error) => {
     throw error
@@ -35,6 +37,20 @@ export async function openPage(
   })
   await page.goto(url)
   return page
+}
+
+/** When its context is closed, writes which code of the page has run to where Node.js writes the coverage of its own. */
+async function recordCoverage(page: Page): Promise<void> {
+  const directory = process.env.NODE_V8_COVERAGE
+  if (directory === undefined) return
+  await page.coverage.startJSCoverage({ resetOnNavigation: false })
+  const context = page.context()
+  const close = context.close.bind(context)
+  context.close = async () => {
+    const result = await page.coverage.stopJSCoverage()
+    writeFileSync(join(directory, `page-${randomUUID()}.json`), JSON.stringify({ result }))
+    await close()
+  }
 }
 
 export async function logInOn(page: Page): Promise<void> {

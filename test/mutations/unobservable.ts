@@ -1,4 +1,4 @@
-import type { Mutant } from './support/mutants.ts'
+import type { Mutant } from './mutants.ts'
 
 interface Entry {
   readonly file: string
@@ -10,7 +10,7 @@ interface Entry {
 }
 
 /**
- * Mistakes that `mutations-run.ts` leaves out because they change nothing that can be observed.
+ * Mistakes that `test:mutations` leaves out because they change nothing that can be observed.
  */
 const UNOBSERVABLE: readonly Entry[] = [
   {
@@ -89,7 +89,7 @@ export function unobservableOf(candidates: readonly Mutant[]): ReadonlySet<Mutan
         (mutant) => mutant.file === file && mutant.line === line && mutant.operator === operator,
       )
       if (mutants.length === 0)
-        throw new Error(`test/mutations-unobservable.ts: no ${operator} in ${file}: ${line}`)
+        throw new Error(`test/mutations/unobservable.ts: no ${operator} in ${file}: ${line}`)
       return mutants
     }),
   )

@@ -45,12 +45,14 @@ const SKIPPED = new RegExp([COMMENT, TEXT, PATTERN].map(({ source }) => source).
 
 /** A file with a mistake in it. */
 export interface Mutant {
-  /** What `--only` of `mutations-run.ts` takes. */
+  /** What `--only` takes. */
   readonly id: string
   readonly file: string
   /** Its name in OPERATORS, with a number if it can be put into several places of the line. */
   readonly operator: string
   readonly line: string
+  /** Where it begins, in characters of the file. */
+  readonly offset: number
   readonly mutated: string
 }
 
@@ -65,7 +67,7 @@ interface TestRow {
 
 export function testRows(): TestRow[] {
   const rows = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').matchAll(
-    /^\| (`(?:src|web)\/.*) \| (.*) \| (.*) \|$/gm,
+    /^\| (`(?:src|web)\/.*?) \| (.*?) \| (.*?) \|/gm,
   )
   const named = (cell: string) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
   return Array.from(rows).flatMap(([, paths = '', tests = '', engines = '']) =>
@@ -104,6 +106,7 @@ export function mutantsOf(file: string): Mutant[] {
         file,
         operator: count === 1 ? operator : `${operator}-${count}`,
         line: source.split('\n')[number - 1]?.trim() ?? '',
+        offset: begin,
         mutated: source.slice(0, begin) + by + source.slice(end),
       }
     }),
