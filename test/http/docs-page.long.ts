@@ -117,7 +117,12 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       // While the button fades, its contrast is low.
       await other.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
       // The structure is the library's.
-      await assertAccessible(other, ['color-contrast', 'document-title', 'html-has-lang', 'button-name'])
+      await assertAccessible(other, undefined, [
+        'color-contrast',
+        'document-title',
+        'html-has-lang',
+        'button-name',
+      ])
       await screenshot(other, `docs-${colorScheme}`)
       await other.getByRole('link', { name: 'Book Catalogue' }).click()
       await other.getByRole('button', { name: 'Log out' }).waitFor()

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
+import { before, describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  button,
+  field,
   keepNotices,
   openCatalogue,
-  screenshot,
+  page,
   titles,
+  usePage,
   waitForTitles,
   waitUntil,
 } from './page.ts'
@@ -31,20 +33,16 @@ const BOOKS = [
 
 describe('likely duplicates on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
+  usePage(
+    () => service.url,
+    () => page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor(),
+  )
 
   before(async () => {
     for (const [i, [title, author]] of BOOKS.entries())
       await service.createBook({ title, author, year: 1800 + i })
   })
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor()
-  })
-  afterEach(() => page.context().close())
 
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
   const years = () => page.locator('.row .year').allInnerTexts()
 
   async function showDuplicates(): Promise<void> {
@@ -59,8 +57,7 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
     assert.deepEqual(await titles(page), ['Nana', 'Nana', 'nana', 'Emma', 'EMMA'])
     assert.deepEqual(await years(), ['1800', '1803', '1810', '1801', '1805'])
     assert.equal(await page.locator('.row.copy').count(), 3)
-    await assertAccessible(page)
-    await screenshot(page, 'duplicates')
+    await assertAccessible(page, 'duplicates')
     await page.reload()
     await waitForTitles(page, ['Nana', 'Nana', 'nana', 'Emma', 'EMMA'])
     await page.goBack()
@@ -110,7 +107,7 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
     await page.getByLabel('Search').fill('emma')
     await showDuplicates()
     await page.locator('.row.copy button').first().click()
-    await page.getByRole('dialog').getByLabel('Title').fill('Emma, volume 2')
+    await field('Title').fill('Emma, volume 2')
     await button('Save').click()
     await page.getByText('No duplicates found').waitFor()
     await waitUntil(page, 'document.activeElement !== document.body')
@@ -143,7 +140,7 @@ describe('more likely duplicates than can be selected', { skip: browserMissing }
     const page = await openCatalogue(browser(), `${service.url}/?sort=duplicates`)
     await page.getByText('These are the first 10,000 likely duplicates. There are more.').waitFor()
     await page.getByText('10,000 books', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Select all but the first of each' }).click()
+    await button('Select all but the first of each').click()
     await page.getByText('5,000 selected', { exact: true }).waitFor()
     await page.context().close()
   })

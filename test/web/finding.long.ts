@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
-import { afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { before, describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  button,
+  field,
   holdResponse,
-  openCatalogue,
-  screenshot,
+  page,
+  usePage,
   waitForTitles,
   waitUntil,
 } from './page.ts'
 
 describe('finding and adding books on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
+  usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Sula']),
+  )
 
   before(async () => {
     await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
@@ -23,16 +26,9 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
     await service.createBook({ title: '백년의 고독', author: 'はじめてのPython入門', year: 1999 })
   })
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['Sula'])
-  })
-  afterEach(() => page.context().close())
 
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
   const suggested = () => page.getByRole('group', { name: 'Suggestions' })
   const suggestions = (name?: string) => suggested().getByRole('button', name === undefined ? {} : { name })
-  const field = (label: string) => page.getByRole('dialog').getByLabel(label)
   const isFocused = (label: string) =>
     page.getByLabel(label, { exact: true }).evaluate((element) => element.matches(':focus'))
 
@@ -52,8 +48,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await waitForTitles(page, ['Cien años de soledad'])
     assert.deepEqual(await page.locator('.row mark').allTextContents(), ['años', 'Garc'])
     assert.equal(await page.title(), 'anos garc – Book Catalogue')
-    await assertAccessible(page)
-    await screenshot(page, 'found')
+    await assertAccessible(page, 'found')
     await page.goBack()
     await waitForTitles(page, ['Sula'])
     assert.equal(await page.title(), 'Book Catalogue')
@@ -77,7 +72,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
       await waitForTitles(page, ['Sula', 'Jazz'])
       assert.match(page.url(), /\?author=Toni\+Morrison$/)
       assert.equal(await page.getByRole('dialog').count(), 0)
-      await page.getByRole('button', { name: 'Author: Toni Morrison' }).click()
+      await button('Author: Toni Morrison').click()
       assert.ok(await isFocused('Search'))
       await waitForTitles(page, ['Sula', 'Cien años de soledad'])
     }
@@ -106,8 +101,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await field('Author').fill('MORRI')
     await suggested().waitFor()
     assert.deepEqual(await suggestions().allTextContents(), ['Toni Morrison', 'Ann Morrison'])
-    await assertAccessible(page)
-    await screenshot(page, 'suggestions')
+    await assertAccessible(page, 'suggestions')
     await field('Author').focus()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -148,8 +142,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await field('Author').focus()
     const link = page.getByRole('link', { name: 'Cien años de soledad, Gabriel García Márquez, 1967' })
     await link.waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'duplicate')
+    await assertAccessible(page, 'duplicate')
     await field('Author').fill('Somebody else')
     await link.waitFor({ state: 'hidden' })
     await field('Year').focus()
@@ -167,8 +160,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     const links = page.getByRole('dialog').getByRole('status').getByRole('link')
     await page.getByText('Possible duplicate:').waitFor()
     assert.deepEqual(await links.allTextContents(), ['NACI EN ALAMO, maria perez, 2003'])
-    await assertAccessible(page)
-    await screenshot(page, 'possible-duplicate')
+    await assertAccessible(page, 'possible-duplicate')
     const [other] = await Promise.all([page.context().waitForEvent('page'), links.click()])
     await other.getByRole('dialog').getByLabel('Author').waitFor()
     assert.equal(await other.getByRole('dialog').getByLabel('Author').inputValue(), 'maria perez')

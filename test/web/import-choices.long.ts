@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+import { assertAccessible, button, page, usePage } from './page.ts'
 
 describe('the columns of a file on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
-
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await page.getByRole('button', { name: 'Import…' }).click()
-  })
-  afterEach(() => page.context().close())
+  usePage(
+    () => service.url,
+    () => button('Import…').click(),
+  )
 
   async function choose(content: string | Buffer, name = 'list.csv'): Promise<void> {
     const path = join(service.directory, name)
@@ -45,7 +40,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       .waitFor({ state: 'attached' })
 
   async function importIt(): Promise<unknown> {
-    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await button('Import').click()
     await page.getByText('Imported 1 book.').or(page.getByText('Imported 2 books.')).waitFor()
     const headers = { authorization: service.token }
     const response = await fetch(`${service.url}/books?sort=-id&limit=1`, { headers })
@@ -97,14 +92,12 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.deepEqual(await cells(), ['1', 'Die "Blechtrommel"', 'Grass, Günter', '1959'])
     assert.equal(await chosen('Year'), 'Jahr')
     assert.equal(await chosen('Title'), 'Choose…')
-    await assertAccessible(page)
-    await screenshot(page, 'import-columns')
+    await assertAccessible(page, 'import-columns')
     await column('Title').selectOption('Name; kurz')
     await page.getByText('Choose the column for author.').waitFor()
     await column('Author').selectOption({ index: 3 })
     await toAdd('2')
-    await assertAccessible(page)
-    await screenshot(page, 'import-columns-chosen')
+    await assertAccessible(page, 'import-columns-chosen')
     await column('Year').selectOption('No years')
     await page
       .locator('#transfer dl div', { hasText: 'Without a year' })
@@ -149,8 +142,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
         ;[scrollWidth, clientWidth]
       }`)) as [number, number]
       assert.ok(inner <= outer, `${inner} > ${outer}`)
-      await assertAccessible(page)
-      await screenshot(page, `import-columns-${viewport.width}`)
+      await assertAccessible(page, `import-columns-${viewport.width}`)
     }
   })
 
@@ -179,7 +171,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await toAdd('1')
     assert.deepEqual(await importIt(), ['E', 'D', 1])
     // In this file only.
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await button('Import…').click()
     await choose('title,author,year\nF,G,2\n')
     await toAdd('1')
   })
@@ -239,7 +231,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     const rows = Array.from({ length: 120 }, (_, i) => `T,A,"=never ""${i}"""`)
     await choose(['title,author,year', ...rows].join('\n'))
     await page.getByText('The first 100 of 120 errors.').waitFor()
-    const close = (await page.getByRole('button', { name: 'Close' }).boundingBox()) ?? { y: Number.NaN }
+    const close = (await button('Close').boundingBox()) ?? { y: Number.NaN }
     assert.ok(close.y < 760, `the buttons are ${close.y} pixels down`)
     // What only programs have to know is in the file.
     assert.deepEqual(await page.locator('.faults tbody tr').first().locator('td').allTextContents(), [
@@ -247,11 +239,10 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       'Year',
       '"=never \\"0\\"" is not a year (a whole number such as 1979 or -500).',
     ])
-    await assertAccessible(page)
-    await screenshot(page, 'import-faults')
+    await assertAccessible(page, 'import-faults')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download errors (CSV)' }).click(),
+      button('Download errors (CSV)').click(),
     ])
     assert.equal(download.suggestedFilename(), 'list.csv errors.csv')
     const lines = readFileSync(await download.path(), 'utf8').split('\r\n')

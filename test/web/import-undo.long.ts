@@ -1,31 +1,25 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { useBrowser } from '../support/browser.ts'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, holdResponse, openCatalogue, screenshot, titles, waitForTitles } from './page.ts'
+import { assertAccessible, button, holdResponse, page, titles, usePage, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
-describeOnEngine('an import that the user of the web page takes back', (database) => {
-  const service = useService(undefined, database)
-  const browser = useBrowser()
-  let page: Page
+describe('an import that the user of the web page takes back', { skip: browserMissing }, () => {
+  const service = useService()
   let relay: Relay
-
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
-    page = await openCatalogue(browser(), relay.url)
   })
-  afterEach(async () => {
-    await page.context().close()
-    await relay[Symbol.asyncDispose]()
-  })
+  usePage(
+    () => relay.url,
+    async () => {},
+  )
+  afterEach(() => relay[Symbol.asyncDispose]())
 
   const headers = () => ({ authorization: service.token })
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
 
   /** The ids of the books of an author. */
   async function stored(author: string): Promise<number[]> {
@@ -60,12 +54,10 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await bar.waitFor()
     assert.ok(await bar.evaluate((element) => element.matches(':not(:indeterminate)')))
     await button('Open').click()
-    await assertAccessible(page)
-    await screenshot(page, 'import-sending')
+    await assertAccessible(page, 'import-sending')
     await button('Cancel import').click()
     await page.getByText('Import cancelled. Nothing was imported.').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'import-cancelled')
+    await assertAccessible(page, 'import-cancelled')
     assert.deepEqual(await stored('Cancelled'), [])
     await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: -1 })
     await button('Import').click()
@@ -129,14 +121,12 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await importBooks('Before', 1)
     await importBooks('Shown', 3)
     assert.equal(await button('Undo import').count(), 1)
-    await assertAccessible(page)
-    await screenshot(page, 'imported')
+    await assertAccessible(page, 'imported')
     await button('Show').click()
     await waitForTitles(page, ['Shown 2', 'Shown 1', 'Shown 0'])
     assert.equal(await page.locator('.row.selected').count(), 3)
     await page.getByText('3 selected').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'imported-shown')
+    await assertAccessible(page, 'imported-shown')
     // The books are in sight, and can still be deleted together.
     await button('Undo import').waitFor()
   })
@@ -167,8 +157,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await button('Close').click()
     const notice = page.getByText('Importing “Closed.csv”…')
     await notice.waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'import-goes-on')
+    await assertAccessible(page, 'import-goes-on')
     await button('Open').click()
     await button('Cancel import').waitFor()
     assert.equal(await notice.count(), 0)
@@ -193,14 +182,12 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await fetch(url(second), { method: 'DELETE', headers: headers() })
     await button('Undo import').click()
     await page.getByText('This deletes the 20 books added from “Undone.csv”.').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'undo-import')
+    await assertAccessible(page, 'undo-import')
     await button('Delete 20 books').click()
     await page
       .getByText('Deleted 18 books. Kept 1 book that someone else has changed. 1 book was already deleted.')
       .waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'undo-import-result')
+    await assertAccessible(page, 'undo-import-result')
     await button('Close').click()
     assert.deepEqual(await stored('Undone'), [first])
     assert.equal((await fetch(url(kept), { headers: headers() })).status, 200)
@@ -219,8 +206,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
     await button('Undo import').click()
     await button('Delete 60 books').click()
     await page.getByText(/^[1-9]\d* of 60 books$/).waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'undo-import-running')
+    await assertAccessible(page, 'undo-import-running')
     await button('Stop').click()
     stopped.resolve()
     const result = page.getByText(/^Deleted \d+ books\. Stopped: \d+ books left\.$/)
@@ -254,8 +240,7 @@ describeOnEngine('an import that the user of the web page takes back', (database
       notice.getByRole('progressbar').evaluate((bar) => (bar as unknown as { value: number }).value)
     const before = await part()
     assert.ok(before > 0 && before < 1, String(before))
-    await assertAccessible(page)
-    await screenshot(page, 'undo-import-goes-on')
+    await assertAccessible(page, 'undo-import-goes-on')
     await button('Open').click()
     await button('Stop').waitFor()
     assert.equal(await notice.count(), 0)

@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { useBrowser } from '../support/browser.ts'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngine } from './on-engine.ts'
-import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, button, page, screenshot, usePage, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More bytes than the relay lets through before it cuts. */
 const ROWS = 12_000
 
-describeOnEngine('an import by the web page', (database) => {
-  const service = useService(undefined, database)
-  const browser = useBrowser()
-  let page: Page
+describe('an import by the web page', { skip: browserMissing }, () => {
+  const service = useService()
   let relay: Relay
-
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
-    page = await openCatalogue(browser(), relay.url)
   })
-  afterEach(async () => {
-    await page.context().close()
-    await relay[Symbol.asyncDispose]()
-  })
+  usePage(
+    () => relay.url,
+    async () => {},
+  )
+  afterEach(() => relay[Symbol.asyncDispose]())
 
   /** A file of books by an author. */
   function file(author: string, rows: number): string {
@@ -46,18 +41,18 @@ describeOnEngine('an import by the web page', (database) => {
   }
 
   async function choose(path: string): Promise<void> {
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await button('Import…').click()
     await page.getByLabel('File').setInputFiles(path)
     await page.getByText('To add').waitFor()
   }
 
   /** The service may still be busy with what was cut; the page tries again by itself. */
   async function checkAgain(): Promise<void> {
-    await page.getByRole('button', { name: 'Check again' }).click()
+    await button('Check again').click()
     await page.getByText('To add').waitFor()
   }
 
-  const importButton = () => page.getByRole('button', { name: 'Import', exact: true })
+  const importButton = () => button('Import')
   const figure = (name: string) =>
     page.locator('#transfer dl div', { hasText: name }).locator('dd').textContent()
 
@@ -67,8 +62,7 @@ describeOnEngine('an import by the web page', (database) => {
     await importButton().click()
     await page.getByText('Either all books were imported or none').waitFor()
     assert.ok(relay.cuts > 0)
-    await assertAccessible(page)
-    await screenshot(page, 'import-lost')
+    await assertAccessible(page, 'import-lost')
     assert.equal(await stored('Half'), 0)
     relay.restore()
     await checkAgain()
@@ -158,7 +152,7 @@ describeOnEngine('an import by the web page', (database) => {
 
   it('says that nothing was stored when the connection is cut during the check', async () => {
     relay.cut('POST /books/import?dry_run=true', 'sending')
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await button('Import…').click()
     await page.getByLabel('File').setInputFiles(file('Checked', ROWS))
     await page.getByText('Nothing was saved.').waitFor()
     await assertAccessible(page)
@@ -174,7 +168,7 @@ describeOnEngine('an import by the web page', (database) => {
       return route.fulfill({ status: 503, json: { status: 503, message: 'Service unavailable', data: null } })
     })
     await page.clock.install()
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await button('Import…').click()
     await page.getByLabel('File').setInputFiles(file('Busy', 1))
     const told = page.getByText('The service cannot accept the file right now')
     for (; !(await told.isVisible()); await page.clock.runFor(1000)) assert.ok(asked <= 20)
@@ -202,8 +196,7 @@ describeOnEngine('an import by the web page', (database) => {
     await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 500, y: 400, data })
     await session.send('Input.dispatchDragEvent', { type: 'dragOver', x: 500, y: 400, data })
     await page.locator('.dragging .drop').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'drop-zone')
+    await assertAccessible(page, 'drop-zone')
     // The protocol has no way to leave the window.
     await page.evaluate(`dispatchEvent(new DragEvent('dragleave'))`)
     await page.locator('.dragging').waitFor({ state: 'detached' })

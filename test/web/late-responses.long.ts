@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { before, describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  button,
   enterPassword,
+  field,
   holdResponse,
   logInOn,
-  openCatalogue,
   openPage,
+  page,
+  usePage,
   waitForTitles,
 } from './page.ts'
 
@@ -17,22 +19,16 @@ const BOOK = /\/book\/\d+$/
 
 describe('a response that reaches the web page late', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
+  const browser = usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Sula', 'Kindred']),
+  )
   let sula: number
 
   before(async () => {
     sula = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
   })
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['Sula', 'Kindred'])
-  })
-  afterEach(() => page.context().close())
-
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const field = (label: string) => page.getByRole('dialog').getByLabel(label)
 
   async function discard(): Promise<void> {
     await button('Cancel').click()

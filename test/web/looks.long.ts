@@ -37,8 +37,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
 
   /** Once everything is there, and nothing moves. */
   async function keep(page: Page, name: string): Promise<void> {
-    await assertAccessible(page)
-    await screenshot(page, name)
+    await assertAccessible(page, name)
     await page.context().close()
   }
 
@@ -65,8 +64,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const page = await open('?q=kindred')
     await page.getByRole('button', { name: 'Kindred' }).click()
     await page.getByLabel('Year', { exact: true }).fill('1980')
-    await assertAccessible(page)
-    await screenshot(page, 'edit')
+    await assertAccessible(page, 'edit')
     const id = await readId('Kindred')
     const headers = { authorization: service.token }
     const body = JSON.stringify({ author: 'O. E. Butler' })

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, keepNotices, openCatalogue, screenshot, waitForTitles, waitUntil } from './page.ts'
+import {
+  assertAccessible,
+  button,
+  field,
+  keepNotices,
+  page,
+  usePage,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 /** More than the page reads to find a book. */
 const BOOKS = 2500
@@ -14,22 +22,18 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
       Array.from({ length: BOOKS }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 1000 + i })),
     ),
   )
-  const browser = useBrowser()
-  let page: Page
-
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['Volume 0'])
-  })
-  afterEach(() => page.context().close())
+  usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Volume 0']),
+  )
 
   const sortBy = (label: string) => page.getByLabel('Sort by').selectOption(label)
   const marked = () => page.locator('.row.added .title')
 
   async function add(title: string, year: number): Promise<void> {
-    await page.getByRole('button', { name: 'Add book' }).click()
-    await page.getByRole('dialog').getByLabel('Title').fill(title)
-    await page.getByRole('dialog').getByLabel('Year').fill(String(year))
+    await button('Add book').click()
+    await field('Title').fill(title)
+    await field('Year').fill(String(year))
     await page.keyboard.press('Enter')
   }
 
@@ -62,8 +66,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
         top > 0 && bottom < innerHeight
       }`,
       )
-      await assertAccessible(page)
-      await screenshot(page, `added-${viewport.width}`)
+      await assertAccessible(page, `added-${viewport.width}`)
     })
 
   it('is in sight also at the end of a short list, as is the last book by the keyboard', async () => {
@@ -93,7 +96,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await add('Far away', 1)
     await page.getByText('It is further down in this list').waitFor()
     await assertAccessible(page)
-    await page.getByRole('button', { name: 'Show newest first' }).click()
+    await button('Show newest first').click()
     await waitForTitles(page, ['Far away'])
   })
 

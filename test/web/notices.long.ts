@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, stopClock, waitForTitles } from './page.ts'
+import { button, page, stopClock, usePage, waitForTitles } from './page.ts'
 
 describe('a notice on the web page', { skip: browserMissing }, () => {
   const service = useService(async (service) => {
     for (const title of ['First', 'Second']) await service.createBook({ title, author: 'A', year: 1 })
   })
-  const browser = useBrowser()
-  let page: Page
+  usePage(
+    () => service.url,
+    () => waitForTitles(page, ['First', 'Second']),
+  )
 
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['First', 'Second'])
-  })
-  afterEach(() => page.context().close())
-
-  const undo = () => page.getByRole('button', { name: 'Undo' })
+  const undo = () => button('Undo')
 
   /** With the keyboard, so that the mouse rests where it is, and lets the notice take the focus of nothing. */
   async function deleteFirst(): Promise<void> {
-    await page.getByRole('button', { name: 'First', exact: true }).press('Enter')
-    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    await button('First').press('Enter')
+    await button('Delete').press('Enter')
     await undo().waitFor()
   }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { useBrowser } from '../support/browser.ts'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { describeOnEngine } from './on-engine.ts'
 import {
   assertAccessible,
   enterPassword,
@@ -20,7 +19,7 @@ import { Relay } from './relay.ts'
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
-describeOnEngine('the web page in a browser', (database) => {
+describe('the web page in a browser', { skip: browserMissing }, () => {
   const service = useService(async (service) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
@@ -28,7 +27,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await service.importBooks(
       Array.from({ length: 1200 }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2100 + i })),
     )
-  }, database)
+  })
   const browser = useBrowser()
   let page: Page
 
@@ -62,8 +61,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByLabel('Password', { exact: true }).fill('wrong')
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Wrong username or password.').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'login')
+    await assertAccessible(page, 'login')
   })
 
   it('shows the books after the log-in; their text only ever as text', async () => {
@@ -72,8 +70,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByText('1,203 books').waitFor()
     assert.equal(await page.locator('.rows img').count(), 0)
     assert.equal(await page.title(), 'Book Catalogue')
-    await assertAccessible(page)
-    await screenshot(page, 'list')
+    await assertAccessible(page, 'list')
   })
 
   it('loads pages while one scrolls, with only the rows in sight in the document', async () => {
@@ -129,8 +126,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await page.getByText('Statistics').click()
     const series = page.getByRole('button', { name: 'Series 1,200 books' })
     await series.waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'charts')
+    await assertAccessible(page, 'charts')
     await waitForBar(series, true)
     await waitForBar(page.getByRole('button', { name: '1970: 1 book' }), false)
     await page.getByRole('button', { name: '1970: 1 book' }).press('Enter')
@@ -185,8 +181,7 @@ describeOnEngine('the web page in a browser', (database) => {
       await dialog().locator('table').innerText(),
       /F\. Herbert[\s\S]*Frank Herbert[\s\S]*1965[\s\S]*1969/,
     )
-    await assertAccessible(page)
-    await screenshot(page, 'conflict')
+    await assertAccessible(page, 'conflict')
     await page.getByRole('button', { name: 'Overwrite with mine' }).click()
     await page.getByText('Saved “Dune Messiah”.').last().waitFor()
     await other.context().close()
@@ -263,8 +258,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await other.clock.fastForward('14:30')
     await other.getByText('Your changes are kept').waitFor()
     assert.equal(await other.getByLabel('Password', { exact: true }).inputValue(), '')
-    await assertAccessible(other)
-    await screenshot(other, 'expiry')
+    await assertAccessible(other, 'expiry')
     await enterPassword(other)
     assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a ti')
     await other.context().close()
@@ -279,8 +273,7 @@ describeOnEngine('the web page in a browser', (database) => {
     await choose('title,author,year\nA good one,B,1\nA bad one,B,late\n')
     await dialog().getByText('is not a year').waitFor()
     assert.ok(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled())
-    await assertAccessible(page)
-    await screenshot(page, 'import-report')
+    await assertAccessible(page, 'import-report')
     await choose(Buffer.from('PK\x03\x04'))
     await dialog().getByText('save it as CSV in UTF-8').waitFor()
     await choose(Buffer.from('title,author,year\nGr\xfc\xdfe,B,1\n', 'latin1'))
@@ -316,25 +309,4 @@ describeOnEngine('the web page in a browser', (database) => {
       assert.match(Buffer.concat(chunks).toString(), content)
       await dialog().waitFor({ state: 'hidden' })
     })
-
-  it('is as good on a phone, and in the dark', async () => {
-    const phone = await openPage(browser(), service.url, {
-      viewport: { width: 360, height: 740 },
-      hasTouch: true,
-      isMobile: true,
-    })
-    await logInOn(phone)
-    await waitForTitles(phone, ['Kindred'])
-    assert.ok(await phone.evaluate('document.documentElement.scrollWidth <= innerWidth'))
-    await assertAccessible(phone)
-    await screenshot(phone, 'phone')
-    await phone.context().close()
-    const dark = await openPage(browser(), service.url, { colorScheme: 'dark' })
-    await assertAccessible(dark)
-    await logInOn(dark)
-    await waitForTitles(dark, ['Kindred'])
-    await assertAccessible(dark)
-    await screenshot(dark, 'dark')
-    await dark.context().close()
-  })
 })

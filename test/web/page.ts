@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { afterEach, beforeEach } from 'node:test'
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
+import { useBrowser } from '../support/browser.ts'
 import { ACCOUNT } from '../support/service.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -65,6 +67,29 @@ export async function openCatalogue(...options: Parameters<typeof openPage>): Pr
   return page
 }
 
+/** The page of the test that runs, in a suite that calls `usePage`. */
+export let page: Page
+
+/**
+ * To be called in a `describe`: for each test a person of their own opens the page and logs in.
+ * @param address where, once the service has been started.
+ * @param ready waits until the page shows what the tests begin with.
+ */
+export function usePage(address: () => string, ready: () => Promise<unknown>): () => Browser {
+  const browser = useBrowser()
+  beforeEach(async () => {
+    page = await openCatalogue(browser(), address())
+    await ready()
+  })
+  afterEach(() => page.context().close())
+  return browser
+}
+
+export const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+/** A field of the dialog that is open. */
+export const field = (label: string) => page.getByRole('dialog').getByLabel(label)
+
 export async function enterPassword(page: Page): Promise<void> {
   await page.getByLabel('Password', { exact: true }).fill(ACCOUNT.password)
   await page.getByRole('button', { name: 'Log in' }).click()
@@ -124,8 +149,17 @@ export async function waitForTitles(page: Page, expected: readonly string[]): Pr
   }
 }
 
-/** Checks the page as it is with axe-core, by these rules or by those of WCAG 2.2 AA and good practice. */
-export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
+/**
+ * Checks the page as it is with axe-core.
+ * @param picture the name of a screenshot to keep.
+ * @param rules by default those of WCAG 2.2 AA and good practice.
+ */
+export async function assertAccessible(
+  page: Page,
+  picture?: string,
+  rules?: readonly string[],
+): Promise<void> {
+  if (picture !== undefined) await screenshot(page, picture)
   // Not as a script element, which the policy of the page forbids.
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(readFileSync(AXE, 'utf8'))
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }

@@ -95,26 +95,9 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
           dialog.scrollWidth <= dialog.clientWidth
         }`),
       )
-      await assertAccessible(page)
-      await screenshot(page, `small-${width}x${height}-dialog`)
+      await assertAccessible(page, `small-${width}x${height}-dialog`)
       await page.context().close()
     })
-
-  it('scrolls to the last book where the page scrolls as a whole', async () => {
-    const page = await open({ viewport: { width: 640, height: 360 } })
-    for (let i = 0; i < 600 && !(await wholeRows(page)).includes(`Volume ${BOOKS - 1}`); i++) {
-      await page.mouse.move(300, 200)
-      await page.mouse.wheel(0, 4000)
-      await page.waitForTimeout(50)
-    }
-    assert.ok((await wholeRows(page)).includes(`Volume ${BOOKS - 1}`))
-    assert.ok((await page.locator('.row').count()) < 60)
-    // Another list begins at its first book.
-    await page.getByLabel('Sort by').selectOption('Earliest year')
-    await waitForTitles(page, ['Volume 0', 'Volume 100'])
-    assert.equal((await wholeRows(page))[0], 'Volume 0')
-    await page.context().close()
-  })
 
   for (const [where, viewport] of [
     ['where the list scrolls', { width: 1100, height: 800 }],
@@ -223,20 +206,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.context().close()
   })
 
-  it('goes from the list to the search with /, and does nothing with it elsewhere', async () => {
-    const page = await open()
-    const isSearch = () => page.getByLabel('Search').evaluate((element) => element.matches(':focus'))
-    await page.getByText('Statistics').focus()
-    await press(page, '/')
-    assert.equal(await isSearch(), false)
-    await press(page, 'Tab', '/')
-    assert.equal(await isSearch(), true)
-    assert.equal(await page.getByLabel('Search').inputValue(), '')
-    await press(page, '/')
-    assert.equal(await page.getByLabel('Search').inputValue(), '/')
-    await page.context().close()
-  })
-
   it('lets nobody wait for a notice that is being read', async () => {
     const page = await open()
     await page.clock.install()
@@ -288,8 +257,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await waitForTitles(page, ['Volume 50'])
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Menu' }).tap()
-    await assertAccessible(page)
-    await screenshot(page, 'phone-menu')
+    await assertAccessible(page, 'phone-menu')
     await page.getByRole('button', { name: 'Import…' }).tap()
     await page.getByRole('dialog').getByLabel('File').waitFor()
     assert.ok(!(await page.getByText('Log out').isVisible()))

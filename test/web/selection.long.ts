@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  button,
+  field,
   holdResponse,
   KEPT,
   keepNotices,
-  openCatalogue,
-  screenshot,
+  page,
   titles,
+  usePage,
   waitForTitles,
 } from './page.ts'
 
@@ -25,17 +26,12 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       ...Array.from({ length: 30 }, (_, i) => ({ title: `Part ${i}`, author: '=Parts, "all"', year: 1900 })),
     ]),
   )
-  const browser = useBrowser()
-  let page: Page
-
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), `${service.url}/?q=part`)
-    await waitForTitles(page, ['Part 0'])
-  })
-  afterEach(() => page.context().close())
+  usePage(
+    () => `${service.url}/?q=part`,
+    () => waitForTitles(page, ['Part 0']),
+  )
 
   const headers = () => ({ authorization: service.token })
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
   const box = (title: string) => page.getByRole('checkbox', { name: `Select “${title}”`, exact: true })
   const count = (text: string) =>
     page.locator('.selection [role=status]', { hasText: new RegExp(`^${text}$`) }).waitFor()
@@ -67,8 +63,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       'Part 5',
       'Part 6',
     ])
-    await assertAccessible(page)
-    await screenshot(page, 'selection')
+    await assertAccessible(page, 'selection')
     await button('Clear').click()
     await box('Part 6').and(page.locator(':not(:checked)')).waitFor()
     assert.equal(await page.locator('.selection button').count(), 0)
@@ -153,12 +148,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       const { height } = (await page.locator('.selection').boundingBox()) ?? { height: Number.NaN }
       assert.ok(height <= most, `${height} pixels`)
       assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
-      await assertAccessible(page)
-      await screenshot(page, `selection-${viewport.width}-${colorScheme}`)
+      await assertAccessible(page, `selection-${viewport.width}-${colorScheme}`)
       await button('Edit…').click()
       await button('Save 1 book').waitFor()
-      await assertAccessible(page)
-      await screenshot(page, `selection-edit-${viewport.width}-${colorScheme}`)
+      await assertAccessible(page, `selection-edit-${viewport.width}-${colorScheme}`)
     })
 
   it('are a range that begins at the row with the focus, and never in the list before', async () => {
@@ -287,7 +280,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       const gone = await fetch(`${service.url}/book/${second?.id}`, { method: 'DELETE', headers: headers() })
       assert.ok(gone.ok)
       if (what === 'saved') {
-        await page.getByRole('dialog').getByLabel('Author').fill('B')
+        await field('Author').fill('B')
         await page.keyboard.press('Enter')
         await page.getByText(deleted).waitFor()
         await button('Close').click()
@@ -374,7 +367,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       await box(title).click()
       await button(action).click()
       if (method === 'PUT') {
-        await page.getByRole('dialog').getByLabel('Author').fill('B')
+        await field('Author').fill('B')
         await page.keyboard.press('Enter')
       } else await page.clock.fastForward(KEPT)
       await page.getByText('Kept 1 book that someone else has changed.').waitFor()
@@ -387,7 +380,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   it('are saved as a file for spreadsheets, which an import understands', async () => {
     await box('Part 1').click()
     await page.getByText('Part 1', { exact: true }).click()
-    await page.getByRole('dialog').getByLabel('Year').fill('1901')
+    await field('Year').fill('1901')
     await page.keyboard.press('Enter')
     await page.getByText('Saved “Part 1”.').waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), button('Export CSV').click()])
@@ -434,12 +427,12 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   it('do not lose what is typed for them by Escape, however often it is pressed', async () => {
     await box('Part 1').click()
     await button('Edit…').click()
-    await page.getByRole('dialog').getByLabel('Author').fill('Half a name')
+    await field('Author').fill('Half a name')
     for (let times = 0; times < 6; times++) {
       await page.keyboard.press('Escape')
       await page.waitForTimeout(50)
     }
-    assert.equal(await page.getByRole('dialog').getByLabel('Author').inputValue(), 'Half a name')
+    assert.equal(await field('Author').inputValue(), 'Half a name')
     await page.getByText('Press Cancel to discard what you typed.').waitFor()
     await assertAccessible(page)
     await button('Cancel').click()
@@ -452,14 +445,14 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
 
   it('get only the author and year that the dialog shows', async () => {
     await box('Part 1').click()
-    const author = page.getByRole('dialog').getByLabel('Author')
+    const author = field('Author')
     await button('Edit…').click()
     await author.fill('Typed')
     await button('Cancel').click()
     await button('Edit…').click()
     assert.equal(await author.inputValue(), '')
     await author.fill('Kept')
-    await page.getByRole('dialog').getByLabel('Year').fill('never')
+    await field('Year').fill('never')
     await button('Save 1 book').click()
     await page.getByText('“never” is not a year').waitFor()
     assert.equal(await author.inputValue(), 'Kept')

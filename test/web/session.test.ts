@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict'
-import { afterEach, before, beforeEach, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  assertAccessible,
-  enterPassword,
-  logInOn,
-  openCatalogue,
-  openPage,
-  screenshot,
-  waitForTitles,
-} from './page.ts'
+import { assertAccessible, enterPassword, logInOn, openPage, page, usePage, waitForTitles } from './page.ts'
 
 const HOUR = 3_600_000
 
 describe('a session on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
+  const browser = usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Sula']),
+  )
 
   before(() => service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 }))
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['Sula'])
-  })
-  afterEach(() => page.context().close())
 
   /** Another tab of the same browser. */
   async function openTab(): Promise<Page> {
@@ -79,8 +68,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await tab.getByText('You are logged out').waitFor()
     await tab.getByText('You logged out in another tab.').waitFor()
     assert.equal(await tab.evaluate('sessionStorage.length'), 0)
-    await assertAccessible(tab)
-    await screenshot(tab, 'logged-out-elsewhere')
+    await assertAccessible(tab, 'logged-out-elsewhere')
     // The end of the session is nothing new.
     await tab.clock.fastForward('14:30')
     for (let times = 0; times < 3; times++) await tab.keyboard.press('Escape')

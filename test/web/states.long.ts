@@ -1,35 +1,32 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, launchBrowser, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
-  KEPT,
-  keepNotices,
+  button,
+  field,
   logInOn,
-  openCatalogue,
   openPage,
+  page,
   screenshot,
+  usePage,
   waitForTitles,
 } from './page.ts'
 
 describe('the states of the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
-
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-  })
-  afterEach(() => page.context().close())
+  const browser = usePage(
+    () => service.url,
+    async () => {},
+  )
 
   const openBook = async (title: string) => {
     await page.getByLabel('Search').fill(title)
     await waitForTitles(page, [title])
     await page.getByRole('button', { name: title }).click()
     // The page reads the book before it opens the dialog.
-    await page.getByRole('button', { name: 'Save' }).waitFor()
+    await button('Save').waitFor()
   }
 
   it('an empty catalogue says how to begin', async () => {
@@ -39,7 +36,7 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.getByText('No books to show statistics for.').waitFor()
     await assertAccessible(page)
     await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
-    await page.getByRole('dialog').getByLabel('Title').waitFor()
+    await field('Title').waitFor()
     await assertAccessible(page)
   })
 
@@ -48,29 +45,13 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await openBook('Beloved')
     const headers = { authorization: service.token }
     await fetch(`${service.url}/book/${id}`, { method: 'DELETE', headers })
-    await page.getByRole('button', { name: 'Save' }).click()
+    await button('Save').click()
     await page.getByText('Someone else has deleted this book').waitFor()
     await assertAccessible(page)
-    await page.getByRole('button', { name: 'Add as new book' }).click()
+    await button('Add as new book').click()
     await page.getByText('Added “Beloved”.').waitFor()
     await assertAccessible(page)
     await waitForTitles(page, ['Beloved'])
-  })
-
-  it('a deletion that can be undone is told, and that of a book that was changed is not done', async () => {
-    const id = await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })
-    await openBook('Sula')
-    await page.clock.install()
-    await keepNotices(page)
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('button', { name: 'Undo' }).waitFor()
-    await assertAccessible(page)
-    const headers = { authorization: service.token }
-    await fetch(`${service.url}/book/${id}`, { method: 'PUT', headers, body: '{"year":1974}' })
-    await page.clock.fastForward(KEPT)
-    await page.getByText('was not deleted: someone else has changed it').waitFor()
-    await assertAccessible(page)
-    await waitForTitles(page, ['Sula'])
   })
 
   it('a short list takes no more space than its books, whose years are written as people do', async () => {
@@ -84,27 +65,15 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await assertAccessible(page)
   })
 
-  it('a dialog has one button that stands out, and the one that deletes is away from it', async () => {
-    await service.createBook({ title: 'Paradise', author: 'Toni Morrison', year: 1997 })
-    await openBook('Paradise')
-    const box = async (name: string) => (await page.getByRole('button', { name }).boundingBox()) ?? { x: 0 }
-    assert.ok((await box('Delete')).x > (await box('Cancel')).x + 100)
-    await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Export…' }).click()
-    await page.getByRole('button', { name: 'CSV for spreadsheets' }).waitFor()
-    assert.equal(await page.locator('dialog[open] .main').count(), 1)
-    await assertAccessible(page)
-  })
-
   it('a search without words, and the books of an author', async () => {
     await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
     await page.getByLabel('Search').fill('!!!')
     await page.getByText('No books found').waitFor()
     await assertAccessible(page)
-    await page.getByRole('button', { name: 'Show all books' }).click()
+    await button('Show all books').click()
     await page.getByText('Statistics').click()
     await page.getByRole('button', { name: /^Toni Morrison \d/ }).click()
-    await page.getByRole('button', { name: 'Author: Toni Morrison' }).waitFor()
+    await button('Author: Toni Morrison').waitFor()
     await assertAccessible(page)
   })
 
@@ -174,7 +143,7 @@ describe('the web page after too many log-ins', { skip: browserMissing }, () => 
       await page.getByLabel('Username').fill('admin')
       for (const message of ['Wrong username or password.', 'Too many attempts.']) {
         await page.getByLabel('Password', { exact: true }).fill('wrong')
-        await page.getByRole('button', { name: 'Log in' }).click()
+        await button('Log in').click()
         await page.getByText(message).waitFor()
       }
       await assertAccessible(page)

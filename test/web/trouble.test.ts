@@ -11,7 +11,6 @@ import {
   logInOn,
   openCatalogue,
   openPage,
-  screenshot,
   waitForTitles,
   waitUntil,
 } from './page.ts'
@@ -65,8 +64,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await service.stop()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Your changes are still here').waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'away')
+    await assertAccessible(page, 'away')
     service = await start('the secret of the tests, the second of the two')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Your changes are kept').waitFor()
@@ -200,8 +198,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await scroll(1_000_000)
     await page.getByRole('alert').getByText('The service is not responding').waitFor()
     assert.ok((await page.locator('.row').count()) > 10)
-    await assertAccessible(page)
-    await screenshot(page, 'away-list')
+    await assertAccessible(page, 'away-list')
     service = await start('the secret of the tests, the third')
     await page.clock.fastForward(RETRY)
     await page.getByText('Your changes are kept').waitFor()

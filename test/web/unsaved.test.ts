@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
-import { afterEach, before, beforeEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { before, describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot, waitForTitles } from './page.ts'
+import { assertAccessible, button, field, page, usePage, waitForTitles } from './page.ts'
 
 describe('what is typed on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = useBrowser()
-  let page: Page
+  usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Sula']),
+  )
   let sula: string
 
   before(async () => {
     sula = `${service.url}/book/${await service.createBook({ title: 'Sula', author: 'Toni Morrison', year: 1973 })}`
   })
-  beforeEach(async () => {
-    page = await openCatalogue(browser(), service.url)
-    await waitForTitles(page, ['Sula'])
-  })
-  afterEach(() => page.context().close())
 
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const field = (label: string) => page.getByRole('dialog').getByLabel(label)
   const question = () => page.getByRole('alert').getByText('Discard your changes?')
   const headers = () => ({ authorization: service.token })
 
@@ -35,8 +29,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     await type('Half a title')
     await page.keyboard.press('Escape')
     await question().waitFor()
-    await assertAccessible(page)
-    await screenshot(page, 'discard')
+    await assertAccessible(page, 'discard')
     // Browsers let a dialog refuse Escape only once.
     for (let times = 2; times < 8; times++) {
       await page.keyboard.press('Escape')
