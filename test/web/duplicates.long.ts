@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
   button,
   field,
   keepNotices,
-  openCatalogue,
   page,
   titles,
   usePage,
@@ -134,14 +133,12 @@ describe('more likely duplicates than can be selected', { skip: browserMissing }
       })),
     ),
   )
-  const browser = useBrowser()
+  usePage(() => `${service.url}/?sort=duplicates`)
 
   it('are listed in part, and the others once these are gone', async () => {
-    const page = await openCatalogue(browser(), `${service.url}/?sort=duplicates`)
     await page.getByText('These are the first 10,000 likely duplicates. There are more.').waitFor()
     await page.getByText('10,000 books', { exact: true }).waitFor()
     await button('Select all but the first of each').click()
     await page.getByText('5,000 selected', { exact: true }).waitFor()
-    await page.context().close()
   })
 })

@@ -13,10 +13,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
   })
-  usePage(
-    () => relay.url,
-    async () => {},
-  )
+  usePage(() => relay.url)
   afterEach(() => relay[Symbol.asyncDispose]())
 
   const headers = () => ({ authorization: service.token })

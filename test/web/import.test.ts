@@ -16,10 +16,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
   beforeEach(async () => {
     relay = await Relay.open(() => service.url)
   })
-  usePage(
-    () => relay.url,
-    async () => {},
-  )
+  usePage(() => relay.url)
   afterEach(() => relay[Symbol.asyncDispose]())
 
   /** A file of books by an author. */

@@ -75,7 +75,10 @@ export let page: Page
  * @param address where, once the service has been started.
  * @param ready waits until the page shows what the tests begin with.
  */
-export function usePage(address: () => string, ready: () => Promise<unknown>): () => Browser {
+export function usePage(
+  address: () => string,
+  ready: () => Promise<unknown> = async () => {},
+): () => Browser {
   const browser = useBrowser()
   beforeEach(async () => {
     page = await openCatalogue(browser(), address())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { browserMissing, launchBrowser } from '../support/browser.ts'
+import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
@@ -16,10 +16,7 @@ import {
 
 describe('the states of the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const browser = usePage(
-    () => service.url,
-    async () => {},
-  )
+  const browser = usePage(() => service.url)
 
   const openBook = async (title: string) => {
     await page.getByLabel('Search').fill(title)
@@ -136,20 +133,18 @@ describe('the states of the web page', { skip: browserMissing }, () => {
 describe('the web page after too many log-ins', { skip: browserMissing }, () => {
   const service = useService(undefined, { LOGIN_FAILURE_LIMIT: '1' })
 
+  const browser = useBrowser()
+
   it('says so', async () => {
-    const browser = await launchBrowser()
-    try {
-      const page = await openPage(browser, service.url)
-      await page.getByLabel('Username').fill('admin')
-      for (const message of ['Wrong username or password.', 'Too many attempts.']) {
-        await page.getByLabel('Password', { exact: true }).fill('wrong')
-        await button('Log in').click()
-        await page.getByText(message).waitFor()
-      }
-      await assertAccessible(page)
-      assert.equal(await page.getByLabel('Username').inputValue(), 'admin')
-    } finally {
-      await browser.close()
+    const login = await openPage(browser(), service.url)
+    await login.getByLabel('Username').fill('admin')
+    for (const message of ['Wrong username or password.', 'Too many attempts.']) {
+      await login.getByLabel('Password', { exact: true }).fill('wrong')
+      await login.getByRole('button', { name: 'Log in' }).click()
+      await login.getByText(message).waitFor()
     }
+    await assertAccessible(login)
+    assert.equal(await login.getByLabel('Username').inputValue(), 'admin')
+    await login.context().close()
   })
 })
