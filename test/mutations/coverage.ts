@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { asServed } from '../../src/http/web-page/assets.ts'
 
 /** As V8 reports it: ranges lie within each other, the outer one first. Offsets are in characters. */
 interface Range {
@@ -15,7 +16,10 @@ interface Report {
   }[]
 }
 
-/** Which code of src and web has run: by file, below the root, the ranges of each process that has loaded it. */
+/**
+ * Which code of src and web has run: by file, below the root, the ranges of each process that has loaded it; with `page:`
+ * before its name, those of each page, which has got it without comments.
+ */
 export type Coverage = ReadonlyMap<string, readonly (readonly Range[])[]>
 
 /** @param directory to which NODE_V8_COVERAGE and the pages of a browser have written. */
@@ -33,15 +37,19 @@ export function readCoverage(directory: string): Coverage {
   return coverage
 }
 
-export function hasRun(coverage: Coverage, file: string, offset: number): boolean {
-  return (coverage.get(file) ?? []).some((ranges) => {
+/** @param text the whole file. @param offset of a place in it, in characters. */
+export function hasRun(coverage: Coverage, file: string, text: string, offset: number): boolean {
+  const served = asServed(text.slice(0, offset)).length
+  return isWithin(coverage.get(file), offset) || isWithin(coverage.get(`page:${file}`), served)
+}
+
+function isWithin(reports: readonly (readonly Range[])[] = [], offset: number): boolean {
+  return reports.some((ranges) => {
     const around = ranges.filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset)
     const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset
-    const innermost = around.reduce(
-      (least, range) => (size(range) <= size(least) ? range : least),
-      around[0] as Range,
-    )
-    return around.length > 0 && innermost.count > 0
+    // Of equal ones, the last is the inner one.
+    const [innermost] = around.reverse().sort((a, b) => size(a) - size(b))
+    return innermost !== undefined && innermost.count > 0
   })
 }
 
@@ -50,5 +58,5 @@ function fileOf(url: string): string | undefined {
   const [, inProject] = /^file:.*\/((?:src|web)\/(?!.*node_modules).*)$/.exec(url) ?? []
   if (inProject !== undefined) return inProject
   const [, name] = /^http:.*\/([\w-]+\.js)$/.exec(url) ?? []
-  return name === 'search-words.js' ? 'src/catalogue/search-words.js' : name && `web/${name}`
+  return name && `page:${name === 'search-words.js' ? 'src/catalogue' : 'web'}/${name}`
 }

@@ -101,9 +101,10 @@ async function testsThatPass(files: readonly string[], copies: readonly string[]
 function testsThatReach(mutant: Mutant, tests: readonly TestFile[]): TestFile[] {
   const { file, offset } = mutant
   const named = new Set(filesOf(rowOf(mutant).tests))
+  const text = readFileSync(join(ROOT, file), 'utf8')
   const isNamesake = (test: TestFile) => basename(test.file).startsWith(basename(file, extname(file)))
   return tests
-    .filter((test) => named.has(test.file) && hasRun(test.coverage, file, offset))
+    .filter((test) => named.has(test.file) && hasRun(test.coverage, file, text, offset))
     .sort((a, b) => Number(isNamesake(b)) - Number(isNamesake(a)))
 }
 

@@ -72,12 +72,13 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
   return new Map(await Promise.all(read))
 }
 
-/** Removes documentation comments, which are a quarter of the size of a script, and which no browser needs. */
 async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly [string, Buffer]> {
   const content = await reading
-  if (extname(name) !== '.js') return [name, content]
-  return [name, Buffer.from(content.toString().replace(DOC_COMMENT, ''))]
+  return [name, extname(name) === '.js' ? Buffer.from(asServed(content.toString())) : content]
 }
+
+/** Removes documentation comments, which are a quarter of the size of a script, and which no browser needs. */
+export const asServed = (script: string) => script.replace(DOC_COMMENT, '')
 
 /** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {
