@@ -1,24 +1,36 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { storeContract } from '../store/contract.ts'
 import { openNewDatabase, openPatiently } from '../store/new-database.ts'
 import { listAll } from '../store/pages.ts'
-import { engineMissing, useDatabases } from '../support/engines.ts'
+import type { DatabaseServer } from '../support/database-server.ts'
+import { engineMissing } from '../support/engines.ts'
 import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { memoryDirectory } from '../support/server-directory.ts'
+import { printTable } from '../support/table.ts'
+import { isFull, repeat, surviveChaos, table } from './chaos.ts'
 
 const BOOK = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
 describe('PgBouncer with a connection per transaction', {
   skip: engineMissing('postgres') || pgbouncerMissing,
 }, () => {
-  const databases = useDatabases('postgres')
-  let started: Promise<Pooler> | undefined
-  after(async () => (await started)?.remove())
-  const pooler = () => {
-    started ??= databases().then(startPgbouncer)
-    return started
-  }
+  let server: DatabaseServer
+  let pooler: Pooler
+  before(async () => {
+    server = await startPostgres({
+      directory: memoryDirectory(),
+      settings: { fsync: 'off', max_connections: '300' },
+    })
+    pooler = await startPgbouncer(server)
+  })
+  after(async () => {
+    printTable(table)
+    await pooler?.remove()
+    await server?.remove()
+  })
 
   /** Opens a new database several times at once. */
   async function openAtOnce(
@@ -26,25 +38,19 @@ describe('PgBouncer with a connection per transaction', {
     query: string,
     use: (stores: Store[], url: string) => Promise<void>,
   ) {
-    const { createDatabase, dropDatabase } = await pooler()
-    const url = await createDatabase()
-    const opened = await Promise.allSettled(
-      Array.from({ length: count }, () => openPatiently(`${url}${query}`)),
-    )
-    const stores = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-    try {
-      assert.deepEqual(
-        opened.flatMap((each) => (each.status === 'rejected' ? [each.reason] : [])),
-        [],
-      )
-      await use(stores, url)
-    } finally {
-      await Promise.all(stores.map((store) => store.close()))
-      await dropDatabase(url)
-    }
+    const url = await pooler.createDatabase()
+    await using opened = new AsyncDisposableStack()
+    opened.defer(() => pooler.dropDatabase(url))
+    const opening = Array.from({ length: count }, async () => {
+      const store = await openPatiently(`${url}${query}`)
+      opened.defer(() => store.close())
+      return store
+    })
+    await Promise.allSettled(opening)
+    await use(await Promise.all(opening), url)
   }
 
-  storeContract('PostgreSQL behind PgBouncer', async () => openNewDatabase(await pooler()))
+  storeContract('PostgreSQL behind PgBouncer', async () => openNewDatabase(pooler))
 
   it('serves eight stores that are opened at once on an empty database', () =>
     openAtOnce(8, '', async (stores) => {
@@ -58,21 +64,35 @@ describe('PgBouncer with a connection per transaction', {
   it('has more clients than connections, so that each has to share', () =>
     openAtOnce(2, '', async (stores, url) => {
       await Promise.all(stores.flatMap((store) => Array.from({ length: 50 }, () => listAll(store))))
-      const rows = await (await pooler()).command('SHOW POOLS')
       const database = new URL(url).pathname.slice(1)
-      const pool = rows.find((row) => row.database === database && row.user === database)
+      const pool = (await pooler.command('SHOW POOLS')).find((row) => row.user === database)
       assert.equal(Number(pool?.cl_active) + Number(pool?.cl_waiting), 20)
       assert.ok(Number(pool?.sv_active) + Number(pool?.sv_idle) + Number(pool?.sv_used) <= POOL_SIZE)
     }))
 
   it('serves a store with TLS, which ends there, so that SCRAM is without channel binding', async () => {
     await openAtOnce(1, '?sslmode=require', async ([store]) => {
-      const book = await store?.create(BOOK)
-      assert.equal(book?.title, BOOK.title)
+      assert.equal((await store?.create(BOOK))?.title, BOOK.title)
     })
     await assert.rejects(
       openAtOnce(1, '?sslmode=require&channel_binding=require', async () => {}),
       /channel_binding=require/,
     )
   })
+
+  const times = isFull ? 10 : 2
+  const planned = async () => {
+    await pooler.command('PAUSE')
+    await server.stop('clean')
+    await server.start()
+    await pooler.command('RESUME')
+  }
+  for (const [name, run, mayBeRefused] of [
+    ['planned restart of PostgreSQL, between PAUSE and RESUME: no request is refused', planned, 0],
+    // Writes on a connection that it cuts may have been done, so they are refused.
+    ['restart of PgBouncer', () => pooler.restart(), 10],
+  ] as const)
+    it(name, { timeout: times * 60_000 }, (t) =>
+      surviveChaos(t, { databases: pooler, events: repeat(times, () => ({ name, run })), mayBeRefused }),
+    )
 })

@@ -3,16 +3,14 @@ import { after, before, describe, it } from 'node:test'
 import { PostgresDriver } from '../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../src/store/postgres/url.ts'
 import { Caller, SOON } from '../faults/caller.ts'
-import { asAdministrator, serve, until } from '../faults/engine-servers.ts'
-import { beginStart, endsInVain } from '../faults/starting.ts'
+import { asAdministrator, beginStart, endsInVain, serve, until } from '../faults/engine-servers.ts'
 import type { DatabaseServer } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'
 import { engineMissing } from '../support/engines.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
 
-const directory = memoryDirectory()
-const options = { ...(directory && { directory }) }
+const options = { directory: memoryDirectory() }
 
 /** The same URL with other hosts and parameters. */
 function on(
@@ -63,10 +61,12 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
     try {
       const any = on(primary.url, [primary, standby], 'target_session_attrs=any')
       // When this machine stands still, too, the time may be over before.
-      await until('the standby is reached', async () => {
-        const port = await portOf(any).catch(() => undefined)
-        return port === standby.port
-      })
+      const isReached = () =>
+        portOf(any).then(
+          (port) => port === standby.port,
+          () => false,
+        )
+      await until('the standby is reached', isReached)
     } finally {
       primary.thaw()
     }
@@ -119,12 +119,14 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
     await until('the standby has the change', async () => {
       return (await reader.ok<{ title: string }>(`GET /book/${id}`)).title === 'Kindred'
     })
-    const before = await backends(standby)
-    for (let i = 0; i < 3; i++) {
+    const search = async () => {
       const response = await reader.call('GET /books?q=dune')
       assert.equal(response.headers.get('x-search-index'), 'incomplete')
       assert.equal(JSON.parse(response.body).data.length, 1)
     }
+    await search()
+    const before = await backends(standby)
+    for (let i = 0; i < 3; i++) await search()
     assert.deepEqual(await backends(standby), before, 'a search has cost connections')
   })
 
@@ -150,12 +152,12 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
 
   it('do not start on the standby of a database without the table, and say why in one line', async (t) => {
     const url = await primary.createDatabase()
-    await until('the standby has the database', async () => {
-      return standby.query('SELECT 1', asAdministrator(standby, url)).then(
+    const hasDatabase = () =>
+      standby.query('SELECT 1', url).then(
         () => true,
         () => false,
       )
-    })
+    await until('the standby has the database', hasDatabase)
     const started = beginStart(t, on(url, [standby], 'target_session_attrs=standby'))
     await endsInVain(started)
     assert.match(started.output(), /^Cannot start: DB_URL: [^\n]*CREATE TABLE in a read-only transaction\n$/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import dashboard from '../../deploy/grafana-dashboard.json' with { type: 'json' }
@@ -9,6 +9,7 @@ import { ROOT, run } from '../support/npm.ts'
 import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
 import { ServerProcess } from '../support/server-process.ts'
+import { temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
 const RULES = join(ROOT, 'deploy/prometheus-rules.yml')
@@ -28,15 +29,11 @@ describe('deploy/prometheus-rules.yml', { skip: PROMTOOL.missing }, () => {
     run(PROMTOOL.file, ['check', 'rules', RULES])
   })
 
-  it('has alerts that fire when they should', () => {
-    const directory = new ServerDirectory()
-    try {
-      for (const file of [RULES, TESTS])
-        writeFileSync(directory.join(file.split('/').at(-1) ?? ''), readFileSync(file))
-      run(PROMTOOL.file, ['test', 'rules', 'prometheus-rules.test.yml'], { cwd: directory.path })
-    } finally {
-      directory.remove()
-    }
+  it('has alerts that fire when they should', (t) => {
+    const directory = temporaryDirectory()
+    t.after(directory.remove)
+    for (const file of [RULES, TESTS]) copyFileSync(file, join(directory.path, basename(file)))
+    run(PROMTOOL.file, ['test', 'rules', basename(TESTS)], { cwd: directory.path })
     const alerts = Array.from(readFileSync(RULES, 'utf8').matchAll(/alert: (\w+)/g), ([, name]) => name)
     const fired = readFileSync(TESTS, 'utf8').matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)
     assert.deepEqual(

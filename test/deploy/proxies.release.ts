@@ -1,66 +1,176 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
+import { makeCertificates } from '../support/certificates.ts'
+import { freePort } from '../support/free-port.ts'
+import { runHaproxy } from '../support/haproxy.ts'
+import { startNginx } from '../support/nginx.ts'
+import { findProgram } from '../support/program.ts'
+import { runSpec } from '../support/run-spec.ts'
+import { ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
 import { ACCOUNT } from '../support/service.ts'
-import { behindEachProxy, COUNTED, IMPORT_LIMIT } from './behind-proxy.ts'
+import { useService } from '../support/use-service.ts'
+import { deployed } from './deployed.ts'
 
-behindEachProxy((way) => {
-  async function send(method: string, path: string, body = '', options: RequestOptions = {}) {
-    const { url, agent, service } = way()
-    const headers = { authorization: service.token, ...options.headers }
-    const sent = request(url + path, { agent, host: '127.0.0.1', ...options, method, headers }).end(body)
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
-    const { statusCode: status, socket } = response
-    return { status, socket, text: await text(response) }
-  }
+/** In MiB: more than nginx passes on by default. */
+const IMPORT_LIMIT = 4
 
-  it('takes a log-in of a page from its own origin only', async () => {
-    const { url } = way()
-    const logIn = (origin: string) =>
-      send('POST', '/token', JSON.stringify(ACCOUNT), { headers: { origin, host: new URL(url).host } })
-    assert.equal((await logIn(url)).status, 200)
-    assert.equal((await logIn('https://elsewhere.example')).status, 403)
-  })
+/** A request by which the test is known that counts connections: HAProxy sees on others whether the service is ready. */
+const COUNTED = '/books?limit=7'
 
-  it('takes files up to IMPORT_LIMIT, and refuses larger ones itself', async () => {
-    const limit = IMPORT_LIMIT * 2 ** 20
-    const row = 'A title,An author,1999\n'
-    const csv = `title,author,year\n${row.repeat(limit / row.length - 1)}`.padEnd(limit, '\n')
-    const headers = { 'content-type': 'text/csv' }
-    assert.match((await send('POST', '/books/import', csv, { headers })).text, /"added":18\d{4},/)
-    const refused = await send('POST', '/books/import', 'title,author,year\n', {
-      agent: new Agent({ ca: readFileSync(way().caFile) }),
-      headers: { ...headers, 'content-length': limit + 1 },
+/** What a test's proxy has instead of what its file in `deploy/` has. */
+interface Places {
+  readonly port: number
+  /** `host:port` of the service. */
+  readonly upstream: string
+  readonly certFile: string
+  readonly keyFile: string
+  readonly directory: ServerDirectory
+}
+
+const PROXIES: Record<string, (file: string, places: Places) => Promise<ServerProcess>> = {
+  nginx: (file, { port, upstream, certFile, keyFile, directory }) => {
+    const config = deployed('nginx.conf', {
+      'listen 443': `listen 127.0.0.1:${port}`,
+      '127.0.0.1:8080': upstream,
+      '/etc/ssl/books.example.org.pem': certFile,
+      '/etc/ssl/books.example.org.key': keyFile,
     })
-    assert.equal(refused.text, '{"status":413,"message":"Request body too large","data":null}')
-  })
+    return startNginx(file, directory, config)
+  },
+  caddy: async (file, { port, upstream, certFile, keyFile, directory }) => {
+    const site = deployed('Caddyfile', { 'reverse_proxy ': `tls ${certFile} ${keyFile}\nreverse_proxy ` })
+    // It would take ports that others may have.
+    const global = '{\nadmin off\nauto_https disable_redirects\n}\n'
+    writeFileSync(directory.join('Caddyfile'), global + site)
+    const caddy = new ServerProcess({
+      file,
+      args: ['run', '--config', directory.join('Caddyfile'), '--adapter', 'caddyfile'],
+      ready: /serving initial configuration/,
+      directory,
+      quit: 'SIGKILL',
+      env: { SITE: `https://localhost:${port}`, UPSTREAM: upstream, HOME: directory.path },
+    })
+    await caddy.start()
+    return caddy
+  },
+  haproxy: (file, { port, upstream, certFile, keyFile, directory }) => {
+    const both = directory.join('both.pem')
+    writeFileSync(both, readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'))
+    directory.give('both.pem')
+    const config = deployed('haproxy.cfg', {
+      'bind :443': `bind 127.0.0.1:${port}`,
+      '/etc/haproxy/books.example.org.pem': both,
+      '127.0.0.1:8080': upstream,
+    })
+    return runHaproxy(file, directory, port, config)
+  },
+}
 
-  it('keeps the connections of the client and to the service', async () => {
-    const used = new Set<unknown>()
-    for (let time = 0; time < 30; time++) {
-      const { status, socket } = await send('GET', COUNTED)
-      assert.equal(status, 200)
-      used.add(socket)
+/** Passes connections on to the service, and tells which of them were used for COUNTED. */
+async function openRelay(url: string) {
+  const { hostname, port } = new URL(url)
+  const used = new Set<Socket>()
+  const server = createServer((client) => {
+    const service = connect(Number(port), hostname)
+    client.on('data', (data: Buffer) => data.includes(`GET ${COUNTED} `) && used.add(client))
+    client.pipe(service).on('error', () => client.destroy())
+    service.pipe(client).on('error', () => service.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { address, used, close: () => server.close() }
+}
+
+for (const [name, start] of Object.entries(PROXIES)) {
+  const { file, missing } = findProgram(name)
+
+  describe(`the service behind ${name}`, { skip: missing }, () => {
+    const service = useService(undefined, {
+      TRUST_PROXY: '127.0.0.1,::1',
+      IMPORT_LIMIT: String(IMPORT_LIMIT),
+    })
+    let relay: Awaited<ReturnType<typeof openRelay>>
+    let url: string
+    let certificates: ReturnType<typeof makeCertificates>
+    let agent: Agent
+    let proxy: ServerProcess | undefined
+
+    before(async () => {
+      const directory = new ServerDirectory()
+      certificates = makeCertificates(directory)
+      const port = await freePort()
+      relay = await openRelay(service.url)
+      url = `https://localhost:${port}`
+      agent = new Agent({ keepAlive: true, ca: certificates.ca })
+      proxy = await start(file, { port, upstream: relay.address, directory, ...certificates })
+    })
+    after(async () => {
+      agent?.destroy()
+      relay?.close()
+      await proxy?.remove()
+    })
+
+    async function send(method: string, path: string, body = '', options: RequestOptions = {}) {
+      const headers = { authorization: service.token, ...options.headers }
+      const sent = request(url + path, { agent, host: '127.0.0.1', ...options, method, headers }).end(body)
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      const { statusCode: status, socket } = response
+      return { status, socket, text: await text(response) }
     }
-    assert.equal(used.size, 1)
-    // Caddy may take another connection before it has put the last one back.
-    assert.ok(way().relay.used.size < 30, `${way().relay.used.size} connections`)
-  })
+    const newConnection = () => ({ agent: new Agent({ ca: certificates.ca }) })
 
-  it('counts failed log-ins by the address of the client, whatever it claims to be', async () => {
-    const fail = (localAddress: string, claim: string) =>
-      send('POST', '/token', '{"username":"","password":""}', {
-        localAddress,
-        agent: new Agent({ ca: readFileSync(way().caFile) }),
-        headers: { 'x-forwarded-for': claim },
+    it('keeps the contract', () => runSpec(url, { NODE_EXTRA_CA_CERTS: certificates.caFile }))
+
+    it('takes a log-in of a page from its own origin only', async () => {
+      const logIn = (origin: string) =>
+        send('POST', '/token', JSON.stringify(ACCOUNT), { headers: { origin, host: new URL(url).host } })
+      assert.equal((await logIn(url)).status, 200)
+      assert.equal((await logIn('https://elsewhere.example')).status, 403)
+    })
+
+    it('takes files up to IMPORT_LIMIT, and refuses larger ones itself', async () => {
+      const limit = IMPORT_LIMIT * 2 ** 20
+      const row = 'A title,An author,1999\n'
+      const csv = `title,author,year\n${row.repeat(limit / row.length - 1)}`.padEnd(limit, '\n')
+      const headers = { 'content-type': 'text/csv' }
+      assert.match((await send('POST', '/books/import', csv, { headers })).text, /"added":18\d{4},/)
+      const refused = await send('POST', '/books/import', 'title,author,year\n', {
+        ...newConnection(),
+        headers: { ...headers, 'content-length': limit + 1 },
       })
-    for (let time = 0; time < 100; time++)
-      assert.equal((await fail('127.0.0.2', `192.0.2.${time}`)).status, 401)
-    assert.equal((await fail('127.0.0.2', '192.0.2.200')).status, 429)
-    assert.equal((await fail('127.0.0.3', '127.0.0.2')).status, 401)
+      assert.equal(refused.text, '{"status":413,"message":"Request body too large","data":null}')
+    })
+
+    it('keeps the connections of the client and to the service', async () => {
+      const used = new Set<unknown>()
+      for (let time = 0; time < 30; time++) {
+        const { status, socket } = await send('GET', COUNTED)
+        assert.equal(status, 200)
+        used.add(socket)
+      }
+      assert.equal(used.size, 1)
+      // Caddy may take another connection before it has put the last one back.
+      assert.ok(relay.used.size < 30, `${relay.used.size} connections`)
+    })
+
+    it('counts failed log-ins by the address of the client, whatever it claims to be', async () => {
+      const fail = (localAddress: string, claim: string) =>
+        send('POST', '/token', '{"username":"","password":""}', {
+          ...newConnection(),
+          localAddress,
+          headers: { 'x-forwarded-for': claim },
+        })
+      for (let time = 0; time < 100; time++)
+        assert.equal((await fail('127.0.0.2', `192.0.2.${time}`)).status, 401)
+      assert.equal((await fail('127.0.0.2', '192.0.2.200')).status, 429)
+      assert.equal((await fail('127.0.0.3', '127.0.0.2')).status, 401)
+    })
   })
-})
+}

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import type { RawResponse } from '../support/raw-socket.ts'
+import { assertFailure, type RawResponse } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
-import { assertUnavailable } from './load.ts'
 
 /**
  * `STORE_TIMEOUT` of a service whose refusals are tested, in seconds: more than a machine stands still, so that what
@@ -18,8 +17,6 @@ const TOKEN = expiringAt(EXP)
 
 /** A client whose requests must not hang. */
 export class Caller {
-  /** The longest that a response took, in milliseconds. */
-  slowest = 0
   readonly service: Pick<Service, 'url'>
 
   constructor(service: Pick<Service, 'url'>) {
@@ -29,16 +26,13 @@ export class Caller {
   /** @param line such as `GET /books`. @throws if there is no whole response in time. */
   async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawResponse> {
     const [method = '', path = ''] = line.split(' ')
-    const begin = performance.now()
     const response = await fetch(this.service.url + path, {
       method,
       headers: { authorization: TOKEN, ...headers },
       signal: AbortSignal.timeout(ANSWER_TIME),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const text = await response.text()
-    this.slowest = Math.max(this.slowest, Math.round(performance.now() - begin))
-    return { status: response.status, headers: new Map(response.headers), body: text }
+    return { status: response.status, headers: new Map(response.headers), body: await response.text() }
   }
 
   /** Calls what must succeed. @returns the data. */
@@ -52,8 +46,10 @@ export class Caller {
   }
 
   /** Calls what must be refused because the store cannot serve it now. */
-  async unavailable(line: string, body?: object): Promise<void> {
-    assertUnavailable(await this.call(line, body))
+  async unavailable(line: string, body?: object): Promise<RawResponse> {
+    const response = await this.call(line, body)
+    assertUnavailable(response)
+    return response
   }
 
   /** Creates a book. @returns its id. */
@@ -72,27 +68,6 @@ export class Caller {
     }
   }
 
-  /** Lists all books. A list that has begun is cut when it cannot go on. */
-  async list(): Promise<'whole' | 'refused' | 'cut'> {
-    let response: RawResponse
-    try {
-      response = await this.call('GET /books')
-    } catch (error) {
-      if (error instanceof TypeError && error.message === 'terminated') return 'cut'
-      throw error
-    }
-    if (response.status !== 200) {
-      assertUnavailable(response)
-      return 'refused'
-    }
-    const ids = (JSON.parse(response.body) as { data: { id: number }[] }).data.map(({ id }) => id)
-    assert.deepEqual(
-      ids,
-      [...new Set(ids)].toSorted((a, b) => a - b),
-    )
-    return 'whole'
-  }
-
   /** Repeats what is refused until it succeeds, as long as ANSWER_TIME. */
   async recovers(line: string, body?: object): Promise<void> {
     const end = Date.now() + ANSWER_TIME
@@ -103,6 +78,12 @@ export class Caller {
       assert.ok(Date.now() < end, `${line} is still refused`)
     }
   }
+}
+
+/** Checks that it is the response that the service gives when its store cannot be used now. */
+export function assertUnavailable(response: RawResponse): void {
+  assertFailure(response, 503, 'Service unavailable')
+  assert.equal(response.headers.get('retry-after'), '1')
 }
 
 /** A failure that the log tells of. */

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
-import { temporaryDirectory } from '../support/service.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
-import { whileRunning } from './running.ts'
 import { readStored } from './stored.ts'
 import { makeFail, straceMissing } from './strace.ts'
 
@@ -18,9 +16,6 @@ const MOMENTS: [calls: string, range: number][] = [
   ['pwrite64', 3000],
   ['fsync,fdatasync', 20],
 ]
-
-/** How long a service may live on after it was decided how it dies, in milliseconds. */
-const PATIENCE = 120_000
 
 // Where every test has to run, one that cannot is a failure.
 const skip = process.env.FAULTS !== 'required' && straceMissing
@@ -34,22 +29,15 @@ describe('kill -9 in the middle of a commit', { skip }, () => {
       const journal = new Journal()
       const path = join(directory.path, `${calls}-${range}`)
       mkdirSync(path)
-      for (let cycle = 0; cycle < CYCLES; cycle++) {
-        await whileRunning(path, [], async (service) => {
-          const load = new Load(service.url, journal)
-          await load.begun()
-          const when = Math.ceil(range * Math.random())
-          const fault = `${calls}:signal=KILL:when=${when}`
-          await using failing = await makeFail(service.process.pid ?? 0, fault, directory.path)
-          const killed = await Promise.race([
-            load.ended.then(() => true),
-            setTimeout(PATIENCE, false, { ref: false }),
-          ])
-          assert.ok(killed, 'the service lives on')
-          await failing.end()
-        })
+      for (let cycle = 1; cycle <= CYCLES; cycle++) {
+        const service = await startService(path)
+        const load = new Load(service.url, journal)
+        await load.until(() => load.acknowledged > 0)
+        const fault = `${calls}:signal=KILL:when=${Math.ceil(range * Math.random())}`
+        await using _failing = await makeFail(service.process.pid ?? 0, fault, directory.path)
+        await load.ended
         journal.compare(readStored(join(path, 'books.db')))
-        assert.deepEqual(journal.faults, [], `after kill ${cycle + 1}`)
+        assert.deepEqual(journal.faults, [], `after kill ${cycle}`)
       }
       t.diagnostic(JSON.stringify(journal.figures))
       assert.ok(journal.figures.unknown > CYCLES, 'the service was not killed in the middle of writes')

@@ -9,12 +9,20 @@ import { nameIn } from '../support/database-url.ts'
 import { engineMissing } from '../support/engines.ts'
 import { findMariadb, startMariadb } from '../support/mariadb-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
-import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+import {
+  ACCOUNT,
+  PATIENT,
+  SECRET,
+  type Service,
+  spawnService,
+  startService,
+  temporaryDirectory,
+} from '../support/service.ts'
 
 export const SERVER_ENGINES: readonly ServerEngine[] = ['postgres', 'mysql']
 
 /** What is asked again and again has to come about within so many milliseconds: many times what it takes. */
-const PATIENCE = 30_000
+const PATIENCE = 60_000
 
 /** Why there is no server of this engine to stop and to freeze, or false if there is. */
 export function serverMissing(engine: ServerEngine): string | false {
@@ -51,10 +59,7 @@ export function onEachServer(
           server = await startServer(engine, { settings: settings[engine] ?? {} })
         })
         after(() => server?.remove())
-        define(() => {
-          assert.ok(server !== undefined, 'the server does not run')
-          return server
-        }, engine)
+        define(() => server ?? assert.fail('the server does not run'), engine)
       })
     }
   })
@@ -72,6 +77,22 @@ export async function serve(
   const service = await startService(directory.path, { DB_URL, ...settings }, [], wrapper)
   t.after(() => service.stop('SIGKILL'))
   return service
+}
+
+/** Starts the service on a database that it cannot use yet. */
+export function beginStart(t: TestContext, DB_URL: string) {
+  const directory = temporaryDirectory()
+  t.after(directory.remove)
+  const account = { USERNAME: ACCOUNT.username, PASSWORD: ACCOUNT.password, SECRET_TOKEN: SECRET }
+  const settings = { HOST: '127.0.0.1', PORT: '0', DB_URL, STORE_TIMEOUT: PATIENT, ...account }
+  const started = spawnService(directory.path, settings)
+  t.after(() => started.child.kill('SIGKILL'))
+  return started
+}
+
+/** Checks that it ends, in vain. */
+export async function endsInVain({ ended, output }: ReturnType<typeof beginStart>): Promise<void> {
+  assert.deepEqual(await ended, { code: 1, signal: null }, output())
 }
 
 /** All books that a database holds, as the server itself says. */
@@ -97,18 +118,28 @@ export async function killConnection(server: Databases, id: number): Promise<voi
   else await server.query(`KILL ${id}`).catch(() => {})
 }
 
-/** Waits until it holds, in milliseconds at most `patience`. @returns after how many milliseconds it did. */
+/** Kills all connections of a database. @returns how many there were. */
+export async function killConnections(server: Databases, url: string): Promise<number> {
+  const open = await connections(server, url)
+  for (const id of open) await killConnection(server, id)
+  return open.length
+}
+
+/** Waits until a database has no connection. */
+export const untilUnused = (server: Databases, url: string) =>
+  until('no connection is left', async () => (await connections(server, url)).length === 0)
+
+/** Waits until it holds, in milliseconds at most `patience`. */
 export async function until(
   what: string,
   condition: () => Promise<boolean> | boolean,
   patience = PATIENCE,
-): Promise<number> {
-  const begin = Date.now()
+): Promise<void> {
+  const end = Date.now() + patience
   while (!(await condition())) {
-    assert.ok(Date.now() < begin + patience, `not within ${patience} ms: ${what}`)
+    assert.ok(Date.now() < end, `not within ${patience} ms: ${what}`)
     await setTimeout(10)
   }
-  return Date.now() - begin
 }
 
 /** A connection that stays, such as one that holds locks. */
@@ -118,9 +149,7 @@ export interface Session extends AsyncDisposable {
 
 /** The URL of a database for the administrator. */
 export function asAdministrator(server: Databases, url: string): string {
-  const admin = new URL(server.url)
-  admin.pathname = nameIn(url)
-  return admin.href
+  return Object.assign(new URL(server.url), { pathname: nameIn(url) }).href
 }
 
 /** Connects as the URL says. */

@@ -21,88 +21,83 @@ const FILE = `title,author,year\n${Array.from({ length: ROWS }, (_, i) => `Title
 /** The longest time that such an import takes, about; milliseconds. */
 const DURATION = 700
 
+const atRandom = () => setTimeout(Math.random() * DURATION)
+
 describe('an import that is cut short', () => {
   const directory = temporaryDirectory()
   after(directory.remove)
+  writeFileSync(join(directory.path, 'file.csv'), FILE)
 
   async function countStored(): Promise<number> {
     const store = await openStore(parseDbUrl(`sqlite:${directory.path}/books.db`), { timeout: 60_000 })
     return store.count({}).finally(() => store.close())
   }
 
-  /** Sends the file, and destroys the connection after so long. @returns the status, if there was a response. */
-  function send(service: Service, token: string, cutAfter?: number): Promise<number | undefined> {
-    return new Promise((resolve) => {
-      const headers = { authorization: token, 'content-type': 'text/csv' }
-      let isAnswered = false
-      const sending = request(
-        `${service.url}/books/import?skip_existing=false`,
-        { method: 'POST', headers },
-        (response) => {
-          isAnswered = true
-          const { statusCode } = response
-          response
-            .resume()
-            .on('end', () => resolve(statusCode))
-            .on('close', () => resolve(undefined))
-        },
+  /** Sends a file. @returns what cuts the connection, and the status, if there is a whole response. */
+  async function send({ url }: Service, file = FILE, query = 'skip_existing=false') {
+    const headers = { authorization: await logIn(url), 'content-type': 'text/csv' }
+    const sending = request(`${url}/books/import?${query}`, { method: 'POST', headers })
+    const status = new Promise<number | undefined>((resolve) => {
+      sending.on('error', () => resolve(undefined))
+      sending.on('response', (response) =>
+        text(response).then(
+          () => resolve(response.statusCode),
+          () => resolve(undefined),
+        ),
       )
-      sending.on('error', () => resolve(undefined)).on('close', () => !isAnswered && resolve(undefined))
-      if (cutAfter !== undefined) setTimeout(cutAfter).then(() => sending.destroy())
-      sending.end(FILE)
     })
+    sending.end(file)
+    return { status, cut: () => sending.destroy() }
   }
 
-  it(`stores all or nothing when the service is killed at random moments, ${ROUNDS} times`, async () => {
-    let stored = 0
-    for (let round = 0; round < ROUNDS; round++) {
+  /** @returns whether the import has said that it stored the file. */
+  const CUTS: Record<string, () => Promise<boolean>> = {
+    'the service is killed': async () => {
       const service = await startService(directory.path)
-      const token = await logIn(service.url)
-      const sending = send(service, token)
-      await setTimeout(Math.random() * DURATION)
+      const { status } = await send(service)
+      await atRandom()
       await service.stop('SIGKILL')
-      const status = await sending
-      const count = await countStored()
-      assert.ok(count === stored || count === stored + ROWS, `${count - stored} of ${ROWS} rows`)
-      if (status === 200) assert.equal(count, stored + ROWS)
-      stored = count
-    }
-  })
-
-  it(`stores all or nothing when the client goes at random moments, ${ROUNDS} times, and serves the next`, async () => {
-    const service = await startService(directory.path)
-    await using ending = new AsyncDisposableStack()
-    ending.defer(async () => {
-      await service.stop()
-    })
-    const token = await logIn(service.url)
-    let stored = await countStored()
-    for (let round = 0; round < ROUNDS; round++) {
-      await send(service, token, Math.random() * DURATION)
+      return (await status) === 200
+    },
+    'the service is stopped, which ends with code 0': async () => {
+      const service = await startService(directory.path)
+      const { status } = await send(service)
+      await atRandom()
+      assert.deepEqual(await service.stop(), { code: 0, signal: null })
+      return (await status) === 200
+    },
+    'the client goes, after which the next can import': async () => {
+      const service = await startService(directory.path)
+      const { cut } = await send(service)
+      await atRandom()
+      cut()
       // It may be in its last step.
-      while ((await send(service, token)) !== 200) await setTimeout(50)
-      const count = await countStored()
-      assert.ok([ROWS, 2 * ROWS].includes(count - stored), `${count - stored} of ${ROWS} rows`)
-      stored = count
-    }
-  })
-
-  it(`stores all or nothing when the command gets SIGINT at random moments, ${ROUNDS} times, and says which`, async () => {
-    writeFileSync(join(directory.path, 'file.csv'), FILE)
-    let stored = await countStored()
-    for (let round = 0; round < ROUNDS; round++) {
-      const options = { cwd: directory.path, env: { PATH: process.env.PATH, DB_URL: 'sqlite:books.db' } }
+      const next = async () => (await send(service, 'title,author,year\n', 'dry_run=true')).status
+      while ((await next()) !== 200) await setTimeout(50)
+      await service.stop()
+      return false
+    },
+    'the command gets SIGINT': async () => {
       const child = spawn(process.execPath, [MAIN, 'import', 'file.csv', '--no-skip-existing'], {
-        ...options,
+        cwd: directory.path,
+        env: { PATH: process.env.PATH, DB_URL: 'sqlite:books.db' },
         stdio: ['ignore', 'pipe', 'ignore'],
       })
       const said = text(child.stdout)
-      await setTimeout(Math.random() * DURATION)
+      await atRandom()
       child.kill('SIGINT')
-      const isSaid = (await said) === `added ${ROWS} books, skipped 0\n`
-      const count = await countStored()
-      assert.equal(count, isSaid ? stored + ROWS : stored)
-      stored = count
-    }
-  })
+      return (await said) === `added ${ROWS} books, skipped 0\n`
+    },
+  }
+
+  for (const [when, cut] of Object.entries(CUTS))
+    it(`stores all or nothing when ${when} at random moments, ${ROUNDS} times`, async () => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = await countStored()
+        const isSaid = await cut()
+        const added = (await countStored()) - before
+        assert.equal(added % ROWS, 0, `${added} of ${ROWS} rows`)
+        if (isSaid) assert.equal(added, ROWS)
+      }
+    })
 })

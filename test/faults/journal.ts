@@ -61,13 +61,6 @@ export class Journal {
     return { ...this.#figures }
   }
 
-  /** From now on it is another store, and an empty one. */
-  startOver(): void {
-    this.#books.clear()
-    this.#gone.clear()
-    this.#idsGiven.clear()
-  }
-
   /** A number that no write has had. */
   serial(): number {
     return ++this.#serial

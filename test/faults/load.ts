@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
-import { stopwatch } from '../support/cpu-time.ts'
-import { assertFailure, head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
+import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
+import { assertUnavailable } from './caller.ts'
 import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'
 
 const TOKEN = expiringAt(EXP)
@@ -14,8 +14,8 @@ const [FEW, MANY] = [5, 20]
 /** How long a client waits after a refusal, in milliseconds. */
 const PAUSE = 20
 
-/** How long the first writes may take, in milliseconds. */
-const PATIENCE = 30_000
+/** What is waited for and does not come within this time never comes; milliseconds. */
+const PATIENCE = 120_000
 
 export interface LoadOptions {
   readonly clients?: number
@@ -25,12 +25,8 @@ export interface LoadOptions {
   readonly leaveRefused?: boolean
   /** Whether books are updated and deleted, too. */
   readonly changes?: boolean
-  /** The process of the service. The time that it waits for a processor counts for no response. */
-  readonly pid?: number | undefined
   /** How long a client waits between two writes, in milliseconds. */
   readonly pause?: number
-  /** Is told the outcome of each write. */
-  readonly onOutcome?: (outcome: Outcome) => void
 }
 
 /**
@@ -42,44 +38,39 @@ export class Load {
   readonly ended: Promise<void>
   /** How many reads were answered with a book, and how many with an error of the server. */
   readonly reads = { answered: 0, failed: 0 }
-  /** The longest that a response has taken, in milliseconds. */
-  slowest = 0
-  /** When a write was last refused, by Date.now(). */
-  lastRefused = 0
+  /** How many writes were acknowledged, and how many since the last one that was not. */
+  acknowledged = 0
+  inARow = 0
   readonly #url: string
   readonly #journal: Journal
   readonly #options: Required<LoadOptions>
-  #acknowledged = 0
   #stopping = false
 
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#url = url
     this.#journal = journal
-    const defaults = {
-      clients: 64,
-      authorLength: 40,
-      leaveRefused: false,
-      changes: true,
-      pid: undefined,
-      pause: 0,
-    }
-    this.#options = { ...defaults, onOutcome: () => {}, ...options }
+    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, changes: true, pause: 0 }
+    this.#options = { ...defaults, ...options }
     const known = journal.knownBooks()
     const length = this.#options.clients
     const all = Array.from({ length }, (_, i) => this.#client(known.slice(i * MANY, (i + 1) * MANY)))
     this.ended = Promise.all(all).then(() => {})
   }
 
-  /** Waits until so many writes are acknowledged. @throws if they are not. */
-  async begun(writes = 1): Promise<void> {
-    const enough = async () => {
-      while (this.#acknowledged < writes) await setTimeout(1, undefined, { ref: false })
+  /** Waits for what the load brings about. @throws Error if its clients end before, or if it takes minutes. */
+  async until(condition: () => boolean): Promise<void> {
+    let hasEnded = false
+    this.ended
+      .catch(() => {})
+      .then(() => {
+        hasEnded = true
+      })
+    const deadline = Date.now() + PATIENCE
+    while (!condition()) {
+      if (hasEnded || Date.now() > deadline)
+        throw new Error(`not enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`)
+      await setTimeout(2)
     }
-    const failed = async () => {
-      await Promise.race([this.ended, setTimeout(PATIENCE, undefined, { ref: false })])
-      throw new Error('too few writes are acknowledged')
-    }
-    await Promise.race([enough(), failed()])
   }
 
   /** Lets every client finish the request in flight. */
@@ -112,20 +103,19 @@ export class Load {
     const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
-    const response = await this.#send(connection, ...request(book, operation))
+    const response = await send(connection, ...request(book, operation))
     const outcome = outcomeOf(response)
     const data =
       outcome === 'acknowledged' ? (JSON.parse(response?.body ?? '') as { data: Book | null }).data : null
     this.#journal.record(book, operation, outcome, operation.kind === 'create' ? data?.id : undefined)
     if (data !== null) this.#journal.observe(book, data)
-    if (outcome === 'acknowledged') this.#acknowledged++
-    if (outcome === 'refused') this.lastRefused = Date.now()
-    this.#options.onOutcome(outcome)
-    const gone =
+    if (outcome === 'acknowledged') this.acknowledged++
+    this.inARow = outcome === 'acknowledged' ? this.inARow + 1 : 0
+    const isGone =
       outcome === 'notFound' ||
       (operation.kind === 'delete' && outcome === 'acknowledged') ||
       (outcome === 'refused' && this.#options.leaveRefused && old !== undefined)
-    if (gone) books.splice(books.indexOf(book), 1)
+    if (isGone) books.splice(books.indexOf(book), 1)
     else if (old === undefined && book.id !== undefined) books.push(book)
     return outcome
   }
@@ -141,7 +131,7 @@ export class Load {
   }
 
   async #read(connection: RawConnection, book: TrackedBook): Promise<void> {
-    const response = await this.#send(connection, `GET /book/${book.id}`)
+    const response = await send(connection, `GET /book/${book.id}`)
     if (response === undefined) return
     if (outcomeOf(response) === 'refused') {
       this.reads.failed++
@@ -151,13 +141,27 @@ export class Load {
     const { data } = JSON.parse(response.body) as { data: Book | null }
     this.#journal.observe(book, data ?? undefined)
   }
+}
 
-  async #send(...request: Parameters<typeof send>): ReturnType<typeof send> {
-    const time = stopwatch(this.#options.pid)
-    const response = await send(...request)
-    this.slowest = Math.max(this.slowest, time())
-    return response
-  }
+/** A load that lasts until this holds. */
+export async function loadUntil(
+  url: string,
+  journal: Journal,
+  isEnough: (load: Load) => boolean,
+  options: LoadOptions = {},
+): Promise<Load> {
+  const load = new Load(url, journal, options)
+  await load.until(() => isEnough(load))
+  await load.stop()
+  return load
+}
+
+/** A load that goes on, at a random moment: when 100 to 400 writes are acknowledged, however long they take. */
+export async function loadForAMoment(url: string, journal: Journal): Promise<Load> {
+  const load = new Load(url, journal)
+  const writes = 100 * (1 + 3 * Math.random())
+  await load.until(() => load.acknowledged > writes)
+  return load
 }
 
 function request({ id, title }: TrackedBook, operation: Operation): [string, object?] {
@@ -176,7 +180,7 @@ export async function send(
   try {
     return await connection.response()
   } catch (error) {
-    if (!(error as Error).message.startsWith('the connection ended')) throw error
+    assert.match((error as Error).message, /^the connection ended/)
     return undefined
   }
 }
@@ -187,12 +191,6 @@ function outcomeOf(response: RawResponse | undefined): Outcome {
   if (response.status === 404) return 'notFound'
   assertUnavailable(response)
   return 'refused'
-}
-
-/** Checks that it is the response that the service gives when its store cannot be used now. */
-export function assertUnavailable(response: RawResponse): void {
-  assertFailure(response, 503, 'Service unavailable')
-  assert.equal(response.headers.get('retry-after'), '1')
 }
 
 function pick<Item>(items: readonly Item[]): Item | undefined {

@@ -1,54 +1,104 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Databases } from '../support/database-server.ts'
 
-/** While it is silent, each new connection gets some more bytes of the server than the one before, up to all that
- * the server says until a connection can be used. */
+/**
+ * While it is silent, each new connection gets some more bytes of the server than the one before, up to all that the
+ * server says until a connection can be used.
+ */
 const [STEP, LAST_BYTES] = [7, 500]
 
-interface Link {
-  readonly client: Socket
-  readonly server: Socket
-  silence(afterBytes: number): void
-  hold(): void
-  letGo(): void
+/** A connection of a client through the network to the server. */
+class Link {
+  readonly #client: Socket
+  readonly #server: Socket
+  /** How many more bytes of the server come through. */
+  #budget: number
+  /** What the client has sent that is kept back, if anything is. */
+  #held: Buffer[] | undefined
+
+  constructor(client: Socket, server: Socket, budget: number, onResponse: () => boolean) {
+    this.#client = client
+    this.#server = server
+    this.#budget = budget
+    client.on('data', (data: Buffer) => {
+      if (this.#held !== undefined) this.#held.push(data)
+      else if (this.#budget > 0) server.write(data)
+    })
+    server.on('data', (data: Buffer) => {
+      if (onResponse()) this.cut()
+      else if (this.#budget > 0) client.write(data.subarray(0, this.#budget))
+      this.#budget = Math.max(0, this.#budget - data.length)
+    })
+    const isPassed = () => this.#held === undefined && this.#budget > 0
+    // A service that closes a connection with a response in it resets it.
+    client.on('error', () => isPassed() && server.destroy())
+    client.on('end', () => isPassed() && server.end())
+    server.on('error', () => isPassed() && client.destroy())
+    server.on('end', () => isPassed() && client.end())
+  }
+
+  silence(): void {
+    this.#budget = 0
+  }
+
+  hold(): void {
+    this.#held = []
+  }
+
+  /** Sends on what was held. @returns when the server has done it, and has ended the connection. */
+  async letGo(): Promise<void> {
+    if (this.#held === undefined || this.#server.destroyed) return
+    for (const data of this.#held.splice(0)) this.#server.write(data)
+    this.#server.end()
+    if (!this.#server.readableEnded)
+      await Promise.race([once(this.#server, 'end'), once(this.#server, 'close')])
+  }
+
+  cut(): void {
+    this.#client.destroy()
+    this.#server.destroy()
+  }
+
+  endServer(): void {
+    this.#server.destroy()
+  }
 }
 
 /** A way through the network to a database server, on which connections can fall silent, as no server makes them. */
 export class Network implements AsyncDisposable {
-  readonly #proxy: Server
+  // Nobody is told either that a connection ends.
+  readonly #proxy = createServer({ allowHalfOpen: true })
   readonly #links = new Set<Link>()
-  readonly #held = new Set<Socket>()
+  #waiting: Socket[] = []
   #together = 1
   #losing = false
   #silent = false
   #stuck = 0
 
   static async open({ host, port }: Databases): Promise<Network> {
-    // Nobody is told either that a connection ends.
-    const proxy = createServer({ allowHalfOpen: true })
-    const network = new Network(proxy, () => connect({ host, port, allowHalfOpen: true }))
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const network = new Network(() => connect({ host, port, allowHalfOpen: true }))
+    await once(network.#proxy.listen(0, '127.0.0.1'), 'listening')
     return network
   }
 
-  constructor(proxy: Server, reach: () => Socket) {
-    this.#proxy = proxy
-    proxy.on('connection', (client) => {
+  constructor(reach: () => Socket) {
+    this.#proxy.on('connection', (client) => {
       // Who does not wait any more is not counted.
-      this.#held.add(client.once('close', () => this.#held.delete(client)))
-      if (this.#held.size < this.#together) return
+      this.#waiting = this.#waiting.filter(({ destroyed }) => !destroyed).concat(client.on('error', () => {}))
+      if (this.#waiting.length < this.#together) return
       this.#together = 1
-      for (const each of this.#held) this.#link(each, reach())
-      this.#held.clear()
+      for (const each of this.#waiting.splice(0)) {
+        const budget = this.#silent ? (STEP * this.#stuck++) % LAST_BYTES : Number.POSITIVE_INFINITY
+        this.#links.add(new Link(each, reach(), budget, () => this.#isLost()))
+      }
     })
   }
 
   /** The same URL, but through here. */
   url(url: string): string {
-    const through = new URL(url)
-    through.host = `127.0.0.1:${(this.#proxy.address() as AddressInfo).port}`
-    return through.href
+    const { port } = this.#proxy.address() as AddressInfo
+    return Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
   }
 
   /** Holds new connections up until there are so many, and then lets all of them through at the same moment. */
@@ -66,73 +116,32 @@ export class Network implements AsyncDisposable {
     for (const link of this.#links) link.hold()
   }
 
-  /** Sends on what was held. */
-  letGo(): void {
-    for (const link of this.#links) link.letGo()
+  /** Sends on what was held. @returns when the server has done it. */
+  async letGo(): Promise<void> {
+    await Promise.all([...this.#links].map((link) => link.letGo()))
   }
 
   /** From now on nothing comes through, and nobody is told. What connects gets stuck at any point of that. */
   fallSilent(): void {
     this.#silent = true
-    for (const link of this.#links) link.silence(0)
+    for (const link of this.#links) link.silence()
   }
 
   /** New connections work again. The others stay silent; the server is told that they are gone. */
   restore(): void {
     this.#silent = false
-    for (const { server } of this.#links) server.destroy()
+    for (const link of this.#links) link.endServer()
     this.#links.clear()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { client, server } of this.#links) for (const socket of [client, server]) socket.destroy()
+    for (const link of this.#links) link.cut()
     this.#proxy.close()
   }
 
-  #link(client: Socket, server: Socket): void {
-    let budget = Number.POSITIVE_INFINITY
-    const link: Link = {
-      client,
-      server,
-      silence: (afterBytes) => {
-        budget = afterBytes
-      },
-      hold: () => {
-        held = []
-      },
-      letGo: () => {
-        for (const send of held?.splice(0) ?? []) send()
-        held = undefined
-      },
-    }
-    let held: (() => void)[] | undefined
-    /** Does it when nothing is held. */
-    const pass = (from: Socket, send: () => void) => {
-      if (from === client && held !== undefined) held.push(send)
-      else send()
-    }
-    if (this.#silent) link.silence((STEP * this.#stuck++) % LAST_BYTES)
-    this.#links.add(link)
-    for (const [from, to] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      from.on('data', (data: Buffer) => {
-        if (from === server && this.#losing) {
-          this.#losing = false
-          client.destroy()
-          server.destroy()
-        }
-        if (budget > 0) pass(from, () => to.write(data.subarray(0, budget)))
-        if (from === server) budget = Math.max(0, budget - data.length)
-      })
-      // A service that closes a connection with a response in it resets it.
-      from.on('error', () => {
-        if (budget > 0) pass(from, () => to.destroy())
-      })
-      from.on('end', () => {
-        if (budget > 0) pass(from, () => to.end())
-      })
-    }
+  #isLost(): boolean {
+    const isLost = this.#losing
+    this.#losing = false
+    return isLost
   }
 }

@@ -1,33 +1,34 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { after, before, describe, it } from 'node:test'
 import { type Certificates, makeCertificates } from '../support/certificates.ts'
-import type { DatabaseServer, ServerEngine } from '../support/database-server.ts'
+import type { DatabaseServer } from '../support/database-server.ts'
 import { withTls } from '../support/database-url.ts'
 import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { Caller, failuresOnce, SOON } from './caller.ts'
 import {
-  connections,
-  killConnection,
-  readRows,
+  killConnections,
   SERVER_ENGINES,
   serve,
   serverMissing,
   startServer,
   until,
+  untilUnused,
 } from './engine-servers.ts'
-import { Journal } from './journal.ts'
-import { Load } from './load.ts'
-
-const CLIENTS = 8
-
-/** Writes after a change that tell that all works. */
-const ENOUGH = 100
 
 const OTHER = 'another-password'
+
+/** A change after which the service cannot connect, until a file of its own has followed. */
+interface Change {
+  /** Settings of the service, whose file is at this path. */
+  settings(url: string, file: string): Record<string, string | undefined>
+  begin(url: string, file: string): unknown
+  /** What the log says then. */
+  readonly cause: RegExp
+  end(url: string, file: string): unknown
+}
 
 for (const engine of SERVER_ENGINES) {
   describe(`what changes while the service uses ${engine}`, { skip: serverMissing(engine) }, () => {
@@ -36,154 +37,109 @@ for (const engine of SERVER_ENGINES) {
     const certificatesDirectory = new ServerDirectory()
     const directory = temporaryDirectory()
     before(async () => {
-      const memory = memoryDirectory()
       certificates = makeCertificates(certificatesDirectory)
-      const settings = tlsSettings(engine, certificates)
-      server = await startServer(engine, { settings, ...(memory && { directory: memory }) })
+      const { caFile, certFile, keyFile } = certificates
+      const settings: Record<string, string> =
+        engine === 'postgres'
+          ? { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
+          : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile }
+      server = await startServer(engine, { settings, directory: memoryDirectory() })
     })
     after(async () => {
       await server?.remove()
       certificatesDirectory.remove()
       directory.remove()
     })
-    const pathOf = (name: string) => join(directory.path, name)
 
-    /** Cuts all connections of a database, so that there are new ones. */
-    const reconnect = async (url: string) => {
-      for (const id of await connections(server, url)) await killConnection(server, id)
+    const changePassword = (url: string) => {
+      const user = new URL(url).username
+      return server.query(
+        engine === 'postgres'
+          ? `ALTER ROLE ${user} PASSWORD '${OTHER}'`
+          : `ALTER USER '${user}'@'%' IDENTIFIED BY '${OTHER}'`,
+      )
     }
-    /** The same while nobody asks for anything, until the service knows it. */
-    const cut = async (url: string) => {
-      // One may have been opened after the others were listed, such as by the index.
-      await until('the connections have ended', async () => {
-        await reconnect(url)
-        return (await connections(server, url)).length === 0
-      })
-      await setTimeout(100)
+    const DB_URL_FILE = (url: string, file: string) => {
+      writeFileSync(file, `${url}\n`)
+      return { DB_URL: undefined, DB_URL_FILE: file }
     }
-    const changePassword = (url: string) => server.query(changeOf(engine, new URL(url).username))
+    const withAuthority = (url: string, file: string) => {
+      copyFileSync(certificates.caFile, file)
+      return { DB_URL: withTls(url, 'verify-ca', file) }
+    }
+    const passwordFile = (url: string, password: string) => `*:*:*:${new URL(url).username}:${password}\n`
 
-    /** Checks that the service works after a change as before, and that nothing is lost. */
-    async function survive(t: TestContext, url: string, settings: object, change: () => Promise<unknown>) {
-      const service = await serve(t, '', { DB_URL: undefined, ...settings })
-      const journal = new Journal()
-      const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
-      await load.begun()
-      await change()
-      const { acknowledged } = journal.figures
-      await until('writes succeed', () => journal.figures.acknowledged > acknowledged + ENOUGH)
-      await load.stop()
-      assert.deepEqual(await service.stop(), { code: 0, signal: null })
-      await until('no connection is left', async () => (await connections(server, url)).length === 0)
-      journal.compare({ rows: await readRows(server, url), integrity: 'ok' })
-      assert.deepEqual(journal.faults, [])
-      for (const secret of [OTHER, new URL(url).password]) assert.ok(!service.output().includes(secret))
+    const CHANGES: Record<string, Change> = {
+      'the password in the file of DB_URL_FILE': {
+        settings: DB_URL_FILE,
+        begin: changePassword,
+        cause: /password|access denied/i,
+        end: (url, file) => writeFileSync(file, `${withPassword(url, OTHER)}\n`),
+      },
+      'the file of DB_URL_FILE, for a moment to another database': {
+        settings: DB_URL_FILE,
+        begin: (url, file) => writeFileSync(file, url.slice(0, -2)),
+        cause: /DB_URL_FILE names another engine or database than at the start/,
+        end: DB_URL_FILE,
+      },
+      'the file of DB_URL_FILE, for a moment to nothing': {
+        settings: DB_URL_FILE,
+        begin: (_, file) => writeFileSync(file, ''),
+        cause: /DB_URL_FILE is an empty file/,
+        end: DB_URL_FILE,
+      },
+      ...(engine === 'postgres' && {
+        'the password in PGPASSFILE': {
+          settings: (url, file) => {
+            writeFileSync(file, passwordFile(url, new URL(url).password), { mode: 0o600 })
+            return { DB_URL: withPassword(url, ''), PGPASSFILE: file }
+          },
+          begin: changePassword,
+          cause: /password/,
+          end: (url, file) => writeFileSync(file, passwordFile(url, OTHER)),
+        } satisfies Change,
+      }),
+      'the certificate of the server and its authority': {
+        settings: withAuthority,
+        begin: () => {
+          makeCertificates(certificatesDirectory)
+          return server.query(engine === 'postgres' ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
+        },
+        cause: /certificate/,
+        end: (_, file) => copyFileSync(certificates.caFile, file),
+      },
+      'the file of the authority, for a moment to nothing': {
+        settings: withAuthority,
+        begin: (_, file) => rmSync(file),
+        cause: /a file for TLS cannot be read/,
+        end: (_, file) => copyFileSync(certificates.caFile, file),
+      },
     }
 
-    it('the password in the file of DB_URL_FILE', async (t) => {
-      const url = await server.createDatabase()
-      const DB_URL_FILE = pathOf('password')
-      writeFileSync(DB_URL_FILE, `${url}\n`)
-      await survive(t, url, { DB_URL_FILE }, async () => {
-        await changePassword(url)
-        writeFileSync(DB_URL_FILE, `${withPassword(url, OTHER)}\n`)
-        await reconnect(url)
-      })
-    })
-
-    it('the file of DB_URL_FILE, for a moment to something else: not ready, a line says so, and ready again', async (t) => {
-      const url = await server.createDatabase()
-      const DB_URL_FILE = pathOf('broken')
-      writeFileSync(DB_URL_FILE, url)
-      const service = await serve(t, '', { DB_URL: undefined, DB_URL_FILE })
-      const caller = new Caller(service)
-      await caller.create()
-      // The index opens a connection of its own, which the server may not list before it is ready.
-      await caller.untilIndexed()
-      for (const [text, message] of [
-        [url.slice(0, -2), 'names another engine or database than at the start'],
-        ['books', 'has no scheme'],
-        ['', 'is an empty file'],
-      ] as const) {
-        writeFileSync(DB_URL_FILE, text)
-        await cut(url)
-        await caller.unavailable('GET /readyz')
-        await failuresOnce(service, 1, new RegExp(`DB_URL_FILE ${message}`))
-        writeFileSync(DB_URL_FILE, url)
-        await caller.recovers('GET /readyz')
-      }
-      assert.ok(!service.output().includes(new URL(url).password))
-    })
-
-    it('the password before the file says so: 503 and not 500, and all works again when it does', async (t) => {
-      const url = await server.createDatabase()
-      const DB_URL_FILE = pathOf('late')
-      writeFileSync(DB_URL_FILE, url)
-      const caller = new Caller(await serve(t, '', { DB_URL: undefined, DB_URL_FILE, STORE_TIMEOUT: SOON }))
-      const id = await caller.create()
-      await caller.untilIndexed()
-      await changePassword(url)
-      await cut(url)
-      await caller.unavailable(`GET /book/${id}`)
-      writeFileSync(DB_URL_FILE, withPassword(url, OTHER))
-      await caller.recovers(`GET /book/${id}`)
-    })
-
-    if (engine === 'postgres')
-      it('the password in PGPASSFILE', async (t) => {
+    for (const [i, [name, change]] of Object.entries(CHANGES).entries()) {
+      it(`${name}: 503, not ready, a line says why, and all works when the file has followed`, async (t) => {
         const url = await server.createDatabase()
-        const { username, password } = new URL(url)
-        const PGPASSFILE = pathOf('pgpass')
-        writeFileSync(PGPASSFILE, `*:*:*:${username}:${password}\n`, { mode: 0o600 })
-        await survive(t, url, { DB_URL: withPassword(url, ''), PGPASSFILE }, async () => {
-          await changePassword(url)
-          writeFileSync(PGPASSFILE, `*:*:*:${username}:${OTHER}\n`)
-          await reconnect(url)
-        })
+        const file = join(directory.path, String(i))
+        const service = await serve(t, '', { STORE_TIMEOUT: SOON, ...change.settings(url, file) })
+        const caller = new Caller(service)
+        const id = await caller.create()
+        await caller.untilIndexed()
+        await change.begin(url, file)
+        // One may have been opened after the others were listed, such as by the index.
+        await until('the connections have ended', async () => (await killConnections(server, url)) === 0)
+        await Promise.all([caller.unavailable(`GET /book/${id}`), caller.unavailable('GET /readyz')])
+        await failuresOnce(service, 1, change.cause)
+        await change.end(url, file)
+        await caller.recovers('GET /readyz')
+        await caller.ok(`PUT /book/${id}`, { year: 2 })
+        assert.deepEqual(await service.stop(), { code: 0, signal: null })
+        await untilUnused(server, url)
+        for (const secret of [OTHER, new URL(url).password]) assert.ok(!service.output().includes(secret))
       })
-
-    it('the certificate of the server and its authority', async (t) => {
-      const authority = pathOf('ca.crt')
-      copyFileSync(certificates.caFile, authority)
-      const url = withTls(await server.createDatabase(), 'verify-ca', authority)
-      await survive(t, url, { DB_URL: url }, async () => {
-        makeCertificates(certificatesDirectory)
-        await server.query(engine === 'postgres' ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
-        copyFileSync(certificates.caFile, authority)
-        await reconnect(url)
-      })
-    })
-
-    it('the file of the authority, for a moment to nothing: not ready, a line says so, and ready again', async (t) => {
-      const authority = pathOf('gone.crt')
-      copyFileSync(certificates.caFile, authority)
-      const url = withTls(await server.createDatabase(), 'verify-ca', authority)
-      const service = await serve(t, url, { STORE_TIMEOUT: SOON })
-      const caller = new Caller(service)
-      await caller.create()
-      rmSync(authority)
-      await cut(url)
-      await caller.unavailable('GET /readyz')
-      await failuresOnce(service, 1, /a file for TLS cannot be read/)
-      await caller.unavailable('GET /book/1')
-      copyFileSync(certificates.caFile, authority)
-      await caller.recovers('GET /readyz')
-    })
+    }
   })
 }
 
-const tlsSettings = (engine: ServerEngine, { caFile, certFile, keyFile }: Certificates) =>
-  engine === 'postgres'
-    ? { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
-    : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile }
-
-const changeOf = (engine: ServerEngine, user: string) =>
-  engine === 'postgres'
-    ? `ALTER ROLE ${user} PASSWORD '${OTHER}'`
-    : `ALTER USER '${user}'@'%' IDENTIFIED BY '${OTHER}'`
-
-function withPassword(text: string, password: string): string {
-  const url = new URL(text)
-  url.password = password
-  return url.href
+function withPassword(url: string, password: string): string {
+  return Object.assign(new URL(url), { password }).href
 }

@@ -1,60 +1,50 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
-import { it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
-import type { DatabaseServer } from '../support/database-server.ts'
+import { describe, it, type TestContext } from 'node:test'
+import type { DatabaseServer, Databases } from '../support/database-server.ts'
+import { withTls } from '../support/database-url.ts'
+import { engineMissing, useDatabases } from '../support/engines.ts'
 import { freePort } from '../support/free-port.ts'
 import { START_TIME } from '../support/service.ts'
-import { Caller } from './caller.ts'
-import { onEachServer, startServer, until } from './engine-servers.ts'
+import { Caller, failuresIn } from './caller.ts'
+import {
+  beginStart,
+  endsInVain,
+  onEachServer,
+  readRows,
+  SERVER_ENGINES,
+  serve,
+  startServer,
+  until,
+} from './engine-servers.ts'
 import { Network } from './network.ts'
-import { beginStart, endsInVain } from './starting.ts'
-
-/** How long the service waits for a server, in milliseconds. */
-const WAITING_TIME = 30_000
-
-/** Within this time a start in vain would end, in milliseconds. */
-const NOT_AT_ONCE = 3000
 
 const WAITING = /^DB_URL: waiting up to 30 seconds for the \w+ server at [^\n]+\n/
 
-type Started = ReturnType<typeof beginStart>
+const WRONG = 'wrong-password'
 
-const untilItWaits = ({ output }: Started) =>
+const INSTANCES = 8
+
+const untilItWaits = ({ output }: ReturnType<typeof beginStart>) =>
   until('it says that it waits', () => WAITING.test(output()), START_TIME)
-
-/** @returns its URL. */
-async function untilItListens({ output }: Started): Promise<string> {
-  const listens = () => /"url":"(http:[^"]*)"/.exec(output())?.[1]
-  await until('it listens', () => listens() !== undefined, START_TIME)
-  return listens() ?? ''
-}
 
 onEachServer(
   'the start of the service',
   (server, engine) => {
     it('on a server that is never there: waits, says so, and ends with one line', async (t) => {
-      const url = new URL(await server().createDatabase())
-      url.port = String(await freePort())
-      const begin = Date.now()
+      const url = Object.assign(new URL(await server().createDatabase()), { port: await freePort() })
       const started = beginStart(t, url.href)
       await endsInVain(started)
-      const time = Date.now() - begin
       const text = started.output()
       assert.match(text, WAITING)
       assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+ECONNREFUSED[^\n]+\n$/)
       assert.ok(!text.includes(url.password), text)
-      assert.ok(time >= WAITING_TIME, `it took ${time} ms`)
     })
 
     it('on a host whose name is not known: waits, and says so', async (t) => {
-      const url = new URL(await server().createDatabase())
-      url.hostname = 'name.invalid'
+      const url = Object.assign(new URL(await server().createDatabase()), { hostname: 'name.invalid' })
       const started = beginStart(t, url.href)
       await untilItWaits(started)
       assert.match(started.output(), /name\.invalid/)
-      await setTimeout(NOT_AT_ONCE)
-      assert.equal(started.child.exitCode, null)
     })
 
     const absences: [string, (own: DatabaseServer) => unknown, (own: DatabaseServer) => unknown][] = [
@@ -70,55 +60,58 @@ onEachServer(
         const started = beginStart(t, database)
         await untilItWaits(started)
         await come(own)
-        const url = await untilItListens(started)
-        assert.equal(await new Caller({ url }).create(), 1)
-        assert.equal(started.child.exitCode, null)
+        const url = () => /"url":"(http:[^"]*)"/.exec(started.output())?.[1]
+        await until('it listens', () => url() !== undefined, START_TIME)
+        assert.equal(await new Caller({ url: url() ?? '' }).create(), 1)
       })
     }
 
-    it('ends at once on a signal while it waits', async (t) => {
-      const url = new URL(await server().createDatabase())
-      url.port = String(await freePort())
-      const started = beginStart(t, url.href)
-      await untilItWaits(started)
-      started.child.kill('SIGTERM')
-      assert.deepEqual(await started.ended, { code: 0, signal: null })
-    })
+    for (const [name, change, reason] of [
+      ['a wrong password', { password: WRONG }, /password|access denied/i],
+      ['an unknown user', { username: 'nobody' }, /password|access denied/i],
+      ['an unknown database', { pathname: '/missing' }, /missing/],
+    ] as const) {
+      it(`with ${name}: ends at once with one line that says so, without a password`, async (t) => {
+        const right = await server().createDatabase()
+        const url = new URL(right)
+        Object.assign(url, change)
+        const started = beginStart(t, url.href)
+        await endsInVain(started)
+        const text = started.output()
+        // One that waited would say so.
+        assert.match(text, /^Cannot start: DB_URL: [^\n]+\n$/)
+        assert.match(text, reason)
+        for (const secret of [new URL(right).password, WRONG]) assert.ok(!text.includes(secret), text)
+      })
+    }
   },
   { concurrency: true },
 )
 
-onEachServer('requests while the service connects', (server) => {
-  it('answers the requests that came while it connected, once the store is open', async (t) => {
-    await using network = await Network.open(server())
-    // The connections of the service are held.
-    network.gather(Number.POSITIVE_INFINITY)
-    const port = await freePort()
-    beginStart(t, network.url(await server().createDatabase()), port)
-    const url = `http://127.0.0.1:${port}`
-    await until(
-      'it is alive',
-      async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok === true,
-      START_TIME,
-    )
-    const caller = new Caller({ url })
-    const responses = Promise.all([
-      caller.ok('GET /books'),
-      caller.create(),
-      caller.ok('GET /books?q=nothing'),
-      caller.ok('GET /readyz'),
-    ])
-    let isAnswered = false
-    responses
-      .finally(() => {
-        isAnswered = true
-      })
-      .catch(() => {})
-    await setTimeout(500)
-    assert.ok(!isAnswered, 'a request was answered before the store was open')
-    network.gather(1)
-    const other = connect(Number(new URL(network.url(server().url)).port), '127.0.0.1')
-    t.after(() => other.destroy())
-    await responses
+for (const engine of SERVER_ENGINES) {
+  describe(`${INSTANCES} instances on ${engine}`, { skip: engineMissing(engine) }, () => {
+    const databases = useDatabases(engine)
+    it('that start at once on an empty database all work', async (t) => startAtOnce(t, await databases()))
   })
-})
+}
+
+async function startAtOnce(t: TestContext, on: Databases): Promise<void> {
+  await using network = await Network.open(on)
+  network.gather(INSTANCES)
+  const url = await on.createDatabase()
+  // Without it each would first try to encrypt, on a connection of its own.
+  const through = withTls(network.url(url), 'disable')
+  const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
+  // Those that start are known, and ended, even when others do not.
+  await Promise.allSettled(starting)
+  const services = await Promise.all(starting)
+  const callers = services.map((service) => new Caller(service))
+  const ids = await Promise.all(callers.map((caller) => caller.create()))
+  const rows = await readRows(on, url)
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ids.toSorted((a, b) => a - b),
+  )
+  for (const caller of callers) assert.deepEqual(await caller.ok('GET /books'), rows)
+  for (const service of services) assert.deepEqual(failuresIn(service), [])
+}

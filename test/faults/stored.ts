@@ -12,32 +12,25 @@ export interface Stored {
 }
 
 /**
- * Reads a file that no service has open; one that was never made is as good as empty. It reads a copy, because SQLite
- * would recover the file itself, which is for the next service to do.
+ * Reads a file that no service has open. It reads a copy, because SQLite would recover the file itself, which is for the
+ * next service to do.
  */
 export function readStored(path: string): Stored {
   const directory = temporaryDirectory()
   try {
     const copy = join(directory.path, 'books.db')
-    for (const suffix of ['', '-wal', '-journal']) {
+    for (const suffix of ['', '-wal', '-journal'])
       if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
-    }
-    return read(copy)
-  } finally {
-    directory.remove()
-  }
-}
-
-function read(path: string): Stored {
-  using database = new DatabaseSync(path)
-  try {
+    using database = new DatabaseSync(copy)
     const lines = database.prepare('PRAGMA integrity_check').all()
-    const integrity = lines.map(({ integrity_check }) => String(integrity_check)).join('; ')
-    const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'books'").get()
-    if (table === undefined) return { rows: [], integrity }
     const rows = database.prepare('SELECT id, title, author, year FROM books').all()
-    return { rows: rows as unknown as Book[], integrity }
+    return {
+      rows: rows as unknown as Book[],
+      integrity: lines.map(({ integrity_check }) => String(integrity_check)).join('; '),
+    }
   } catch (error) {
     return { rows: [], integrity: (error as Error).message }
+  } finally {
+    directory.remove()
   }
 }

@@ -2,14 +2,10 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 
 /** Why system calls cannot be made to fail, or false if they can. */
 export const straceMissing =
   process.platform !== 'linux' || spawnSync('strace', ['--version']).status !== 0 ? 'needs strace' : false
-
-/** How long strace may take to attach and to detach, in milliseconds. */
-const PATIENCE = 60_000
 
 /**
  * Calls a function in a process in which system calls fail.
@@ -31,51 +27,38 @@ export function callWhile(
   return execFileSync('strace', ['-f', '-o', '/dev/null', ...inject, ...node], { encoding: 'utf8' })
 }
 
-/** System calls of a process that fail until `end` is called, or it is disposed of. */
-export interface Failing extends AsyncDisposable {
-  /** Lets them work again. @returns how many have failed, by name. */
-  end(): Promise<Record<string, number>>
-}
-
 /**
- * Makes system calls of a running process fail.
+ * Makes system calls of a running process fail, until `end` is called or the result is disposed of.
  * @param fault such as `fsync,fdatasync:error=EIO`; see `inject` in strace(1).
  * @param directory for strace's log.
  */
-export async function makeFail(pid: number, fault: string, directory: string): Promise<Failing> {
-  if (straceMissing !== false) throw new Error(straceMissing)
+export async function makeFail(pid: number, fault: string, directory: string) {
   const log = join(directory, 'strace.log')
   const [calls] = fault.split(':', 1)
   const options = ['-f', '-p', String(pid), '-o', log, '-e', `trace=${calls}`, '-e', `inject=${fault}`]
   const strace = spawn('strace', options, { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(strace, 'close')
-  let said = ''
-  strace.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text
-  })
-  const deadline = Date.now() + PATIENCE
-  while (!said.includes('attached')) {
-    if (strace.exitCode !== null || Date.now() > deadline) throw new Error(`strace is not attached: ${said}`)
-    await setTimeout(10)
-  }
   // A process that is traced does not end while strace hangs.
   const kill = () => strace.kill('SIGKILL')
   process.prependListener('exit', kill)
-  const dispose = async () => {
-    kill()
-    await ended
-    process.removeListener('exit', kill)
+  let said = ''
+  for await (const text of strace.stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    said += text
+    if (said.includes('attached')) break
   }
+  if (!said.includes('attached')) throw new Error(`strace is not attached: ${said}`)
+  strace.stderr.resume()
   return {
-    [Symbol.asyncDispose]: dispose,
-    async end() {
+    /** Lets them work again. @returns how many have failed. */
+    async end(): Promise<number> {
       strace.kill('SIGINT')
-      await Promise.race([ended, setTimeout(PATIENCE, undefined, { ref: false })])
-      await dispose()
-      const failed = readFileSync(log, 'utf8').matchAll(/(\w+)(?:\(| resumed>).*\(INJECTED\)/g)
-      const counts: Record<string, number> = {}
-      for (const [, name = ''] of failed) counts[name] = (counts[name] ?? 0) + 1
-      return counts
+      await ended
+      return readFileSync(log, 'utf8').match(/\(INJECTED\)$/gm)?.length ?? 0
+    },
+    async [Symbol.asyncDispose]() {
+      kill()
+      await ended
+      process.removeListener('exit', kill)
     },
   }
 }

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { prepare, ShutdownReport, shutdownCycle } from '../faults/shutdown.ts'
 import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 import { connectUntilRefused } from '../support/slow-request.ts'
@@ -31,16 +30,6 @@ async function create(connection: RawConnection, title: string): Promise<void> {
   await connection.send(head('POST /book', authorization, `Content-Length: ${body.length}`) + body)
   assert.equal((await connection.response()).status, 201)
 }
-
-describe('SIGTERM under load', () => {
-  it('cuts no response, and leaves no request without one that was sent before it', async () => {
-    await prepare(directory.path)
-    const report = new ShutdownReport()
-    for (let cycle = 0; cycle < 5; cycle++) await shutdownCycle(directory.path, report)
-    assert.deepEqual(report.faults, [])
-    assert.ok(report.figures.answered > 100, 'too few requests to tell')
-  })
-})
 
 it('SIGTERM ends a process in which a thread does not end', async () => {
   const script = join(import.meta.dirname, '../support/stuck-service.ts')

@@ -81,14 +81,9 @@ describe('the package', () => {
       writeFileSync(join(project.path, 'wrong.ts'), wrong)
       const flags =
         '--ignoreConfig --noEmit --strict --module nodenext --target esnext --lib esnext,dom --types'
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
       const compile = (file: string) =>
-        run(
-          process.execPath,
-          [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags.split(' '), '', file],
-          {
-            cwd: project.path,
-          },
-        )
+        run(process.execPath, [tsc, ...flags.split(' '), '', file], { cwd: project.path })
       compile('example.ts')
       assert.throws(() => compile('wrong.ts'), /'PORTS' does not exist in type 'Settings'/)
     })

@@ -57,7 +57,7 @@ export interface ServerOptions {
   /** Settings of the server, by name, beside those of the tests or instead of them. */
   readonly settings?: Record<string, string>
   /** Where to make the server's directory; by default the system's directory for temporary files. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** Whether it offers TLS, with a certificate for `localhost` and 127.0.0.1; needs the command `openssl`. */
   readonly tls?: boolean
 }

@@ -1,8 +1,7 @@
 import { after } from 'node:test'
 import type { DatabaseServer, Databases, ServerEngine } from './database-server.ts'
+import { databasesAt } from './databases.ts'
 import { findMariadb, startMariadb } from './mariadb-server.ts'
-import { mysqlDatabases } from './mysql-databases.ts'
-import { postgresDatabases } from './postgres-databases.ts'
 import { startPostgres } from './postgres-server.ts'
 import { memoryDirectory } from './server-directory.ts'
 
@@ -38,18 +37,16 @@ export function engineMissing(engine: Engine): string | false {
 /** The server that TEST_POSTGRES_URL or TEST_MYSQL_URL names: somebody's own, or that of the whole test run. */
 export function runningServer(engine: ServerEngine): Databases | undefined {
   const url = process.env[SERVER_VARIABLES[engine]]
-  if (url === undefined) return undefined
-  return engine === 'postgres' ? postgresDatabases(url) : mysqlDatabases(url)
+  return url === undefined ? undefined : databasesAt(url)
 }
 
 /** Starts a server for tests that do not care whether their data survives a crash of the system. */
 export function startSharedServer(engine: ServerEngine): Promise<DatabaseServer> {
   const directory = memoryDirectory()
-  const options = { ...(directory && { directory }) }
   return engine === 'postgres'
-    ? startPostgres({ ...options, settings: { fsync: 'off', max_wal_size: '256MB', max_connections: '300' } })
+    ? startPostgres({ directory, settings: { fsync: 'off', max_wal_size: '256MB', max_connections: '300' } })
     : startMariadb({
-        ...options,
+        directory,
         settings: { 'innodb-flush-log-at-trx-commit': '0', 'max-connections': '300' },
       })
 }

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import type { Databases } from './database-server.ts'
+import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
-import { findMariadb, initialize, writeAdministrator } from './mariadb-server.ts'
-import { mysqlDatabases } from './mysql-databases.ts'
-import { runOnce } from './run-once.ts'
+import {
+  administratorUrl,
+  argumentsOf,
+  commonSettings,
+  findMariadb,
+  initialize,
+  writeAdministrator,
+} from './mariadb-server.ts'
 import { memoryDirectory, ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
@@ -55,13 +61,6 @@ fi
 /** MariaDB looks for the command wsrep_sst_METHOD. */
 const METHOD = 'from_copy'
 
-/** Servers of MariaDB that Galera keeps alike: a write on one is on all. */
-export interface GaleraCluster {
-  readonly nodes: readonly GaleraNode[]
-  /** Ends all nodes, and removes their data. */
-  remove(): Promise<void>
-}
-
 export interface GaleraNode extends Databases {
   /** @returns the URL on this node of a database that was made on any. */
   at(url: string): string
@@ -72,6 +71,8 @@ export interface GaleraNode extends Databases {
   start(): Promise<void>
   freeze(): void
   thaw(): void
+  /** Ends it, and removes its data. */
+  remove(): Promise<void>
 }
 
 export interface GaleraOptions {
@@ -81,38 +82,28 @@ export interface GaleraOptions {
   readonly provider?: Readonly<Record<string, string>>
 }
 
-/**
- * Starts a cluster on 127.0.0.1. Its data is in memory where there is room.
- * @param size how many nodes.
- * @throws Error if Galera is not installed, or with the log of a node that does not start.
- */
-export async function startGalera(size: number, options: GaleraOptions = {}): Promise<GaleraCluster> {
-  const free = new Set<number>()
-  while (free.size < 3 * size) free.add(await freePort())
-  const ports = [...free]
-  const cluster = ports.slice(0, size).map((port) => `127.0.0.1:${port}`)
-  const nodes: Node[] = []
-  const remove = async () => {
-    await Promise.all(nodes.map(({ server }) => server.remove()))
-  }
-  try {
-    for (const address of cluster) nodes.push(makeNode(address, cluster, ports.splice(-2), options))
-    const password = randomBytes(12).toString('hex')
-    await startAll(nodes, password)
-    return { nodes: nodes.map((node) => inUse(node, password)), remove }
-  } catch (error) {
-    await remove()
-    throw error
-  }
-}
-
 interface Node {
   readonly file: string
   readonly args: readonly string[]
   readonly directory: ServerDirectory
-  readonly data: string
   readonly port: number
   readonly server: ServerProcess
+}
+
+/**
+ * Starts three servers of MariaDB on 127.0.0.1 that Galera keeps alike: a write on one is on all. Their data is in memory
+ * where there is room.
+ * @throws Error if Galera is not installed, or with the log of a node that does not start.
+ */
+export async function startGalera(options: GaleraOptions = {}): Promise<GaleraNode[]> {
+  const ports = new Set<number>()
+  while (ports.size < 9) ports.add(await freePort())
+  const [a = 0, b = 0, c = 0, ...others] = ports
+  const cluster = [a, b, c].map((port) => `127.0.0.1:${port}`)
+  const nodes = cluster.map((address) => makeNode(address, cluster, others.splice(-2), options))
+  const password = randomBytes(12).toString('hex')
+  await startAll(nodes, password)
+  return nodes.map((node) => inUse(node, password))
 }
 
 /**
@@ -128,7 +119,6 @@ function makeNode(
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
-  const data = directory.join('data')
   const script = `wsrep_sst_${METHOD}`
   writeFileSync(directory.join(script), STATE_TRANSFER, { mode: 0o700 })
   directory.give(script)
@@ -139,14 +129,8 @@ function makeNode(
     'gcache.size': '128M',
     ...options.provider,
   }
-  const settings = {
-    datadir: data,
-    port: String(port),
-    'bind-address': '127.0.0.1',
-    socket: directory.join('mysql.sock'),
-    'pid-file': directory.join('mysql.pid'),
-    tmpdir: directory.path,
-    'skip-name-resolve': '1',
+  const args = argumentsOf({
+    ...commonSettings(directory, port),
     'max-connections': '300',
     'innodb-buffer-pool-size': '32M',
     'innodb-log-file-size': '16M',
@@ -162,8 +146,7 @@ function makeNode(
       .map(([name, value]) => `${name}=${value}`)
       .join(';'),
     ...options.settings,
-  }
-  const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
+  })
   const server = new ServerProcess({
     file,
     // Not while its data directory is made.
@@ -174,7 +157,7 @@ function makeNode(
     quit: 'SIGKILL',
     env: { PATH: `${directory.path}:${process.env.PATH}` },
   })
-  return { file, args, directory, data, port, server }
+  return { file, args, directory, port, server }
 }
 
 async function startAll([first, ...others]: readonly Node[], password: string): Promise<void> {
@@ -183,7 +166,7 @@ async function startAll([first, ...others]: readonly Node[], password: string): 
   const administrator = writeAdministrator(first.directory, password)
   await first.server.start('--wsrep-new-cluster', `--init-file=${administrator}`)
   await first.server.end('SIGTERM')
-  for (const { directory } of others) await runOnce(directory, 'cp', ['-r', first.data, '.'])
+  for (const { directory } of others) await directory.run('cp', ['-r', first.directory.join('data'), '.'])
   await first.server.start('--wsrep-new-cluster')
   // One after the other: those that join at the same moment wait for each other, for seconds.
   for (const { server } of others) await server.start()
@@ -202,20 +185,13 @@ async function startPosition({ file, args, directory }: Node): Promise<string> {
 
 function inUse(node: Node, password: string): GaleraNode {
   const { port, server } = node
-  const at = (text: string) => {
-    const url = new URL(text)
-    url.port = String(port)
-    return url.href
-  }
-  const databases = mysqlDatabases(`mysql://administrator:${password}@127.0.0.1:${port}/mysql`)
-  const catchUp = async () => void (await databases.query('SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1'))
+  const databases = databasesAt(administratorUrl(password, port))
   return {
     ...databases,
-    at,
-    catchUp,
+    ...server.controls(),
+    at: (text) => Object.assign(new URL(text), { port }).href,
+    catchUp: async () => void (await databases.query('SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1')),
     stop: (how) => (how === 'kill' ? server.kill() : server.end('SIGTERM')),
     start: async () => server.start(await startPosition(node)),
-    freeze: () => server.freeze(),
-    thaw: () => server.thaw(),
   }
 }

@@ -2,15 +2,12 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { findCommand } from './find-command.ts'
 import { freePort } from './free-port.ts'
+import { findCommand } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
 const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
-
-/** How often to try to connect, every ten milliseconds, before giving up. It listens after a few attempts. */
-const MOST_ATTEMPTS = 10_000
 
 /** Why tests with HAProxy are skipped, or false. Where CLUSTERS is `required`, they fail without it instead. */
 export const haproxyMissing =
@@ -24,26 +21,20 @@ interface Upstream {
   readonly checkPort: number
 }
 
-export interface Haproxy {
-  readonly port: number
-  remove(): Promise<void>
-}
-
 /**
  * Starts an HAProxy on 127.0.0.1 that leads every connection to the first server that may be used.
  * @param check the request that a server answers with 200 if it may be used, such as `GET /primary`.
  * @throws Error if there is none, or with what it said if it does not start.
  */
-export async function startHaproxy(check: string, servers: readonly Upstream[]): Promise<Haproxy> {
+export async function startHaproxy(check: string, servers: readonly Upstream[]) {
   if (FILE === undefined) throw new Error('there is no haproxy: install it')
-  const directory = new ServerDirectory()
   const port = await freePort()
   const lines = servers.map(
     ({ address, checkPort }, i) => `server s${i} ${address} check port ${checkPort}${i > 0 ? ' backup' : ''}`,
   )
   const proxy = await runHaproxy(
     FILE,
-    directory,
+    new ServerDirectory(),
     port,
     `
 defaults
@@ -65,11 +56,7 @@ listen database
   return { port, remove: () => proxy.remove() }
 }
 
-/**
- * Starts an HAProxy in a directory of its own.
- * @param config binds this port of 127.0.0.1.
- * @throws Error with what it said if it does not start. Then the directory is removed.
- */
+/** Starts an HAProxy. @param config binds this port of 127.0.0.1. */
 export async function runHaproxy(
   file: string,
   directory: ServerDirectory,
@@ -78,36 +65,25 @@ export async function runHaproxy(
 ): Promise<ServerProcess> {
   const path = directory.join('haproxy.cfg')
   writeFileSync(path, config)
-  const args = ['-db', '-V', '-f', path]
   const proxy = new ServerProcess({
     file,
-    args,
+    args: ['-db', '-V', '-f', path],
     ready: /as the polling mechanism/,
     directory,
     quit: 'SIGKILL',
   })
-  try {
-    await proxy.start()
-    // It says nothing once it listens, which is a moment later.
-    for (let attempt = 1; !(await takesConnections(port)); attempt++) {
-      if (attempt === MOST_ATTEMPTS) throw new Error(`HAProxy does not listen. It said:\n${proxy.log()}`)
-      await setTimeout(10)
-    }
-  } catch (error) {
-    await proxy.remove()
-    throw error
-  }
+  await proxy.start()
+  // It says nothing once it listens, which is a moment later.
+  while (!(await takesConnections(port))) await setTimeout(10)
   return proxy
 }
 
 async function takesConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
+  return once(socket, 'connect')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy())
 }

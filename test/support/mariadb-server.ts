@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeCertificates } from './certificates.ts'
 import type { DatabaseServer, ServerOptions } from './database-server.ts'
-import { findCommand } from './find-command.ts'
+import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
-import { mysqlDatabases } from './mysql-databases.ts'
-import { runOnce } from './run-once.ts'
+import { findCommand } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
@@ -29,27 +28,10 @@ export async function startMariadb(options: ServerOptions = {}): Promise<Databas
   const file = findMariadb()
   if (file === undefined) throw new Error('there is neither mariadbd nor mysqld: install mariadb-server')
   const directory = new ServerDirectory(options.directory)
-  try {
-    return await startIn(file, directory, options)
-  } catch (error) {
-    directory.remove()
-    throw error
-  }
-}
-
-async function startIn(file: string, directory: ServerDirectory, options: ServerOptions) {
-  const data = directory.join('data')
   const certificates = options.tls ? makeCertificates(directory) : undefined
   const port = await freePort()
-  const socket = directory.join('mysql.sock')
   const settings = {
-    datadir: data,
-    port: String(port),
-    'bind-address': '127.0.0.1',
-    socket,
-    'pid-file': directory.join('mysql.pid'),
-    // It would name what the tests do not use, and asks the network for names of clients.
-    'skip-name-resolve': '1',
+    ...commonSettings(directory, port),
     // MySQL's second protocol, on a port that is the same for all.
     'loose-mysqlx': '0',
     ...(certificates && {
@@ -57,11 +39,9 @@ async function startIn(file: string, directory: ServerDirectory, options: Server
       'ssl-cert': certificates.certFile,
       'ssl-key': certificates.keyFile,
     }),
-    // A server that starts removes what others have for a moment in a directory that they share.
-    tmpdir: directory.path,
     ...options.settings,
   }
-  const args = ['--no-defaults', ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`)]
+  const args = argumentsOf(settings)
   await initialize(file, args, directory)
   const server = new ServerProcess({
     file,
@@ -72,25 +52,39 @@ async function startIn(file: string, directory: ServerDirectory, options: Server
   })
   const password = randomBytes(12).toString('hex')
   await server.start(`--init-file=${writeAdministrator(directory, password)}`)
-  // Nothing ends it faster than SIGKILL.
-  const end = {
-    clean: () => server.end('SIGTERM'),
-    immediate: () => server.kill(),
-    kill: () => server.kill(),
-  }
   return {
-    ...mysqlDatabases(`mysql://administrator:${password}@127.0.0.1:${port}/mysql`, certificates?.ca),
+    ...databasesAt(administratorUrl(password, port), certificates?.ca),
+    ...server.controls(),
     directory: directory.path,
-    socket,
+    socket: settings.socket,
     caFile: certificates?.caFile,
-    log: () => server.log(),
-    stop: (how: keyof typeof end) => end[how](),
-    start: () => server.start(),
-    freeze: () => server.freeze(),
-    thaw: () => server.thaw(),
-    remove: () => server.remove(),
+    // Nothing ends it faster than SIGKILL.
+    stop: (how) => (how === 'clean' ? server.end('SIGTERM') : server.kill()),
   }
 }
+
+/** Settings of every server, by name. */
+export function commonSettings(directory: ServerDirectory, port: number) {
+  return {
+    datadir: directory.join('data'),
+    port: String(port),
+    'bind-address': '127.0.0.1',
+    socket: directory.join('mysql.sock'),
+    'pid-file': directory.join('mysql.pid'),
+    // It would name what the tests do not use, and asks the network for names of clients.
+    'skip-name-resolve': '1',
+    // A server that starts removes what others have for a moment in a directory that they share.
+    tmpdir: directory.path,
+  }
+}
+
+export const argumentsOf = (settings: Readonly<Record<string, string>>) => [
+  '--no-defaults',
+  ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
+]
+
+export const administratorUrl = (password: string, port: number) =>
+  `mysql://administrator:${password}@127.0.0.1:${port}/mysql`
 
 /** Makes the data directory that the arguments of the server name. */
 export async function initialize(
@@ -98,16 +92,15 @@ export async function initialize(
   args: readonly string[],
   directory: ServerDirectory,
 ): Promise<void> {
-  const isMariadb = (await runOnce(directory, file, ['--version'])).includes('MariaDB')
+  const isMariadb = (await directory.run(file, ['--version'])).includes('MariaDB')
   if (!isMariadb) {
-    await runOnce(directory, file, [...args, '--initialize-insecure'])
+    await directory.run(file, [...args, '--initialize-insecure'])
     return
   }
   const beside = [dirname(file), join(dirname(file), '../bin'), join(dirname(file), '../scripts')]
   const installer = findCommand(['mariadb-install-db', 'mysql_install_db'], beside)
   if (installer === undefined) throw new Error(`there is ${file}, but no mariadb-install-db`)
-  const extra = ['--auth-root-authentication-method=normal', '--skip-test-db']
-  await runOnce(directory, installer, [...args, ...extra])
+  await directory.run(installer, [...args, '--auth-root-authentication-method=normal', '--skip-test-db'])
 }
 
 /** @returns a file of statements for the first start, when nobody can log in yet from outside. */

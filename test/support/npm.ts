@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { findCommand } from './find-command.ts'
+import { signalAll } from './process-tree.ts'
+import { findCommand } from './program.ts'
 import { ACCOUNT, SECRET, START_TIME } from './service.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** How long a command may take, and the service in all: many times what they take; in milliseconds. */
+/** How long a command may take: many times what it takes; in milliseconds. */
 const COMMAND_TIME = 900_000
-const SERVICE_TIME = 900_000
 
 /**
  * The variables of this process, without what would make a test run that it starts take part in this one, or keep npm
@@ -70,13 +70,23 @@ export class Npm {
 export function ownNpm(directory = ROOT): Npm {
   const { npm_execpath: running, npm_node_execpath: node = process.execPath } = process.env
   if (running?.endsWith('npm-cli.js')) return new Npm(running, node, directory)
-  const found = findCommand(['npm'], [])
+  const found = findCommand(['npm'])
   if (found === undefined) throw new Error('there is no npm')
   return new Npm(realpathSync(found), process.execPath, directory)
 }
 
+/** A program that was started. Those of its processes that are left are killed with the scope. */
+export interface Started extends AsyncDisposable {
+  readonly url: string
+  readonly process: ChildProcess
+  /** All that was written so far. */
+  output(): string
+  /** When all processes have ended. */
+  readonly ended: Promise<unknown>
+}
+
 /** Starts a program that is or starts the service, with the account of the tests, and waits until it listens. */
-export function startProgram(
+export async function startProgram(
   file: string,
   args: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
@@ -89,58 +99,27 @@ export function startProgram(
     SECRET_TOKEN: SECRET,
   }
   // As the leader of a group, so that all processes can be killed whatever has become of it.
-  return listening(spawn(file, args, { cwd, env: { ...settings, ...env }, detached: true, stdio: 'pipe' }))
-}
-
-/** A program that was started. Those of its processes that are left are killed with the scope, or after some minutes. */
-export interface Started extends AsyncDisposable {
-  readonly url: string
-  readonly process: ChildProcess
-  /** All that was written so far. */
-  output(): string
-  /** When all processes have ended. */
-  readonly ended: Promise<unknown>
-}
-
-async function listening(program: ReturnType<typeof spawn>): Promise<Started> {
+  const program = spawn(file, args, { cwd, env: { ...settings, ...env }, detached: true, stdio: 'pipe' })
   let output = ''
-  for (const stream of [program.stdout, program.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text) => {
+  for (const stream of [program.stdout, program.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
       output += text
     })
-  }
   // Not before the last process has closed its output.
   const ended = once(program, 'close')
-  const kill = () => {
-    if (program.pid !== undefined) killGroup(program.pid)
-    return ended
+  const kill = async () => {
+    if (program.pid !== undefined) signalAll([-program.pid], 'SIGKILL')
+    await ended
   }
-  const late = globalThis.setTimeout(kill, SERVICE_TIME)
-  program.once('close', () => clearTimeout(late))
   const deadline = Date.now() + START_TIME
   for (;;) {
     const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output)?.[1]
-    if (url !== undefined) {
-      return {
-        url,
-        process: program,
-        output: () => output,
-        ended,
-        [Symbol.asyncDispose]: async () => void (await kill()),
-      }
-    }
+    if (url !== undefined)
+      return { url, process: program, output: () => output, ended, [Symbol.asyncDispose]: kill }
     if (program.exitCode !== null || Date.now() > deadline) {
       await kill()
       throw new Error(`The service does not listen. The program said:\n${output}`)
     }
     await setTimeout(20)
-  }
-}
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

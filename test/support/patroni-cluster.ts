@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import type { Databases } from './database-server.ts'
-import { findCommand } from './find-command.ts'
+import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
 import { haproxyMissing, startHaproxy } from './haproxy.ts'
-import { postgresDatabases } from './postgres-databases.ts'
 import { running, signalAll } from './process-tree.ts'
+import { findCommand } from './program.ts'
 import { memoryDirectory, ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
-const PATRONI = findCommand(['patroni'], [])
-const ETCD = findCommand(['etcd'], [])
+const PATRONI = findCommand(['patroni'])
+const ETCD = findCommand(['etcd'])
 /** Where Debian puts PostgreSQL. The one from npm lacks the commands that copy a server. */
 const BINARIES = globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1)
 
@@ -33,17 +33,6 @@ const PATIENCE = 90_000
 /** What of a member is killed: the postmaster, its Patroni, or both with every process of theirs. */
 export type Killed = 'postmaster' | 'patroni' | 'member'
 
-export interface PatroniMember {
-  readonly host: string
-  /** `host:port`. */
-  readonly address: string
-  kill(what: Killed): Promise<void>
-  /** Starts its Patroni again, which starts PostgreSQL. */
-  start(): Promise<void>
-  freeze(): void
-  thaw(): void
-}
-
 /** Three servers of PostgreSQL, of which Patroni makes one the primary and another its synchronous standby. */
 export interface PatroniCluster {
   readonly members: readonly PatroniMember[]
@@ -64,15 +53,15 @@ export interface PatroniCluster {
  */
 export async function startPatroni(): Promise<PatroniCluster> {
   await using started = new AsyncDisposableStack()
-  const { etcd, remove: removeEtcd } = await startEtcd()
-  started.defer(removeEtcd)
+  const { address: etcd, server } = await startEtcd()
+  started.defer(() => server.remove())
   const passwords = { superuser: newPassword(), replication: newPassword() }
-  const members: Member[] = []
+  const members: PatroniMember[] = []
   // The same port on addresses of their own, so that a name can move from one to another.
   const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
   const port = await freePort(...hosts)
   for (const host of hosts) {
-    const member = new Member(host, port, await freePort(host), etcd, passwords)
+    const member = new PatroniMember(host, port, await freePort(host), etcd, passwords)
     started.defer(() => member.remove())
     members.push(member)
   }
@@ -81,19 +70,17 @@ export async function startPatroni(): Promise<PatroniCluster> {
   await Promise.all(others.map((member) => member.start()))
   const upstreams = members.map(({ address, apiPort }) => ({ address, checkPort: apiPort }))
   const haproxy = await startHaproxy('OPTIONS /primary', upstreams)
-  started.defer(haproxy.remove)
-  const running = started.move()
+  started.defer(() => haproxy.remove())
 
   const whole = () =>
     waitFor('a primary with two standbys', async () => {
       for (const primary of members) {
-        const replication = (await primary.status())?.replication ?? []
-        const streaming = replication.filter(({ state }) => state === 'streaming')
+        const streaming = await primary.streaming()
         const name = streaming.find(({ sync_state }) => sync_state === 'sync')?.application_name
         const synchronous = members.find((member) => member.name === name)
         // Patroni keeps in mind who may become the primary a moment after PostgreSQL knows it.
-        if (streaming.length === members.length - 1 && (await synchronous?.is('/synchronous')))
-          return { primary, synchronous: synchronous as PatroniMember }
+        if (streaming.length === 2 && synchronous && (await synchronous.is('/synchronous')))
+          return { primary, synchronous }
       }
       return undefined
     })
@@ -103,18 +90,15 @@ export async function startPatroni(): Promise<PatroniCluster> {
       return undefined
     })
   await whole()
-  const databases = postgresDatabases(
-    `postgres://postgres:${passwords.superuser}@127.0.0.1:${haproxy.port}/postgres`,
-  )
+  const running = started.move()
   return {
     members,
-    databases,
+    databases: databasesAt(`postgres://postgres:${passwords.superuser}@127.0.0.1:${haproxy.port}/postgres`),
     whole,
     primary,
     switchOver: async () => {
       const { primary: old } = await whole()
-      const leader = members.find((member) => member === old)
-      await leader?.post('/switchover', { leader: leader.name })
+      await old.post('/switchover', { leader: old.name })
       return primary(old)
     },
     remove: () => running.disposeAsync(),
@@ -136,12 +120,12 @@ async function waitFor<Result>(what: string, find: () => Promise<Result | undefi
 async function startEtcd() {
   if (ETCD === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
-  const [clients, peers] = [`127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]
+  const [address, peers] = [`127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]
   const server = new ServerProcess({
     file: ETCD,
     args: [
       ...['--data-dir', directory.join('data'), '--enable-v2=true', '--logger=zap'],
-      ...['--listen-client-urls', `http://${clients}`, '--advertise-client-urls', `http://${clients}`],
+      ...['--listen-client-urls', `http://${address}`, '--advertise-client-urls', `http://${address}`],
       ...['--listen-peer-urls', peers, '--initial-advertise-peer-urls', peers],
       ...['--initial-cluster', `default=${peers}`],
     ],
@@ -149,24 +133,17 @@ async function startEtcd() {
     directory,
     quit: 'SIGKILL',
   })
-  try {
-    await server.start()
-  } catch (error) {
-    directory.remove()
-    throw error
-  }
-  return { etcd: clients, remove: () => server.remove() }
+  await server.start()
+  return { address, server }
 }
 
-/** What Patroni says of its server: of a primary, also who follows it. */
-interface Status {
-  readonly role: string
-  readonly replication?: readonly { application_name: string; state: string; sync_state: string }[]
-}
+/** Who follows a server, as its Patroni says. */
+type Followers = readonly { application_name: string; state: string; sync_state: string }[]
 
-class Member implements PatroniMember {
+export class PatroniMember {
   readonly name: string
   readonly host: string
+  /** `host:port`. */
   readonly address: string
   readonly apiPort: number
   readonly #api: string
@@ -236,6 +213,7 @@ class Member implements PatroniMember {
     })
   }
 
+  /** Starts its Patroni, which starts PostgreSQL. */
   start(): Promise<void> {
     return this.#patroni.start()
   }
@@ -244,7 +222,8 @@ class Member implements PatroniMember {
     if (what === 'patroni') return this.#patroni.kill()
     if (what === 'member') this.freeze()
     const all = this.#directory.processes(what === 'member' ? '' : 'data')
-    signalAll(what === 'member' ? all : [this.#postmaster()], 'SIGKILL')
+    const postmaster = readFileSync(this.#directory.join('data/postmaster.pid'), 'utf8').split('\n', 1)
+    signalAll(what === 'member' ? all : postmaster.map(Number), 'SIGKILL')
     // Without the postmaster, its other processes end by themselves.
     await this.#ended(all)
   }
@@ -272,10 +251,11 @@ class Member implements PatroniMember {
     return (await this.#ask(role))?.ok === true
   }
 
-  /** @returns undefined if it does not answer. */
-  async status(): Promise<Status | undefined> {
+  /** Those who follow it now. */
+  async streaming(): Promise<Followers> {
     const response = await this.#ask('/patroni')
-    return (await response?.json().catch(() => undefined)) as Status | undefined
+    const status = (await response?.json().catch(() => undefined)) as { replication?: Followers } | undefined
+    return (status?.replication ?? []).filter(({ state }) => state === 'streaming')
   }
 
   async post(path: string, body: object): Promise<void> {
@@ -283,19 +263,12 @@ class Member implements PatroniMember {
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   }
 
+  /** @returns undefined if it does not answer. */
   #ask(path: string): Promise<Response | undefined> {
     return fetch(this.#api + path, { signal: AbortSignal.timeout(1000) }).catch(() => undefined)
   }
 
-  #postmaster(): number {
-    return Number(readFileSync(this.#directory.join('data/postmaster.pid'), 'utf8').split('\n', 1)[0])
-  }
-
   async #ended(pids: readonly number[]): Promise<void> {
-    const deadline = Date.now() + PATIENCE
-    while (running(pids).length > 0) {
-      if (Date.now() > deadline) throw new Error(`processes of ${this.name} do not end`)
-      await setTimeout(20)
-    }
+    await waitFor(`no processes of ${this.name}`, async () => running(pids).length === 0 || undefined)
   }
 }

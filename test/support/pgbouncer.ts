@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { makeCertificates } from './certificates.ts'
 import type { Databases, Row } from './database-server.ts'
-import { findCommand } from './find-command.ts'
 import { freePort } from './free-port.ts'
+import { findCommand } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
@@ -68,12 +68,7 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
     directory,
     quit: 'SIGKILL',
   })
-  try {
-    await pooler.start()
-  } catch (error) {
-    directory.remove()
-    throw error
-  }
+  await pooler.start()
   const through = (text: string) => {
     const url = new URL(text)
     url.hostname = '127.0.0.1'

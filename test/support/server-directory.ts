@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { lchownSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statfsSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 /** What a server's data may need at most, in bytes. */
 const MEMORY = 2 ** 31
@@ -42,7 +43,7 @@ export class ServerDirectory {
   readonly #watchdog
 
   /** @param parent by default the system's directory for temporary files. */
-  constructor(parent = tmpdir()) {
+  constructor(parent: string | undefined = tmpdir()) {
     this.path = mkdtempSync(join(parent, 'books-db-'))
     this.give('')
     // In a group of its own, so that it outlives an interrupt at the terminal, which ends all of this one.
@@ -66,8 +67,21 @@ export class ServerDirectory {
   }
 
   /**
-   * The ids of all processes that work in it, or in a folder of it, whoever started them. Linux only.
+   * Runs a command as the owner of the directory, and in it.
+   * @returns what it wrote to standard output.
+   * @throws Error with all that it wrote, if it fails or takes over a minute.
    */
+  async run(file: string, args: readonly string[]): Promise<string> {
+    const options = { cwd: this.path, timeout: 60_000, ...this.owner }
+    try {
+      return (await promisify(execFile)(file, args, options)).stdout
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string }
+      throw new Error(`${file} failed (${code}):\n${stdout}${stderr}`)
+    }
+  }
+
+  /** The ids of all processes that work in it, or in a folder of it, whoever started them. Linux only. */
   processes(folder = ''): number[] {
     const path = this.join(folder).replace(/\/?$/, '/')
     return readdirSync('/proc')

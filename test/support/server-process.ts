@@ -89,6 +89,17 @@ export class ServerProcess {
     signalAll(this.#tree(), 'SIGCONT')
   }
 
+  /** What tests do to a server, as functions of their own. */
+  controls() {
+    return {
+      log: () => this.log(),
+      start: () => this.start(),
+      freeze: () => this.freeze(),
+      thaw: () => this.thaw(),
+      remove: () => this.remove(),
+    }
+  }
+
   /** Ends the server at once, and removes its directory. */
   async remove(): Promise<void> {
     this.thaw()

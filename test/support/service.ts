@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { findCommand } from './find-command.ts'
+import { findCommand } from './program.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 

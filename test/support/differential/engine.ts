@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
-import type { Book } from '../../../src/catalogue/book.ts'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { logIn } from '../client.ts'
+import type { Databases } from '../database-server.ts'
 import type { Engine } from '../engines.ts'
-import { type ListQuery, nextOf, parameterOf, pathOf, placeOf, tamper } from './parameters.ts'
-import type { Body, Condition } from './steps.ts'
+import { startService, temporaryDirectory } from '../service.ts'
+import type { Body, Condition, OfBook, Request } from './requests.ts'
 
-/** What two engines have to answer alike. */
-export interface Answer {
+/** What engines have to answer alike, with numbers that all of them share in the place of ids. */
+interface Answer {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
-  /** With numbers that all engines share in the place of ids. */
-  readonly body: unknown
+  readonly body: string
 }
 
 /** An id that no book has. */
@@ -24,35 +26,51 @@ const NO_TAG = '"none"'
 const TOKEN_USE = 5 * 60_000
 
 const COMPARED_HEADERS = [
-  'content-type',
-  'retry-after',
-  'allow',
-  'cache-control',
-  'www-authenticate',
-  'connection',
-  'etag',
+  ...['content-type', 'retry-after', 'allow', 'cache-control', 'www-authenticate', 'connection', 'etag'],
+  'x-total-count',
 ]
 
 /** Requests at once: more than the service has connections to its database. */
 const CONNECTIONS = 16
 
-/** The service on one engine, and the ids that it gave to the books of a sequence. */
+/** The service on one engine, and the books of a sequence. */
 export class EngineInUse {
   readonly name: Engine
   readonly #url: string
   readonly #setNextId: (id: number) => Promise<unknown>
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   #token = ''
-  #tokenSince = -Infinity
-  /** By the number of a creation, which is the same on all engines. */
-  readonly #ids = new Map<number, number>()
-  readonly #numbers = new Map<number, number>()
-  /** The entity tags that books had when they were created, by number. */
-  readonly #tags = new Map<number, string>()
-  /** Above every id that was ever given. */
-  #nextId = 1
-  /** The highest id given in this step. */
-  #highest = 0
+  #tokenSince = Number.NEGATIVE_INFINITY
+  /** The ids of the creations of a sequence, in their order, and the entity tags that the books had then. */
+  #created: { readonly id: number; readonly tag: string }[] = []
+  /** No book ever had a higher id. */
+  #lastId = 0
+
+  /**
+   * Starts the service on a new database, and gives everything up to the stack.
+   * @param databases the server, of an engine that is one.
+   */
+  static async start(name: Engine, stack: AsyncDisposableStack, databases?: Databases): Promise<EngineInUse> {
+    const directory = temporaryDirectory()
+    stack.defer(directory.remove)
+    let DB_URL = 'sqlite:books.db'
+    let setNextId = async (id: number): Promise<unknown> => {
+      using database = new DatabaseSync(join(directory.path, 'books.db'), { timeout: 60_000 })
+      database.exec("DELETE FROM sqlite_sequence WHERE name = 'books'")
+      return database.exec(`INSERT INTO sqlite_sequence (name, seq) VALUES ('books', ${id - 1})`)
+    }
+    if (databases !== undefined) {
+      DB_URL = await databases.createDatabase()
+      stack.defer(() => databases.dropDatabase(DB_URL))
+      const change = databases.engine === 'mysql' ? 'AUTO_INCREMENT = ' : 'ALTER id RESTART WITH '
+      setNextId = (id) => databases.query(`ALTER TABLE books ${change}${id}`, DB_URL)
+    }
+    const service = await startService(directory.path, { DB_URL })
+    stack.defer(async () => void (await service.stop()))
+    const engine = new EngineInUse(name, service.url, setNextId)
+    stack.defer(() => engine.#agent.destroy())
+    return engine
+  }
 
   constructor(name: Engine, url: string, setNextId: (id: number) => Promise<unknown>) {
     this.name = name
@@ -60,14 +78,10 @@ export class EngineInUse {
     this.#setNextId = setNextId
   }
 
-  end(): void {
-    this.#agent.destroy()
-  }
-
   /** Lets the ids go on from here. */
   async setNextId(id: number): Promise<void> {
     await this.#setNextId(id)
-    this.#nextId = id
+    this.#lastId = id - 1
   }
 
   /** Begins a sequence, without any books. */
@@ -76,111 +90,69 @@ export class EngineInUse {
       this.#token = await logIn(this.#url)
       this.#tokenSince = Date.now()
     }
-    const { text } = await this.#send('GET', '/books')
-    const { data } = JSON.parse(text) as { data: Book[] }
+    const { body } = await this.#send('GET', '/books')
+    const { data } = JSON.parse(body) as { data: { id: number }[] }
     await Promise.all(data.map(({ id }) => this.#send('DELETE', `/book/${id}`)))
-    this.#ids.clear()
-    this.#numbers.clear()
-    this.#tags.clear()
+    this.#created = []
   }
 
-  /** Ends a step: what is created later has higher ids. */
-  endStep(): void {
-    this.#nextId = Math.max(this.#nextId, this.#highest + 1)
+  /** @returns what has to be the same on every engine: the response, or those of all pages. */
+  async make(request: Request): Promise<Answer[]> {
+    if (request.kind === 'create') return [await this.#create(request.body)]
+    if (request.kind === 'path') return [this.#comparable(await this.#send(request.method, request.path))]
+    if (request.kind === 'book') return [await this.#ofBook(request)]
+    const pages: Answer[] = []
+    for (let path: string | undefined = request.path; path !== undefined; ) {
+      const response = await this.#send('GET', path)
+      pages.push(this.#comparable(response))
+      const [, next] = /^<([^>]*)>; rel="next"$/.exec(String(response.headers.link ?? '')) ?? []
+      path = next && `/${request.isTampered ? tamper(next) : next}`
+    }
+    return pages
   }
 
-  /** Whether a book may have the id, or get it soon. */
-  mayHave(id: number): boolean {
-    return this.#numbers.has(id) || (id >= this.#nextId && id < this.#nextId + 1000)
-  }
-
-  async create(number: number, body: Body): Promise<Answer> {
+  async #create(body: Body): Promise<Answer> {
     const response = await this.#send('POST', '/book', body)
     if (response.status === 201) {
-      const { id } = (JSON.parse(response.text) as { data: Book }).data
-      assert.ok(id >= this.#nextId, `${this.name} gave the id ${id} after ${this.#nextId - 1}`)
-      assert.ok(!this.#numbers.has(id), `${this.name} gave the id ${id} twice`)
-      this.#ids.set(number, id)
-      this.#numbers.set(id, number)
-      this.#tags.set(number, response.headers.etag ?? NO_TAG)
-      this.#highest = Math.max(this.#highest, id)
+      const { id } = (JSON.parse(response.body) as { data: { id: number } }).data
+      assert.ok(id > this.#lastId, `${this.name} gave the id ${id} after ${this.#lastId}`)
+      this.#lastId = id
+      this.#created.push({ id, tag: response.headers.etag ?? NO_TAG })
     }
     return this.#comparable(response)
   }
 
-  /** @param call whose target is the number of a creation, or what stands in the place of an id. */
-  async call({ method, target, body, condition }: Call): Promise<Answer> {
-    const id = typeof target === 'string' ? target : (this.#ids.get(target) ?? NO_BOOK)
-    const path = `/book/${id}`
-    const headers = condition && { [condition.field]: await this.#tag(condition, target, path) }
+  async #ofBook({ method, target, body, condition }: OfBook): Promise<Answer> {
+    const book = typeof target === 'number' ? this.#created[target] : undefined
+    const path = `/book/${typeof target === 'string' ? target : (book?.id ?? NO_BOOK)}`
+    const headers = condition && { [condition.field]: await this.#tag(condition, path, book?.tag) }
     return this.#comparable(await this.#send(method, path, body, headers))
   }
 
-  async #tag({ tag }: Condition, target: number | string, path: string): Promise<string> {
+  async #tag({ tag }: Condition, path: string, created = NO_TAG): Promise<string> {
     if (tag === 'now') return (await this.#send('GET', path)).headers.etag ?? NO_TAG
-    return (tag === 'created' && typeof target === 'number' && this.#tags.get(target)) || NO_TAG
-  }
-
-  async callPath(method: string, path: string): Promise<Answer> {
-    return this.#comparable(await this.#send(method, path))
-  }
-
-  /** The list, ordered as the books were asked for: those that were created at once may have ids in any order. */
-  async list(): Promise<Answer> {
-    const response = await this.#send('GET', '/books')
-    const { data, ...rest } = JSON.parse(response.text) as { data: Book[] | null }
-    if (data === null) return this.#comparable(response)
-    const ids = data.map(({ id }) => id)
-    const ascending = ids.toSorted((a, b) => a - b)
-    assert.deepEqual(ids, ascending, `${this.name} lists out of order`)
-    const books = data.map((book) => ({ ...book, id: this.#number(book.id) }))
-    // As entries, so that the order of the fields counts too.
-    const entries = books.toSorted((a, b) => a.id - b.id).map(Object.entries)
-    const { status, headers } = response
-    return { status, headers, body: { ...rest, data: entries } }
-  }
-
-  /**
-   * The books of a query, from page to page if there is a limit. Those that are equal in what they are sorted by may
-   * have ids in any order: so what is compared is which books there are, and what they are sorted by.
-   */
-  async query(query: ListQuery): Promise<Answer> {
-    const first = await this.#send('GET', pathOf(query))
-    const books: Book[] = []
-    for (let response = first; ; ) {
-      const { data, ...rest } = JSON.parse(response.text) as { data: Book[] | null }
-      if (data === null) return this.#comparable(response)
-      assert.ok(
-        data.length <= Number(parameterOf(query, 'limit') ?? data.length),
-        `${this.name}: over the limit`,
-      )
-      books.push(...data)
-      const next = nextOf(response.link)
-      if (next === undefined) {
-        const total = first.total === undefined ? undefined : Number(first.total)
-        if (total !== undefined) assert.equal(total, books.length, `${this.name} counts wrongly`)
-        const numbers = books.map(({ id }) => this.#number(id)).toSorted((a, b) => a - b)
-        const places = books.map((book) => placeOf(query, book))
-        const { status, headers } = response
-        return { status, headers, body: { ...rest, total, numbers, places } }
-      }
-      response = await this.#send('GET', query.tampered ? tamper(next) : next)
-    }
-  }
-
-  #number(id: number): number {
-    const number = this.#numbers.get(id)
-    assert.ok(number !== undefined, `${this.name} answers with the id ${id}, which it has not given`)
-    return number
+    return tag === 'created' ? created : NO_TAG
   }
 
   /** The text itself is compared, so that every character and every digit counts. */
-  #comparable({ status, headers, text }: Sent): Answer {
-    const body = text.replace(/"data":\{"id":(\d+),/, (_, id) => `"data":{"id":#${this.#number(Number(id))},`)
-    return { status, headers, body }
+  #comparable({ status, headers, body }: Answer): Answer {
+    return {
+      status,
+      headers: Object.fromEntries(COMPARED_HEADERS.map((name) => [name, headers[name]])),
+      body: body.replaceAll(/\{"id":(\d+),"title":/g, (_, id) => {
+        const number = this.#created.findIndex((book) => book.id === Number(id))
+        assert.notEqual(number, -1, `${this.name} answers with the id ${id}, which it has not given`)
+        return `{"id":#${number},"title":`
+      }),
+    }
   }
 
-  #send(method: string, path: string, body?: Body, conditions?: Record<string, string>): Promise<Sent> {
+  async #send(
+    method: string,
+    path: string,
+    body?: Body,
+    conditions?: Record<string, string>,
+  ): Promise<Answer> {
     const headers = {
       authorization: this.#token,
       ...conditions,
@@ -188,36 +160,14 @@ export class EngineInUse {
     }
     return new Promise((resolve, reject) => {
       const sent = request(this.#url + path, { method, headers, agent: this.#agent }, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          const { link, 'x-total-count': total } = response.headers
-          resolve({ status: response.statusCode, headers: pick(response.headers), link, total, text })
-        })
-        response.on('error', reject)
+        const { statusCode: status, headers } = response
+        text(response).then((body) => resolve({ status, headers, body }), reject)
       })
-      sent.on('error', reject)
-      sent.end(body)
+      sent.on('error', reject).end(body)
     })
   }
 }
 
-interface Call {
-  readonly method: string
-  readonly target: number | string
-  readonly body?: Body
-  readonly condition?: Condition | undefined
-}
-
-interface Sent {
-  readonly status: number | undefined
-  readonly headers: IncomingHttpHeaders
-  readonly link: string | string[] | undefined
-  readonly total: string | string[] | undefined
-  readonly text: string
-}
-
-function pick(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(COMPARED_HEADERS.map((name) => [name, headers[name]]))
-}
+/** The path with another cursor than the one in it. */
+const tamper = (path: string) =>
+  path.replace(/([?&]after=)(.)/, (_, name, first) => name + (first === 'A' ? 'B' : 'A'))

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import type { DatabaseServer } from '../support/database-server.ts'
+import { Caller } from './caller.ts'
+import { killConnections, onEachServer, readRows, serve, until, untilUnused } from './engine-servers.ts'
+import { Journal } from './journal.ts'
+import { Load } from './load.ts'
+import { Network } from './network.ts'
+
+const CLIENTS = 16
+
+/** In seconds. */
+const STORE_TIMEOUT = '4'
+
+/** Writes one after another, none of them refused, that tell that all works. */
+const ENOUGH = 100
+
+/** What makes the database unusable for a while. */
+interface Outage {
+  begin(server: DatabaseServer, network: Network): Promise<void> | void
+  /** Ends it. @returns when the database can be used again. */
+  end(server: DatabaseServer, network: Network): Promise<void> | void
+  /** Whether some requests succeed meanwhile, or even all: as those do that wait for the end of a short one. */
+  readonly isPartial?: boolean
+}
+
+const restart = (how: 'clean' | 'immediate' | 'kill'): Outage => ({
+  begin: (server) => server.stop(how),
+  end: (server) => server.start(),
+  isPartial: true,
+})
+
+const OUTAGES: Record<string, Outage> = {
+  'a clean restart': restart('clean'),
+  'an immediate restart': restart('immediate'),
+  'kill -9': restart('kill'),
+  'standing still': { begin: (server) => server.freeze(), end: (server) => server.thaw() },
+  'a network that falls silent': {
+    begin: (_, network) => network.fallSilent(),
+    end: (_, network) => network.restore(),
+  },
+}
+
+onEachServer('a database server under load', (server) => {
+  for (const [name, outage] of Object.entries(OUTAGES))
+    it(`survives ${name}`, (t) => surviveOutage(t, server(), outage))
+
+  it('survives that its connections are killed one by one', (t) => {
+    let killed = 0
+    return surviveOutage(t, server(), {
+      begin: () => {},
+      end: () =>
+        until('enough connections are killed', async () => {
+          for (const url of urls) killed += await killConnections(server(), url)
+          return killed > 30
+        }),
+      isPartial: true,
+    })
+  })
+})
+
+/** Those of databases that are in use. */
+const urls = new Set<string>()
+
+/**
+ * Checks what has to hold for every outage: each request is answered, refused at worst; all works again
+ * after; nothing that was acknowledged is lost, and nothing is done twice.
+ */
+async function surviveOutage(t: TestContext, server: DatabaseServer, outage: Outage): Promise<void> {
+  const url = await server.createDatabase()
+  urls.add(url)
+  await using network = await Network.open(server)
+  const service = await serve(t, network.url(url), { STORE_TIMEOUT })
+  const journal = new Journal()
+  const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
+  await using lists = listAgainAndAgain(new Caller(service))
+  await load.until(() => load.inARow > ENOUGH)
+
+  await outage.begin(server, network)
+  if (!outage.isPartial)
+    await load.until(
+      () => journal.figures.refused >= CLIENTS / 2 && lists.figures.refused + lists.figures.cut > 0,
+    )
+  await outage.end(server, network)
+  load.inARow = 0
+  await load.until(() => load.inARow > ENOUGH)
+  const { whole } = lists.figures
+  await load.until(() => lists.figures.whole > whole + 1)
+  await load.stop()
+  await lists.stop()
+  t.diagnostic(JSON.stringify({ ...journal.figures, reads: load.reads, lists: lists.figures }))
+  assert.equal(journal.figures.unknown, 0, 'the service cut connections')
+
+  assert.deepEqual(await service.stop(), { code: 0, signal: null })
+  await untilUnused(server, url)
+  journal.compare({ rows: await readRows(server, url), integrity: 'ok' })
+  assert.deepEqual(journal.faults, [])
+  urls.delete(url)
+}
+
+/** Lists all books again and again. A list that has begun is cut when it cannot go on. */
+function listAgainAndAgain(caller: Caller) {
+  const figures = { whole: 0, refused: 0, cut: 0 }
+  let stopping = false
+  async function list(): Promise<keyof typeof figures> {
+    try {
+      const response = await caller.call('GET /books')
+      if (response.status === 503) return 'refused'
+      const ids = (JSON.parse(response.body) as { data: { id: number }[] }).data.map(({ id }) => id)
+      assert.deepEqual(
+        ids,
+        [...new Set(ids)].toSorted((a, b) => a - b),
+      )
+      return 'whole'
+    } catch (error) {
+      if (error instanceof TypeError && error.message === 'terminated') return 'cut'
+      throw error
+    }
+  }
+  const ended = (async () => {
+    while (!stopping) {
+      figures[await list()]++
+      await setTimeout(50)
+    }
+  })()
+  const stop = () => {
+    stopping = true
+    return ended
+  }
+  return { figures, stop, [Symbol.asyncDispose]: stop }
+}

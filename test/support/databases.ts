@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { createConnection } from 'mysql2/promise'
+import pg from 'pg'
+import type { Databases, Row } from './database-server.ts'
+import { databaseUrl, nameIn } from './database-url.ts'
+
+const CONNECT_TIME = 20_000
+
+/** How PostgreSQL makes a database and its user, who have the same name, and drops both. */
+const POSTGRES = {
+  engine: 'postgres',
+  port: 5432,
+  create: (name: string, password: string) => [
+    `CREATE ROLE ${name} LOGIN PASSWORD '${password}'`,
+    `CREATE DATABASE ${name} OWNER ${name} TEMPLATE template0`,
+  ],
+  drop: (name: string) => [`DROP DATABASE ${name} WITH (FORCE)`, `DROP ROLE ${name}`],
+  async connect(url: string, ssl?: { ca: string }) {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_TIME,
+      ...(ssl && { ssl }),
+    })
+    // A server that ends cuts the connection also after its response.
+    client.on('error', () => {})
+    await client.connect()
+    return { run: async (sql: string) => (await client.query<Row>(sql)).rows, end: () => client.end() }
+  },
+} as const
+
+/** The same of MySQL and MariaDB. */
+const MYSQL = {
+  engine: 'mysql',
+  port: 3306,
+  create: (name: string, password: string) => [
+    `CREATE DATABASE ${name}`,
+    `CREATE USER '${name}'@'%' IDENTIFIED BY '${password}'`,
+    // In the name of a database, _ stands for any character.
+    `GRANT ALL ON \`${name.replace('_', '\\_')}\`.* TO '${name}'@'%'`,
+  ],
+  drop: (name: string) => [`DROP DATABASE ${name}`, `DROP USER '${name}'@'%'`],
+  async connect(url: string, ssl?: { ca: string }) {
+    const connection = await createConnection({ uri: url, connectTimeout: CONNECT_TIME, ...(ssl && { ssl }) })
+    connection.on('error', () => {})
+    const run = async (sql: string) => {
+      const [answer] = await connection.query(sql)
+      return Array.isArray(answer) ? (answer as Row[]) : []
+    }
+    return { run, end: () => connection.destroy() }
+  },
+} as const
+
+/**
+ * @param url of an administrator, who may create users and databases.
+ * @param ca the certificate of the server's authority, to use TLS.
+ */
+export function databasesAt(url: string, ca?: string): Databases {
+  const { protocol, hostname, port } = new URL(url)
+  const engine = protocol.startsWith('postgres') ? POSTGRES : MYSQL
+  /** One by one, because a database cannot be created in a transaction. @returns the rows of the last. */
+  async function run(at: string, ...statements: string[]): Promise<Row[]> {
+    const connection = await engine.connect(at, ca === undefined ? undefined : { ca })
+    try {
+      let rows: Row[] = []
+      for (const sql of statements) rows = await connection.run(sql)
+      return rows
+    } finally {
+      await connection.end()
+    }
+  }
+  return {
+    engine: engine.engine,
+    host: hostname,
+    port: Number(port || engine.port),
+    url,
+    async createDatabase() {
+      const name = `books_${randomBytes(6).toString('hex')}`
+      const password = randomBytes(12).toString('hex')
+      await run(url, ...engine.create(name, password))
+      return databaseUrl(url, name, password)
+    },
+    async dropDatabase(dropped) {
+      const name = nameIn(dropped)
+      // Transactions that are open would hold the drop up. A connection may have ended meanwhile.
+      if (engine === MYSQL)
+        for (const { id } of await run(
+          url,
+          `SELECT id FROM information_schema.processlist WHERE user = '${name}'`,
+        ))
+          await run(url, `KILL ${id}`).catch(() => {})
+      await run(url, ...engine.drop(name))
+    },
+    query(sql, database) {
+      const admin = new URL(url)
+      if (database !== undefined) admin.pathname = nameIn(database)
+      return run(admin.href, sql)
+    },
+  }
+}
