@@ -69,6 +69,7 @@ describe('CSV is read with', () => {
     await assertRead(text, [bookOf(5), bookOf(5)])
     const long = await readFile(`title,author,year\n${`${'x'.repeat(7000)},A,5\n`.repeat(1000)}`)
     assert.deepEqual([long.error, long.books.length], [undefined, 1000])
+    await assertRead(`title,author,year,notes\nT,A,5,"${'x'.repeat(2_000_000)}"\n`, [bookOf(5)])
   })
 })
 
@@ -102,10 +103,10 @@ describe('CSV is refused', () => {
     ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
     [
       'a quote that is never closed',
-      `title,author,year\nT,A,1\n"${'x'.repeat(6_000_000)}`,
+      `title,author,year\nT,A,1\n"${'x'.repeat(2_200_000)}`,
       `line 3: ${TOO_LONG}`,
     ],
-    ['a first line without an end', 'x'.repeat(3_000_000), `line 1: ${TOO_LONG}`],
+    ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
     ['1001 fields', `title,author,year\nT,A,1${wide}\n`, 'line 2: the row has more than 1000 fields'],
     [
       '1001 fields with quotes',
