@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
 import { call, logIn } from './spec/client.ts'
-import { ACCOUNT, SECRET, temporaryDirectory } from './support/service.ts'
+import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
 
 describe('createService', () => {
   const directory = temporaryDirectory()
@@ -19,6 +19,7 @@ describe('createService', () => {
     PASSWORD: ACCOUNT.password,
     SECRET_TOKEN: SECRET,
     LOG_LEVEL: 'silent',
+    STORE_TIMEOUT: PATIENT,
   })
 
   it('throws one error for all faults of the settings', () => {

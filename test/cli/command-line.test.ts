@@ -293,6 +293,14 @@ describe('beside the running service', () => {
     assertSaid(server, '', /^Cannot back up: DB_URL: names a server, whose own tools make backups of it /)
   })
 
+  it('copy copies nothing when it is interrupted before it has read the books', async () => {
+    const copying = ['copy', '--from', 'sqlite:books.db', '--to', 'sqlite:interrupted.db']
+    const [copied] = await runAll(service.directory, [copying], { INTERRUPT_AT: '--to: using' })
+    assertSaid(copied, '', 'Cannot copy: interrupted; the books were not copied\n')
+    using copy = new DatabaseSync(path('interrupted.db'))
+    assert.deepEqual(copy.prepare('SELECT id FROM books').all(), [])
+  })
+
   it('token prints a token that the service accepts', async () => {
     const { stdout } = await runCommand(service.directory, settings, 'token')
     const headers = { authorization: stdout.trimEnd() }
