@@ -26,14 +26,6 @@ describe('the limit of failed logins', () => {
     }
   })
 
-  it('lets an address try until then, and no other pay for it', () => {
-    const logins = failedAt(3, START, START)
-    assert.equal(logins.wait(ADDRESS, START), 0)
-    logins.recordFailure(ADDRESS, START)
-    assert.equal(logins.wait(ADDRESS, START), WINDOW / 1000)
-    assert.equal(logins.wait('192.0.2.2', START), 0)
-  })
-
   it('slides: the wait lasts until the oldest failure that counts is 15 minutes old, to the second', () => {
     const logins = failedAt(3, START, START + MINUTE, START + 2 * MINUTE)
     assert.equal(logins.wait(ADDRESS, START + 2 * MINUTE), 13 * 60)
@@ -77,16 +69,11 @@ describe('the limit of failed logins', () => {
 
 describe('what counts as one address', () => {
   for (const [address, same, others] of [
-    [
-      '192.0.2.1',
-      ['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:c000:201', '192.0.2.1:1234'],
-      ['192.0.2.2'],
-    ],
+    ['192.0.2.1', ['::FFFF:192.0.2.1', '::ffff:c000:201', '192.0.2.1:1234'], ['192.0.2.2']],
     [
       '2001:db8:1:2::1',
       [
-        '2001:db8:1:2:ffff:ffff:ffff:ffff',
-        '2001:0DB8:0001:0002::',
+        '2001:0DB8:0001:0002:ffff::',
         '2001:db8:1:2:3:4:5.6.7.8',
         '[2001:db8:1:2::1]',
         '[2001:db8:1:2::7]:1234',
@@ -96,6 +83,7 @@ describe('what counts as one address', () => {
     ['2001:db8::1', ['2001:db8::2', '2001:db8:0:0:1::'], ['2001:db8:0:1::1', '2001:db8:1::']],
     ['::1', ['::2'], ['1::', '0.0.0.1', '::ffff:0.0.0.1']],
     ['1::4:5:6:7:1.2.3.4', ['1:0:4:5::'], ['1:0:0:4::']],
+    ['1::4:5:6:7:8', ['1:0:0:4::'], ['1:0:0:5::', '1::']],
     ['fe80::1%eth0', ['fe80::2'], ['fe81::1']],
     [
       'junk',
@@ -120,17 +108,16 @@ describe('the memory of failed logins', () => {
 
   it('is bounded under many addresses, and forgets the oldest first', () => {
     const logins = new LoginThrottle(1)
-    for (let i = 0; i < 250_000; i++) logins.recordFailure(address(i), START + i)
-    const found = remembered(logins, 250_000)
+    for (let i = 0; i < 120_000; i++) logins.recordFailure(address(i), START + i)
+    const found = remembered(logins, 120_000)
     assert.equal(found.filter(Boolean).length, 100_000)
-    assert.equal(found.indexOf(true), 150_000)
+    assert.equal(found.indexOf(true), 20_000)
   })
 
   it('holds fewer addresses if they have failed more often', () => {
-    const limit = 200
-    const logins = new LoginThrottle(limit)
-    for (let i = 0; i < 5000; i++) for (let n = 0; n < limit; n++) logins.recordFailure(address(i), START)
-    assert.equal(remembered(logins, 5000).filter(Boolean).length, Math.floor(1_000_000 / (9 + limit)))
+    const logins = new LoginThrottle(5)
+    for (let i = 0; i < 72_000; i++) for (let n = 0; n < 5; n++) logins.recordFailure(address(i), START)
+    assert.equal(remembered(logins, 72_000).filter(Boolean).length, Math.floor(1_000_000 / (9 + 5)))
   })
 })
 

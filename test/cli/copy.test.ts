@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
@@ -16,12 +17,12 @@ import { INHERITED, PATIENT, temporaryDirectory } from '../support/service.ts'
 
 const TEXTS = [
   'plain',
-  '=1+1',
   '',
   ' "quoted"\r\n',
   '\\N \\. \t',
   '文字 🂡',
   '\u2028\u0001',
+  '=1+1',
   'x'.repeat(100_000),
 ]
 
@@ -40,32 +41,17 @@ describe('copy', () => {
   /** A catalogue with gaps between its ids, and more books than a page has. */
   const fill = (url: string) =>
     use(url, async (store) => {
-      async function* books() {
-        for (let i = 0; i < 2; i++) {
-          yield Array.from({ length: 600 }, (_, n) => ({
-            title: TEXTS[n % TEXTS.length]?.slice(0, n === 7 ? undefined : 100) ?? '',
-            author: `Author ${n}`,
-            year: n - 300,
-          }))
-        }
-      }
-      await store.import(books())
+      const books = Array.from({ length: 1200 }, (_, n) => ({
+        title: TEXTS[n % TEXTS.length]?.slice(0, n === 7 ? undefined : 100) ?? '',
+        author: `Author ${n}`,
+        year: n - 300,
+      }))
+      await store.import(Readable.from([books]))
       for (const id of [1, 7, 1200]) await store.delete(id)
     })
 
   const booksIn = (url: string) =>
     use(url, async (store) => (await listAll(store)).map((book) => ({ ...book })))
-
-  it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
-    const file = (name: string) => join(directory.path, name)
-    await use(sqlite('in-file.db'), (store) => store.create({ title: 'T', author: 'A', year: 1 }))
-    writeFileSync(file('from'), `${sqlite('in-file.db')}\n`)
-    writeFileSync(file('to'), sqlite('copied.db'))
-    assert.match((await copy(`@${file('from')}`, `@${file('to')}`)).stdout, /^copied 1 book;/)
-    const missing = await copy('@none', `@${file('to')}`)
-    assert.equal(missing.code, 1)
-    assert.match(missing.stderr, /^Cannot copy: --from ENOENT: [^\n]*none'\n$/)
-  })
 
   it('keeps books and ids, and goes on above the highest', async () => {
     await fill(sqlite('a.db'))
@@ -85,13 +71,18 @@ describe('copy', () => {
     assert.deepEqual(await booksIn(sqlite('b.db')), before)
   })
 
-  it('copies no books, too', async () => {
+  it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
+    const file = (name: string) => join(directory.path, name)
     await use(sqlite('empty.db'), async () => {})
-    assert.match((await copy(sqlite('empty.db'), sqlite('empty-too.db'))).stdout, /^copied 0 books/)
+    writeFileSync(file('from'), `${sqlite('empty.db')}\n`)
+    writeFileSync(file('to'), sqlite('copied.db'))
+    assert.match((await copy(`@${file('from')}`, `@${file('to')}`)).stdout, /^copied 0 books;/)
+    const missing = await copy('@none', `@${file('to')}`)
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /^Cannot copy: --from ENOENT: [^\n]*none'\n$/)
   })
 
   it('says what is wrong with its options, without quoting a password', async () => {
-    assert.equal((await runCommand(directory.path, {}, 'copy', '--from', 'sqlite:x.db')).code, 2)
     const none = await copy(sqlite('none.db'), sqlite('c.db'))
     assert.equal(none.code, 1)
     assert.match(none.stderr, /^Cannot copy: --from: there is no database .*none\.db\n$/)
@@ -119,10 +110,6 @@ describe('copy', () => {
         const { code, stdout, stderr } = await copy(urls[i] ?? '', to)
         assert.equal(code, 0, stderr)
         checksums.add(stdout)
-        assert.equal((await copy(urls[i] ?? '', to)).code, 1)
-        const { id } = await use(to, (store) => store.create({ title: '', author: '', year: 0 }))
-        assert.ok(id > 1199, `${id}`)
-        await use(to, (store) => store.delete(id))
       }
       assert.equal(checksums.size, 1)
       assert.deepEqual(await booksIn(sqlite('back.db')), await booksIn(sqlite('source.db')))
@@ -178,7 +165,10 @@ describe('copy', () => {
       const to = await (await postgres()).createDatabase()
       const file = join(directory.path, 'books.csv')
       writeFileSync(file, 'title,author,year\nT,A,1\n')
-      const stderr = await runAndMeanwhile(to, ['import', file], (importing) => importing.kill('SIGINT'))
+      const stderr = await runAndMeanwhile(to, ['import', file], async (importing) => {
+        importing.kill('SIGINT')
+        await once(importing, 'exit')
+      })
       assert.equal(stderr, 'Cannot import: interrupted; nothing was stored\n')
       assert.deepEqual(await booksIn(to), [])
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,12 +18,10 @@ const WAITS = `for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
 setTimeout(() => process.exit(8), 60_000)
 console.log('waits')`
 
-const options: SpawnSyncOptions & { encoding: 'utf8' } = { encoding: 'utf8', timeout: 60_000 }
-
 function run(args: readonly string[], more: { file?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const { file = PINNED_NODE, ...others } = more
-  const all = { ...options, ...others }
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [file, ...args], all)
+  const options = { encoding: 'utf8', timeout: 60_000, ...others } as const
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [file, ...args], options)
   return { status, signal, stdout, stderr }
 }
 
@@ -32,16 +30,14 @@ async function start(script: string | undefined, env: NodeJS.ProcessEnv = proces
   const launcher = [process.execPath, PINNED_NODE, '-e', WAITS]
   const [file = '', ...args] = script === undefined ? launcher : ['sh', '-c', script, ...launcher]
   const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let stdout = ''
-  const waits = new Promise<void>((resolve) => {
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text
-      if (stdout.includes('waits')) resolve()
-    })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
   })
   const closed = once(child, 'close')
-  await Promise.race([waits, closed])
-  return { child, closed, output: () => stdout }
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  while (!output.includes('waits') && !hasEnded()) await Promise.race([once(child.stdout, 'data'), closed])
+  return { child, closed, output: () => output }
 }
 
 describe('bin/pinned-node.js', () => {

@@ -5,35 +5,34 @@ import { ProgressBar } from '../../src/cli/progress-bar.ts'
 const CLEAR = '\r\x1b[K'
 
 describe('the progress of a command', () => {
-  let written: string[]
   const { isTTY, write } = process.stderr
-  beforeEach(() => {
-    mock.timers.enable({ apis: ['Date'] })
-    written = []
-  })
+  beforeEach(() => mock.timers.enable({ apis: ['Date'] }))
   afterEach(() => {
     mock.timers.reset()
-    Object.assign(process.stderr, { isTTY, write })
+    process.stderr.isTTY = isTTY
   })
 
-  /** Makes a bar. @param isTerminal whether standard error is one. */
   function begin(isTerminal: boolean): ProgressBar {
     process.stderr.isTTY = isTerminal
     return new ProgressBar('importing', 'rows')
   }
 
-  /** What is written on standard error meanwhile. */
-  function during(work: () => void): string {
-    process.stderr.write = (text: string | Uint8Array) => written.push(String(text)) > 0
+  /** What is written on standard error after so many milliseconds, while `work` is done. */
+  function written(milliseconds: number, work: () => void): string {
+    let text = ''
+    mock.timers.tick(milliseconds)
+    process.stderr.write = (part: string | Uint8Array) => {
+      text += part
+      return true
+    }
     work()
     process.stderr.write = write
-    return written.splice(0).join('')
+    return text
   }
 
   for (const [milliseconds, done, share, text] of [
     [10_000, 12_000, undefined, '12,000 rows, 1,200 per second'],
     [10_000, 0, 0, '0 %, 0 rows, 0 per second'],
-    [10_000, 1000, 0.25, '25 %, 1,000 rows, 100 per second, 30 s left'],
     [10_000, 1000, 0.999, '99 %, 1,000 rows, 100 per second, 1 s left'],
     [20_000, 1000, 0.25, '25 %, 1,000 rows, 50 per second, 1 min 0 s left'],
     [60_000, 1000, 0.25, '25 %, 1,000 rows, 17 per second, 3 min 0 s left'],
@@ -43,52 +42,27 @@ describe('the progress of a command', () => {
   ] as const)
     it(`is a line where there is no terminal: ${text}`, () => {
       const bar = begin(false)
-      mock.timers.tick(milliseconds)
+      const line = written(milliseconds, () => bar.update(done, share))
+      assert.equal(line, `importing: ${text}\n`)
       assert.equal(
-        during(() => bar.update(done, share)),
-        `importing: ${text}\n`,
-      )
-      assert.equal(
-        during(() => bar.end()),
+        written(0, () => bar.end()),
         '',
       )
     })
 
   it('is a line every ten seconds', () => {
     const bar = begin(false)
-    for (const [milliseconds, isThere] of [
-      [9999, false],
-      [1, true],
-      [9999, false],
-      [1, true],
-    ] as const) {
-      mock.timers.tick(milliseconds)
-      assert.equal(during(() => bar.update(1, undefined)) !== '', isThere)
-    }
+    const lines = [9999, 1, 9999, 1].map((time) => written(time, () => bar.update(1, undefined)) !== '')
+    assert.deepEqual(lines, [false, true, false, true])
   })
 
-  it('is a bar in a terminal, which changes every tenth of a second and is removed at the end', () => {
+  it('is a bar in a terminal, which changes every tenth of a second and is removed once at the end', () => {
     const bar = begin(true)
-    mock.timers.tick(99)
-    const nothing = during(() => {
-      bar.update(1, 0.5)
-      bar.end()
-    })
-    assert.equal(nothing, '')
-    mock.timers.tick(1)
+    const update = () => bar.update(1, 0.5)
+    const end = () => bar.end()
     const half = `[${'#'.repeat(15)}${' '.repeat(15)}] 50 %, 1 rows, 10 per second, 1 s left`
-    assert.equal(
-      during(() => bar.update(1, 0.5)),
-      `${CLEAR}importing: ${half}`,
-    )
-    assert.equal(
-      during(() => bar.update(2, 1)),
-      '',
-    )
-    const ended = during(() => {
-      bar.end()
-      bar.end()
-    })
-    assert.equal(ended, CLEAR)
+    const parts = [written(99, update), written(0, end), written(1, update), written(0, update)]
+    assert.deepEqual(parts, ['', '', `${CLEAR}importing: ${half}`, ''])
+    assert.deepEqual([written(0, end), written(0, end)], [CLEAR, ''])
   })
 })

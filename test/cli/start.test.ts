@@ -27,7 +27,6 @@ describe('the pinned Node.js is found by its package', () => {
   /** `node` or `npx node` with something to run that is not for any version, as a command line or a list of arguments. */
   const OTHER_NODE =
     /(?<![\w:./-])node(?:[ \t]+|", ?")(?!(?:\.\.\/)?(?:bin\/(?:pinned-node|book-catalogue)|package\/build)\.js\b)[\w./"-]/
-  const inCode = (markdown: string) => markdown.match(/```.*?```|`[^`\n]+`/gs) ?? []
 
   for (const file of ['package.json', 'bench/package.json']) {
     const { scripts } = JSON.parse(read(file)) as { scripts: Record<string, string> }
@@ -40,31 +39,27 @@ describe('the pinned Node.js is found by its package', () => {
     }
   }
 
+  for (const file of ['.ci/run', ...globSync(['*.md', 'docs/*.md', 'bench/*.md'], { cwd: ROOT })])
+    it(`by ${file}`, () => {
+      const commands = file.endsWith('.md') ? read(file).match(/```.*?```|`[^`\n]+`/gs) : [read(file)]
+      for (const command of commands ?? []) {
+        assert.doesNotMatch(command, LINK)
+        assert.doesNotMatch(command, OTHER_NODE)
+      }
+    })
+
   it('by the unit of deploy/', () => {
     const [, name = ''] =
       /^ExecStart=\S+\/node_modules\/([\w-]+)\/bin\/node /m.exec(read('deploy/book-catalogue.service')) ?? []
     assert.ok(name in JSON.parse(read('package.json')).optionalDependencies, name)
   })
 
-  it('by .ci/run', () => {
-    assert.doesNotMatch(read('.ci/run'), LINK)
-    assert.doesNotMatch(read('.ci/run'), OTHER_NODE)
-  })
-
   it('by Dockerfile, in whose image it is the node', () => {
-    const image =
+    assert.match(
       read('Dockerfile')
         .split(/^FROM /m)
-        .at(-1) ?? ''
-    assert.match(image, /^RUN ln -s \/app\/node \/usr\/local\/bin\/node\b/m)
+        .at(-1) ?? '',
+      /^RUN ln -s \/app\/node \/usr\/local\/bin\/node\b/m,
+    )
   })
-
-  for (const file of globSync(['*.md', 'docs/*.md', 'bench/*.md'], { cwd: ROOT })) {
-    it(`by ${file}`, () => {
-      for (const code of inCode(read(file))) {
-        assert.doesNotMatch(code, LINK)
-        assert.doesNotMatch(code, OTHER_NODE)
-      }
-    })
-  }
 })

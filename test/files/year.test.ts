@@ -2,117 +2,129 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { yearIn } from '../../src/files/year.ts'
-import { readFile } from './read.ts'
+import { assertRead } from './read.ts'
 
-/** Reads a CSV file with one row. Its cells stand in quotes. */
-async function readRow(columns: string, cells: readonly string[]) {
-  const row = cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')
-  const { books, report, error } = await readFile(`${columns}\n${row}\n`, 'csv')
-  assert.equal(error, undefined)
-  assert.equal(books.length, 1)
-  return { year: books[0]?.year, withoutYear: report.withoutYear }
+const bookOf = (year: number) => ({ title: 'T', author: 'A', year })
+
+/** Reads books that have these texts in the columns of their years. Unknown years are 0, and counted. */
+async function assertYears(columns: string, rows: readonly (readonly string[])[], year: number | undefined) {
+  const lines = rows.map((row) =>
+    ['T', 'A', ...row].map((cell) => `"${cell.replaceAll('"', '""')}"`).join(','),
+  )
+  const report = await assertRead(
+    `${columns}\n${lines.join('\n')}\n`,
+    Array(rows.length).fill(bookOf(year ?? 0)),
+  )
+  assert.equal(report.withoutYear, year === undefined ? rows.length : 0)
 }
 
-const known = (year: number) => ({ year, withoutYear: 0 })
-const UNKNOWN = { year: 0, withoutYear: 1 }
-
-/** Each year with the texts that tell it. */
-const TOLD: readonly (readonly [year: number, ...texts: string[]])[] = [
-  // A text that is an integer of up to four digits.
-  [8, '8', '+8', ' 8 ', '="8"', '08', '8.0'],
-  [0, '0', '-0', '0000'],
-  [1999, '1999', '="1999"', '="1999" ', '1999.0', '1999.00'],
-  // A date of eight digits.
-  [2000, '20000229'],
-  [1999, '19990501', '19991231', '="19990501"', '19990501.0'],
-  [2006, '20060916', '20060916.0'],
-  // Before our era.
-  [-750, '-750', '−750', '="-750"', '-750.0', '-0750'],
-  [-750, '750 BC', '750 BCE', '750 B.C.', '750 B. C.', '750 B.C.E.', '750 bc', '750BC', ' 750  BC '],
-  [-1250, '-1250', '−1250', '1250 BC'],
-  // One year of four digits.
-  [
-    1999,
-    'c1999',
-    '©1999',
-    '[1999]',
-    '1999?',
-    '1999-',
-    'AD 1999',
-    '1999 CE',
-    '1st ed. 1999',
-    '1999 (3rd ed.)',
-  ],
-  [1987, '[1987?]', 'ca. 1987', '1987-88', 'Vol. 12, 1987', '1987²', 'Vancouver, ABC, 1987', 'Bcc 1987'],
-  [1999, '5/1/1999', '1.5.1999', '01-05-1999', '1999-05', '1999-05-01', '1999/05/01', 'May 1,1999'],
-  [2006, '9/16/2006', '9/16/2006 0:00', 'Sat, 16 Sep 2006 00:00:00 +0000'],
-  // The same year twice is one year: there is nothing to choose between.
-  [1999, '1999, c1999', '1999-1999'],
-  // The time of day and the offset of a timestamp have no year.
-  [1965, '1965-08-01T00:00:00+00:00', '1965-08-01T00:00:00+0000', '1965-08-01 00:00:00 -0500'],
-  [1965, '1965-08-01T1200', '1965-08-01T12', '1965-08-01t12:00:00.1234z', '1965-08-01T05:53:28+05:53:28'],
-]
-
-const NOT_TOLD = [
-  ['', ' ', '=""', '-', '?', 'n.d.', 'unknown', 'MCMXCIX', '٢٠٠٦', '1999٢', '１９９９'],
-  ['5/1/99', '18th century', '19--', '199-?', "'99", '1,999', '1.999', '2.000', '1 999', '1e3', '8.5'],
-  ['c19991', 'vol. 20060916', 'AD 79', '79 AD', '79 CE', 'c. 750'],
-  ['1999-2003', '1998/1999', '1999, c1998', '1999-05-01 2003', '1999-05-01/2003-06-01', '1998-12-1999'],
-  // These dates may be before our era. ISO 8601 has -0749 for 750 BC, and other programs do not.
-  ['c. 750 BC', 'c. 1250 BC', '1250-1200 BC', '1,250 BC', '-750 BC', '[1250 B.C.?]', 'BC 1250'],
-  ['–750', '–1250', '-1250?', '- 1250', '(-1250)', 'c. -1250', 'about −1250', '-1250.5'],
-  ['-0749-01-01', '-0749-01-01T00:00:00+00:00', '-1249-01-01', '−1249-01-01'],
-  // No year has these digits.
-  ['0000-00-00', '0000-00-00T00:00:00+0000', '[0000]'],
-  // JSON numbers and SQL cannot hold these without a loss.
-  ['9007199254740992', '-9007199254740993', '9007199254740993 BC', '9'.repeat(400)],
-  // Months, dates that are none, days and months before the year, digits of other things.
-  [
-    '199905',
-    '19991305',
-    '19990230',
-    '19990500',
-    '20070229',
-    '01051999',
-    '13051999',
-    '9162006',
-    '01010101',
-    '99991231',
-  ],
-  // Days since 1900, and seconds and milliseconds since 1970, as spreadsheets and programs write them.
-  [
-    '12345',
-    '43831',
-    '43831.0',
-    '36281.5208',
-    '36281,5208',
-    '957139200',
-    '-315619200',
-    '957139200000',
-    '9.5714E+11',
-    '1.9991e+07',
-  ],
-  ['00008', '-12000', '+19990501', '-19990501', '9007199254740991'],
-  // What programs write for a date that they do not know.
-  ['0001-01-01', '0001-01-01T00:00:00Z', '1/1/0001 12:00:00 AM', '9999-12-31'],
-  // Other calendars.
-  ['1420 AH', '1420 A.H.', '1420 هـ', '1420هـ', 'พ.ศ. 2542', 'พ.ศ.2542'],
-].flat()
-
 describe('the year of a book in an export of another program', () => {
-  for (const [year, ...texts] of TOLD) {
-    for (const text of texts) {
-      it(`is ${year}: ${JSON.stringify(text)}`, async () => {
-        assert.deepEqual(await readRow('Title,Author,Year Published', ['T', 'A', text]), known(year))
-      })
-    }
-  }
+  for (const [what, year, ...texts] of [
+    ['an integer of up to four digits', 8, '8', '+8', ' 8 ', '="8"', '08', '8.0'],
+    ['zero', 0, '0', '-0', '0000'],
+    ['a number of a spreadsheet', 1999, '1999', '="1999"', '="1999" ', '1999.0', '1999.00'],
+    ['a date of eight digits', 1999, '19990501', '19991231', '="19990501"', '19990501.0'],
+    ['a leap day of eight digits', 2000, '20000229'],
+    ['before our era by its minus', -750, '-750', '−750', '="-750"', '-750.0', '-0750'],
+    [
+      'before our era by its words',
+      -1250,
+      '1250 BC',
+      '1250 BCE',
+      '1250 B.C.',
+      '1250 B. C.',
+      '1250 B.C.E.',
+      '1250BC',
+    ],
+    ['the only number of four digits', 1999, 'c1999', '©1999', '[1999]', '1999?', 'AD 1999', '1st ed. 1999'],
+    [
+      'beside other words',
+      1987,
+      '1987-88',
+      'Vol. 12, 1987',
+      '1987²',
+      'Vancouver, ABC, 1987',
+      'Bcc 1987',
+      '1987-',
+    ],
+    ['in a date', 1999, '5/1/1999', '1.5.1999', '01-05-1999', '1999-05', '1999/05/01', 'May 1,1999'],
+    ['in a date with a time', 2006, '9/16/2006 0:00', 'Sat, 16 Sep 2006 00:00:00 +0000'],
+    ['twice the same', 1999, '1999, c1999', '1999-1999'],
+    [
+      'in a timestamp',
+      1965,
+      '1965-08-01T00:00:00+00:00',
+      '1965-08-01T00:00:00+0000',
+      '1965-08-01 00:00:00 -0500',
+    ],
+    ['in a timestamp with a fraction', 1965, '1965-08-01T1200', '1965-08-01T12', '1965-08-01t12:00:00.1234z'],
+  ] as const)
+    it(`is ${year}: ${what}`, () =>
+      assertYears(
+        'Title,Author,Year Published',
+        texts.map((text) => [text]),
+        year,
+      ))
 
-  for (const text of NOT_TOLD) {
-    it(`is unknown and counted: ${JSON.stringify(text.slice(0, 40))}`, async () => {
-      assert.deepEqual(await readRow('Title,Author,Year Published', ['T', 'A', text]), UNKNOWN)
-    })
-  }
+  for (const [what, ...texts] of [
+    ['nothing', '', ' ', '=""', '-', '?', 'n.d.'],
+    ['other digits', 'MCMXCIX', '٢٠٠٦', '1999٢', '１９９９'],
+    ['too few digits', '5/1/99', '18th century', '19--', '199-?', "'99", 'AD 79', '79 CE', 'c. 750'],
+    [
+      'numbers that are none of a year',
+      '1,999',
+      '1.999',
+      '2.000',
+      '1 999',
+      '1e3',
+      '8.5',
+      'c19991',
+      'vol. 20060916',
+    ],
+    [
+      'two years',
+      '1999-2003',
+      '1998/1999',
+      '1999, c1998',
+      '1999-05-01 2003',
+      '1999-05-01/2003-06-01',
+      '1998-12-1999',
+    ],
+    [
+      'about a year before our era',
+      'c. 750 BC',
+      '1250-1200 BC',
+      '1,250 BC',
+      '-750 BC',
+      '[1250 B.C.?]',
+      'BC 1250',
+    ],
+    ['something with a minus', '–750', '-1250?', '- 1250', '(-1250)', 'c. -1250', 'about −1250', '-1250.5'],
+    // ISO 8601 has -0749 for 750 BC, and other programs do not.
+    ['dates before our era', '-0749-01-01', '-0749-01-01T00:00:00+00:00', '−1249-01-01'],
+    ['zeros', '0000-00-00', '0000-00-00T00:00:00+0000', '[0000]'],
+    ['unsafe integers', '9007199254740992', '-9007199254740993', '9007199254740993 BC', '9'.repeat(400)],
+    ['a month', '199905', '19991305', '19990230', '19990500', '20070229'],
+    ['a date that begins with the day', '01051999', '13051999', '9162006', '01010101', '99991231'],
+    ['the days of a spreadsheet', '12345', '43831', '43831.0', '36281.5208', '36281,5208'],
+    ['seconds since 1970', '957139200', '-315619200', '957139200000', '9.5714E+11', '1.9991e+07'],
+    ['a sign or zeros before', '00008', '-12000', '+19990501', '-19990501', '9007199254740991'],
+    [
+      'what programs write for none',
+      '0001-01-01',
+      '0001-01-01T00:00:00Z',
+      '1/1/0001 12:00:00 AM',
+      '9999-12-31',
+    ],
+    ['another calendar', '1420 AH', '1420 A.H.', '1420 هـ', '1420هـ', 'พ.ศ. 2542', 'พ.ศ.2542'],
+    ['too long a text', `1999${'.'.repeat(997)}`],
+  ] as const)
+    it(`is unknown: ${what}`, () =>
+      assertYears(
+        'Title,Author,Year Published',
+        texts.map((text) => [text]),
+        undefined,
+      ))
 
   it('is a whole number that stands in the text, whatever the text is', () => {
     const unit = fc.constantFrom(...'0123456789', '1999', '750', ...'-−–.,/:+ TZBCce٢', ' BC')
@@ -127,60 +139,38 @@ describe('the year of a book in an export of another program', () => {
     })
     fc.assert(property, { numRuns: 20_000 })
   })
-})
 
-describe('digits of a date', () => {
-  for (const columns of [
-    'Title,Author,Year Published',
-    'title,authors,pubdate',
-    'Title,Primary Author,Date',
-    'Titel,Autor,Jahr',
-  ]) {
-    it(`are a year in another program's columns if they are a whole date: ${columns}`, async () => {
-      const { books, report } = await readFile(`${columns}\nT,A,19990501\nT,A,199905\nT,A,43831\n`, 'csv')
-      assert.deepEqual([books.map(({ year }) => year), report.withoutYear], [[1999, 0, 0], 2])
+  for (const columns of ['title,authors,pubdate', 'Title,Primary Author,Date', 'Titel,Autor,Jahr'])
+    it(`is read in the same way by ${columns}`, async () => {
+      await assertYears(columns, [['19990501'], ['c1999']], 1999)
+      await assertYears(columns, [['199905'], ['43831']], undefined)
     })
-  }
 
-  it('are what they say in our own columns', async () => {
+  it('is what it says in our own columns', async () => {
     const years = [19990501, 199905, 43831, -957139200, 9007199254740991]
-    const rows = years.map((year) => `T,A,${year}\n`)
-    const { books } = await readFile(`title,author,year\n${rows.join('')}`, 'csv')
-    assert.deepEqual(
-      books.map(({ year }) => year),
-      years,
+    await assertRead(
+      `title,author,year\n${years.map((year) => `T,A, ${year}\n`).join('')}`,
+      years.map(bookOf),
     )
   })
-})
 
-describe('the year in an export of Goodreads', () => {
-  const columns = 'Title,Author,Original Publication Year,Year Published'
-  for (const [original, published, expected] of [
-    ['1969', '2000', known(1969)],
-    ['', '2000', known(2000)],
-    ['18th century', '9/16/2006', known(2006)],
-    ['18th century', '1998/1999', UNKNOWN],
-    ['43831', '19990501', known(1999)],
-  ] as const) {
-    it(`is that of the first edition, or else of this one: ${original}, ${published}`, async () => {
-      assert.deepEqual(await readRow(columns, ['T', 'A', original, published]), expected)
-    })
-  }
-})
+  for (const [original, published, year] of [
+    ['1969', '2000', 1969],
+    ['', '2000', 2000],
+    ['18th century', '9/16/2006', 2006],
+    ['18th century', '1998/1999', undefined],
+    ['43831', '19990501', 1999],
+  ] as const)
+    it(`of Goodreads is that of the first edition, or else of this one: ${original}, ${published}`, () =>
+      assertYears('Title,Author,Original Publication Year,Year Published', [[original, published]], year))
 
-describe('the year in an export of Calibre', () => {
-  for (const [date, expected] of Object.entries({
-    '1965-08-01T00:00:00+00:00': known(1965),
-    '0101-01-02T00:00:00+00:00': known(101),
-    '0101-01-01T00:00:00+00:00': UNKNOWN,
-    '="0101-01-01T00:00:00+00:00"': UNKNOWN,
-    '0100-12-31T19:00:00-05:00': UNKNOWN,
-    '0079-08-24T00:00:00+00:00': UNKNOWN,
-    '-0750-01-01': UNKNOWN,
-    '': UNKNOWN,
-  })) {
-    it(`is ${expected.year} with ${date}`, async () => {
-      assert.deepEqual(await readRow('title,authors,pubdate', ['T', 'A', date]), expected)
-    })
-  }
+  for (const [date, year] of [
+    ['0101-01-02T00:00:00+00:00', 101],
+    ['0101-01-01T00:00:00+00:00', undefined],
+    ['="0101-01-01T00:00:00+00:00"', undefined],
+    ['0100-12-31T19:00:00-05:00', undefined],
+    ['0079-08-24T00:00:00+00:00', undefined],
+    ['-0750-01-01', undefined],
+  ] as const)
+    it(`of Calibre is ${year} with ${date}`, () => assertYears('title,authors,pubdate', [[date]], year))
 })

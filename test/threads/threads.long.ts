@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { until } from '../faults/engine-servers.ts'
 import { logIn } from '../support/client.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import { parseExposition, total } from '../support/exposition.ts'
@@ -26,9 +27,6 @@ const BOOK = JSON.stringify({ title: 'T', author: 'A', year: 1 })
 /** A file for an import, and how it ends. */
 const [FILE, END] = ['title,author,year\nx,y,1\n', ',1\n']
 
-/** How long anything may take, in milliseconds: far more than it needs on a busy machine. */
-const PATIENCE = 60_000
-
 /** Loaded into the threads of a service, so that a request can end one. */
 const DYING = ['--import', resolve(import.meta.dirname, 'dying-thread.ts')]
 
@@ -50,13 +48,18 @@ function withBody(line: string, body: string, ...fields: string[]): string {
 }
 
 /** How many responses have each status. */
-const statuses = (responses: readonly RawResponse[]) =>
-  Object.fromEntries(
-    Object.entries(Object.groupBy(responses, ({ status }) => status)).map(([status, all]) => [
-      status,
-      all?.length,
-    ]),
-  )
+const statuses = (responses: readonly RawResponse[]) => {
+  const counts: Record<number, number> = {}
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** Connections that are closed with the scope. */
+async function openMany(url: string) {
+  const connections = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(url)))
+  const close = () => connections.map((connection) => connection[Symbol.dispose]())
+  return { connections, [Symbol.dispose]: () => void close() }
+}
 
 for (const engine of ENGINES) {
   describe(`a service with four threads on ${engine}`, { skip: engineMissing(engine) }, () =>
@@ -138,14 +141,13 @@ function sharesPromises(engine: Engine): void {
   })
 
   it('goes on when a thread dies, which costs only its own connections', async () => {
-    await using connections = new AsyncDisposableStack()
+    using opened = await openMany(service.url)
     const others: { connection: RawConnection; thread: string | undefined }[] = []
-    while (others.length < CONNECTIONS || new Set(others.map(({ thread }) => thread)).size === 1) {
-      const connection = await RawConnection.open(service.url)
-      connections.use({ [Symbol.asyncDispose]: async () => connection[Symbol.dispose]() })
+    for (const connection of opened.connections) {
       await connection.send(head('GET /healthz'))
       others.push({ connection, thread: (await connection.response()).headers.get('x-thread') })
     }
+    assert.ok(new Set(others.map(({ thread }) => thread)).size > 1)
     const dying = others.shift()
     const deaths = service.output().split('a thread died').length
     await dying?.connection.send(head('GET /healthz', 'X-Die: 0'))
@@ -211,28 +213,18 @@ function sharesPromises(engine: Engine): void {
   })
 
   it('has ended an import before it answers, so that the next one can begin on any thread', async () => {
-    await using connections = new AsyncDisposableStack()
-    const open = async () => {
-      const connection = await RawConnection.open(service.url)
-      connections.use({ [Symbol.asyncDispose]: async () => connection[Symbol.dispose]() })
-      return connection
-    }
-    const importers = await Promise.all(numbered(8).map(open))
-    const writers = await Promise.all(numbered(CONNECTIONS).map(open))
+    using writers = await openMany(service.url)
     const path = await create()
     let isOver = false
     // Messages of several threads wait for the main thread, which takes them in any order.
-    const writing = writers.map(async (writer) => {
+    const writing = writers.connections.map(async (writer) => {
       while (!isOver) {
         await writer.send(withBody(`PUT ${path}`, '{"year":1}', authorization))
         assert.equal((await writer.response()).status, 200)
       }
     })
-    for (const i of numbered(60)) {
-      const importer = importers[i % importers.length]
-      await importer?.send(importing(FILE))
-      assert.equal((await importer?.response())?.status, 200)
-    }
+    // Each on a new connection, which any thread may get.
+    for (const _ of numbered(60)) assert.equal((await once(service.url, importing(FILE))).status, 200)
     isOver = true
     await Promise.all(writing)
   })
@@ -345,7 +337,8 @@ describe('a service with threads', () => {
     t.after(() => other.stop('SIGKILL'))
     const token = `Authorization: ${await logIn(other.url)}`
     const request = withBody('POST /book', BOOK, token, 'Expect: 100-continue')
-    const connections = await Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(other.url)))
+    using opened = await openMany(other.url)
+    const { connections } = opened
     await Promise.all(connections.map((connection) => connection.send(request.slice(0, -1))))
     for (const connection of connections) assert.equal((await connection.response()).status, 100)
     const ended = other.stop()
@@ -378,39 +371,34 @@ describe('a service with threads', () => {
   })
 
   it('leaves a port to the service that has it already', async () => {
-    const settings = {
-      PORT: new URL(service.url).port,
-      HOST: '127.0.0.1',
-      THREADS: '2',
-      DB_URL: 'sqlite:x.db',
-    }
-    const { ended, output } = spawnService(directory.path, settings)
+    const PORT = new URL(service.url).port
+    const { ended, output } = spawnService(directory.path, { PORT, HOST: '127.0.0.1', THREADS: '2' })
     assert.deepEqual(await ended, { code: 1, signal: null })
     assert.match(output(), /^Cannot start: PORT: \d+ is in use; [^\n]+\n$/)
   })
 
   it('says why it cannot start', async () => {
-    const settings = { PORT: '0', HOST: '127.0.0.1', THREADS: '2', SECRET_TOKEN: SECRET }
-    const without = { ...settings, DIE_AT_START: 'ERR_WORKER_INIT_FAILED' }
-    const { ended, output } = spawnService(directory.path, without, DYING)
-    assert.deepEqual(await ended, { code: 1, signal: null })
-    const reason =
-      /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m
-    assert.match(output(), reason)
-    for (const [DB_URL, reason] of [
-      ['sqlite:.', /^Cannot start: DB_URL: the database file \. cannot be opened: [^\n]+\n$/m],
-      ['postgres://x:y@127.0.0.1:1/z', /^Cannot start: DB_URL: [^\n]+\n$/m],
+    const begin = (settings: Record<string, string>) =>
+      spawnService(
+        directory.path,
+        { PORT: '0', HOST: '127.0.0.1', THREADS: '2', SECRET_TOKEN: SECRET, ...settings },
+        DYING,
+      )
+    for (const [settings, reason] of [
+      [
+        { DIE_AT_START: 'ERR_WORKER_INIT_FAILED' },
+        /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m,
+      ],
+      [{ DB_URL: 'sqlite:.' }, /^Cannot start: DB_URL: the database file \. cannot be opened: [^\n]+\n$/m],
     ] as const) {
-      const { child, ended, output } = spawnService(directory.path, { ...settings, DB_URL })
-      if (DB_URL.startsWith('postgres')) {
-        await until('it waits for the server', async () => output().includes('DB_URL: '))
-        child.kill('SIGTERM')
-        assert.deepEqual(await ended, { code: 0, signal: null }, output())
-        continue
-      }
+      const { ended, output } = begin(settings)
       assert.deepEqual(await ended, { code: 1, signal: null })
       assert.match(output(), reason)
     }
+    const { child, ended, output } = begin({ DB_URL: 'postgres://x:y@127.0.0.1:1/z' })
+    await until('it waits for the server', async () => output().includes('DB_URL: '))
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, { code: 0, signal: null }, output())
   })
 })
 
@@ -421,12 +409,4 @@ async function canListen(host: string, port: number): Promise<boolean> {
   })
   if (await listening) await new Promise((resolve) => server.close(resolve))
   return await listening
-}
-
-async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE
-  while (!(await isTrue())) {
-    assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${what}`)
-    await setTimeout(20)
-  }
 }

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { parseColumns } from '../../src/files/column-names.ts'
+import { assertRead, assertRefused, readFile } from './read.ts'
+
+const bookOf = (year: number) => ({ title: 'T', author: 'A', year })
+
+describe('exports of other programs', () => {
+  for (const [name, source, ...books] of [
+    [
+      'goodreads.csv',
+      'Goodreads',
+      [
+        'Good Omens: The Nice and Accurate Prophecies of Agnes Nutter, Witch',
+        'Terry Pratchett, Neil Gaiman',
+        1990,
+      ],
+      ['The Left Hand of Darkness', 'Ursula K. Le Guin', 1969],
+      ['The Iliad', 'Homer, Robert Fagles, Bernard Knox', -750],
+      ['Without a Year', 'Somebody', 0],
+      ['Of the Edition', 'Somebody', 1987],
+    ],
+    [
+      'librarything.tsv',
+      'LibraryThing',
+      ['"Repent, Harlequin!" Said the Ticktockman', 'Harlan Ellison', 1965],
+      ['Cien años de soledad', 'Gabriel García Márquez', 1967],
+      ['Good Omens', 'Terry Pratchett, Neil Gaiman, S. Somebody', 1990],
+      ['Homer', 'Homer', 0],
+    ],
+    [
+      'calibre.csv',
+      'Calibre',
+      ['Good Omens', 'Terry Pratchett, Neil Gaiman', 1990],
+      ['The Iliad', 'Homer', 0],
+    ],
+  ] as const)
+    it(source, async () => {
+      const file = readFileSync(join(import.meta.dirname, 'exports', name))
+      const expected = books.map(([title, author, year]) => ({ title, author, year }))
+      const report = await assertRead(file, expected)
+      assert.deepEqual([report.source, report.withoutYear], [source, 1])
+    })
+
+  for (const [program, header, row, author, year] of [
+    ['Calibre', 'title,authors,pubdate', 'Solaris,A & B & A,1965-08-01', 'A, B', 1965],
+    ['StoryGraph', 'Title,Authors,Contributors,ISBN/UID,Format', 'Solaris,"S. Lem, B",T,1,x', 'S. Lem, B', 0],
+    ['BookWyrm', 'title,author_text,remote_id,start_date', 'Solaris,S. Lem,x,2024-01-02', 'S. Lem', 0],
+    [
+      'Openreads',
+      'title,author,description,publication_year',
+      'Solaris,S. Lem,"1961\n",1970',
+      'S. Lem',
+      1970,
+    ],
+    ['Open Library', 'Work ID,Title,Authors,First Publish Year', 'x,Solaris,S. Lem,1961', 'S. Lem', 1961],
+    ['Babelio', 'Titre;Auteur;Date de publication', 'Solaris;Lem Stanisław;0000-00-00', 'Lem Stanisław', 0],
+    ['Handy Library', 'Titolo;Autore;Data di pubblicazione', 'Solaris;S. Lem;2013-xx-xx', 'S. Lem', 2013],
+    ['Tellico', 'Title,Author,Copyright Year,Publication Year', 'Solaris,S. Lem,1961,1987', 'S. Lem', 1987],
+    ['Libib', 'title,creators,publish_date,added', 'Solaris,S. Lem,1987-11-25,2024-01-02', 'S. Lem', 1987],
+  ] as const)
+    it(`${program}, with one row`, async () => {
+      const report = await assertRead(`${header}\n${row}\n`, [{ title: 'Solaris', author, year }])
+      const isKnown = ['Calibre', 'StoryGraph', 'BookWyrm'].includes(program)
+      assert.equal(report.source, isKnown ? program : 'another program')
+      assert.equal(report.withoutYear, year === 0 ? 1 : 0)
+    })
+
+  it('are told by their columns, whatever else there is, as is our own file', async () => {
+    const own = await assertRead('Titel,title,author,year,Jahr\nU,T,A,1,2\n', [bookOf(1)])
+    assert.equal(own.source, 'this service')
+    await assertRead('Title,Author,Autor,Year Published\nT,A,B,1\n', [bookOf(1)])
+  })
+})
+
+describe('columns are told by their names', () => {
+  for (const header of [
+    'Titel;Autor;Jahr',
+    'Titel;Verfasser;Ersch.-Jahr',
+    'titre;auteurs;annee_de_parution',
+    'Ti\u0301tulo;autor(es);an\u0303o',
+    ' título ; Autor ; Ano de publicação ',
+    'Titolo;autore/i;data_di_uscita',
+    'TITLE,Written by,PubDate',
+    'Book-Title;Book-Author;Year-Of-Publication',
+    '="Title";="Authors";="Original Publication Year"',
+    'Titel,Schrijver,Jaar van uitgave',
+    'Titel,Författare,Utgivningsår',
+    'titel,forfatter(e),udgivelsesår',
+    'Tittel,Forfatter,Utgitt år',
+    'Nimeke,Tekijä,Julkaisuvuosi',
+    'Tytuł,Autor,Data wydania',
+    'Název knihy,Autor,Rok vydání',
+    'cim,szerzo,megjelenes_eve',
+    'Titlu,Autor,Anul apariției',
+    'Naslov,Autor,Godina izdanja',
+    'Τίτλος,Συγγραφέας,Έτος έκδοσης',
+    'Назва,Автор,Рік видання',
+    'Название;Автор;Год издания',
+    'KİTAP ADI,YAZAR,BASIM YILI',
+    'judul,penulis,tahun',
+    'Tên sách,Tác giả,Năm xuất bản',
+    '书名;作者;出版年份',
+    'タイトル;著者;出版年',
+    '도서명,지은이,출판일',
+    'اسم الكتاب,المؤلف,سنة النشر',
+    'שם הספר,מחבר,שנת הוצאה',
+    'शीर्षक,लेखक,प्रकाशन वर्ष',
+  ])
+    it(header, async () => {
+      const row = ['T', 'A', 'c1999'].join(/[,;]/.exec(header)?.[0])
+      const report = await assertRead(`\ufeff${header}\r\n${row}\r\n`, [bookOf(1999)])
+      assert.equal(report.source, 'another program')
+    })
+
+  for (const [header, title, author, year] of [
+    ['id,title,author,year', 'title', 'author', 'year'],
+    ['Title,Author,Year Published,Original Publication Year', 'Title', 'Author', 'Original Publication Year'],
+    ['Secondary Author,Primary Author,Title,Date', 'Title', 'Primary Author', 'Date'],
+    ['Title,Authors,ISBN/UID', 'Title', 'Authors', null],
+    ['Jahr;Titel;"=""Verfasser""" ', 'Titel', 'Verfasser', 'Jahr'],
+    ['Erscheinungsdatum;Erscheinungsjahr;Titel;Autor', 'Titel', 'Autor', 'Erscheinungsjahr'],
+    ['Name,Author,Year', null, 'Author', 'Year'],
+    ['Title,Titel,Author', null, 'Author', null],
+  ] as const)
+    it(`the report names those that were found: ${header}`, async () => {
+      const { report } = await readFile(`${header}\n`)
+      assert.deepEqual(report.columns, { title, author, year })
+    })
+
+  it('of the first edition if its year is known, and of years rather than dates', async () => {
+    const rows = ['1987-05-01,1986,1961', '1987-05-01,1986,', '1987-05-01,,', '1987-05-01,never,18th century']
+    const header = 'Titel,Autor,Erscheinungsdatum,Jahr,Jahr der Erstausgabe\n'
+    const years = [1961, 1986, 1987, 1987]
+    await assertRead(`${header}${rows.map((row) => `T,A,${row}\n`).join('')}`, years.map(bookOf))
+  })
+
+  it('beside others that have similar names', async () => {
+    const others =
+      'Subtitle,Series,Title Sort,Original Title,Series Title,Author l-f,Author Sort,Additional Authors,Narrator'
+    const cells = others.replaceAll(/[^,]+/g, 'x')
+    await assertRead(`${others},Title,Author,Published\n${cells},T,A,1999\n`, [bookOf(1999)])
+  })
+
+  for (const [field, ...headers] of [
+    ['title', 'subtitle,author,year', 'name,writer,year'],
+    ['author', 'title,author sort,year'],
+    ['year', 'title,authors', 'title,author,date read', 'Title,Authors,Date', 'Title,Authors,timestamp'],
+    ['year', 'Titre,Auteur,Lu le', 'Title,Authors,AR', 'Title,Authors,Any'],
+  ] as const)
+    for (const header of headers)
+      it(`but not guessed: ${header}`, async () => {
+        await assertRefused(
+          `${header}\n`,
+          new RegExp(`^the file .*, and none that is known to be the ${field}`),
+        )
+      })
+
+  it('of which at most thirty are in the message', async () => {
+    await assertRefused(`${'x,'.repeat(31)}y\n`, /columns (?:"x", ){29}"x" and 2 more, and none/)
+  })
+
+  it('are refused if two may be the same field, unless one is named', async () => {
+    const text = 'Title,Authors,Publication Date,Release Date\nT,A,2001,1999\n'
+    const both =
+      'the columns "publication date" and "release date" may both be the year; name the right one with'
+    await assertRefused(text, `${both} columns=year="publication date"`)
+    await assertRead(text, [bookOf(1999)], { columns: { year: 'Release Date' } })
+  })
+
+  it('are refused if one that is read occurs twice, whichever program wrote the file', async () => {
+    for (const [header, name, columns] of [
+      ['title,Title,author,year', 'title'],
+      ['book-catalogue id,title,author,year,author', 'author'],
+      ['Titel,Titel,Autor,Jahr', 'titel'],
+      ['Titel,Titel,Autor,Jahr', 'titel', { title: 'Titel' }],
+      ['title,authors,pubdate,pubdate', 'pubdate'],
+    ] as const) {
+      const several = `several columns are named "${name}" (case does not matter)`
+      await assertRefused(`${header}\n`, `${several}; rename all but the right one`, { columns })
+    }
+    await assertRead('title,author,shelf,year,Shelf\nT,A,x,5,y\n', [bookOf(5)])
+  })
+
+  it('and a file in which they are not clear is not read to its end, but its first five rows are shown', async () => {
+    const rows = ['1', '2', '3', '4', '5', '6'].map((name) => [name, 'x'.repeat(101), ''])
+    const text = `,,\n${rows.map((cells) => cells.join(',')).join('\n')}`
+    const shown = rows.slice(0, 5).map(([name]) => [name, 'x'.repeat(100), ''])
+    const { report } = await readFile(`\ntitle,author,year\n${text}`)
+    assert.deepEqual(report.preview, [['title', 'author', 'year'], ...shown])
+    const endless = `\nTitle,Name,Date\n${text}"${'x'.repeat(3_000_000)}`
+    const refused = await assertRefused(endless, /none that is known to be the author or the year/)
+    assert.deepEqual(refused.preview, [['Title', 'Name', 'Date'], ...shown])
+  })
+})
+
+describe('a mapping of columns', () => {
+  it('is read whatever names it has', () => {
+    const name = fc.string({ minLength: 1, unit: fc.constantFrom(...'a,="\' \n年') })
+    const mapping = fc.record(
+      { title: name, author: name, year: name },
+      { requiredKeys: [], noNullPrototype: true },
+    )
+    const property = fc.property(mapping, (columns) => {
+      const items = Object.entries(columns).map(([field, column]) => {
+        const needsQuotes = column.includes(',') || column.startsWith('"')
+        return `${field}=${needsQuotes ? `"${column.replaceAll('"', '""')}"` : column}`
+      })
+      assert.deepEqual(parseColumns(items.join(',')), items.length === 0 ? undefined : columns)
+    })
+    fc.assert(property)
+    assert.deepEqual(parseColumns('year=,title=T'), { year: '', title: 'T' })
+  })
+
+  for (const text of [
+    ...['title', 'title=', 'author=""', 'title=T,', ',title=T', 'title=T, author=A', 'id=I', 'Title=T'],
+    ...['title=Last, First', 'title="T', 'title="T"x', 'title="a"b"', 'title=T,title=U', 'year=,year=Y'],
+  ])
+    it(`is refused if it is ${text}`, () => assert.equal(parseColumns(text), undefined))
+
+  for (const [what, text, columns, title, author, year] of [
+    [
+      'all fields',
+      'Titel;Name, Vorname;Jahr\n T  U ;A;c1999\n',
+      { title: 'Titel', author: ' name, vorname ', year: 'JAHR' },
+      ...['T U', 'A', 1999],
+    ],
+    ['some, and the others are found by name', 'Author,Titel,year\nA,T,1\n', { title: 'Titel' }, 'T', 'A', 1],
+    ['one of our own file', 'title,author,year,s\n T ,A,1,U\n', { title: 's' }, 'U', 'A', 1],
+    [
+      'one of a known program',
+      'Title,Author,Additional Authors,Year Published,Date Read\nT,A,B,1,2020-05-01\n',
+      { year: 'Date Read' },
+      ...['T', 'A, B', 2020],
+    ],
+    [
+      'one column for two fields',
+      'title,name\nT,1984\n',
+      { author: 'name', year: 'name' },
+      'T',
+      '1984',
+      1984,
+    ],
+    ['a column of texts as they are', "Titel,author,year\n'=T,A,1\n", { title: 'Titel' }, "'=T", 'A', 1],
+    ['no years', 'title,author,,\nT,A,1,2\n', { year: '' }, 'T', 'A', 0],
+  ] as const)
+    it(`may name ${what}`, async () => {
+      const { books, error } = await readFile(text, { columns })
+      assert.deepEqual([error, books], [undefined, [{ title, author, year }]])
+    })
+
+  it('is in the report, and makes unknown years 0, which are counted', async () => {
+    const text = 'title,author,year,X\nT,A,1,\nT,A,2,3\n'
+    const report = await assertRead(text, [bookOf(0), bookOf(3)], { columns: { year: 'x' } })
+    assert.deepEqual([report.withoutYear, report.source], [1, 'this service'])
+    assert.deepEqual(report.columns, { title: 'title', author: 'author', year: 'X' })
+    const none = await assertRead('title,author\nT,A\n', [bookOf(0)], { columns: { year: '' } })
+    assert.deepEqual([none.withoutYear, none.columns.year], [1, null])
+  })
+
+  it('is refused if the file has no such column, or is not CSV', async () => {
+    const columns = { title: 'Titel' }
+    const missing = 'there is no column "Titel"; the file has the columns "title", "author", "year"'
+    await assertRefused('title,author,year\nT,A,1\n', missing, { columns })
+    await assertRefused(
+      'Titel,Autor\nT,A\n',
+      'the file has the columns "Titel", "Autor", and none that is known to be the year; name it, or say that there are ' +
+        'no years, with columns=year=Jahr or columns=year=',
+      { columns },
+    )
+    await assertRefused('{}', 'columns can be named only for CSV', { format: 'ndjson', columns })
+  })
+})

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { NewBook } from '../../src/catalogue/book.ts'
+import { hostileBooks } from './hostile-books.ts'
+import { assertRead, assertRefused, NO_YEAR, readFile } from './read.ts'
+
+const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
+
+const bookOf = (year: number) => ({ title: 'T', author: 'A', year })
+
+describe('CSV is read with', () => {
+  for (const [what, text, ...years] of [
+    ['no end of the last line', 'id,title,author,year\r\n1,T,A,5', 5],
+    ['a byte order mark, other columns, another order', '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n', 5],
+    ['empty lines', 'title,author,year\n\nT,A,5\n\n\n', 5],
+    ['tabs', 'title\tauthor\tyear\nT\t"A"\t5\n', 5],
+    ['as many semicolons as commas', 'title,author,year,a;b;c;d\nT,A,5,\n', 5],
+    ['semicolons, and commas in quoted names', '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n', 5],
+    ['semicolons that Excel declares', 'sep=;\r\ntitle;author;year\r\nT;A;5\r\n', 5],
+    ['a comma that Excel declares, in quotes', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
+    ['tabs that Excel declares', 'sep=\t\ntitle\tauthor\tyear\nT\tA\t5\n', 5],
+    ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
+    ['quotes around everything, up to its end', '"title","author","year"\r\n"T","A","5"', 5],
+    ['a line of an empty field in quotes', 'title,author,year\n""\nT,A,1', 1],
+    ['CR LF, then LF', 'title,year,author\r\nT,1,A\n', 1],
+    ['LF, then CR LF', 'title,year,author\nT,1,A\r\n', 1],
+    ['CR', 'title,year,author\rT,1,A\r', 1],
+    ['tabs, CR LF, then LF', 'title\tyear\tauthor\r\nT\t1\tA\n', 1],
+    ['unused cells left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', 1, 2, 3],
+    ['a cell left out after a stray quote', 'Note,Title,Author,Year,ISBN\nx" y,T,A,1,9\nn,T,A,2\n', 1, 2],
+    ['empty cells added', 'title;author;year\nT;A;1;\nT;A;2;;\nT;A;3; ; \n', 1, 2, 3],
+    ['empty cells added to the first line', 'title,author,year,,\nT,A,1\nT,A,2,,,\n', 1, 2],
+    ['the year left out, of another program', 'Titel\tAutor\tJahr\nT\tA\t1\nT\tA\n', 1, 0],
+    ['the year left out, of Goodreads', 'Title,Author,Year Published,Additional Authors\nT,A,1\nT,A\n', 1, 0],
+  ] as const)
+    it(what, async () => void (await assertRead(text, years.map(bookOf))))
+
+  it('quotes and white space: a quote within a field, white space after one that closes', async () => {
+    const { books } = await readFile('title,author,year\n6" nails,"A ""B""",1\n"T" ,"A"\v,"1"\t\n')
+    assert.deepEqual(books, [{ title: '6" nails', author: 'A "B"', year: 1 }, bookOf(1)])
+  })
+
+  it('tabs, where quotes are around a field only if all those within are doubled', async () => {
+    const many = '""'.repeat(20_000)
+    const rows = ['"a""b"', '"a"b"', '"a"""b"', '"', `"${many}"`, `"${many}x"${many}"`]
+    const titles = ['a"b', '"a"b"', '"a"""b"', '"', '"'.repeat(20_000), `"${many}x"${many}"`]
+    await assertRead(
+      `title\tauthor\tyear\n${rows.join('\tA\t1\n')}\tA\t1\n`,
+      titles.map((title) => ({ title, author: 'A', year: 1 })),
+    )
+  })
+
+  it('lines that end in different ways; those within quotes stay', async () => {
+    const ends = fc.array(fc.constantFrom('\r\n', '\n', '\r'), { minLength: 1 })
+    const property = fc.asyncProperty(hostileBooks, ends, fc.nat(20), async (books, ends, length) => {
+      const row = ({ title, author, year }: NewBook) =>
+        [year, title, author].map((value) => `"${`${value}`.replaceAll('"', '""')}"`).join(',')
+      const lines = ['year,title,author', ...books.map(row)]
+      const text = lines.map((line, i) => line + ends[i % ends.length]).join('')
+      await assertRead(text, books, { length: 1 + length })
+    })
+    await fc.assert(property, { numRuns: 100 })
+  })
+
+  it('1000 fields in a row, and many long rows', async () => {
+    const others = ','.repeat(997)
+    const text = `title,author,year${others}\nT,A,5${others}\n"T",A,5${others}\n`
+    await assertRead(text, [bookOf(5), bookOf(5)])
+    const long = await readFile(`title,author,year\n${`${'x'.repeat(7000)},A,5\n`.repeat(1000)}`)
+    assert.deepEqual([long.error, long.books.length], [undefined, 1000])
+    await assertRead(`title,author,year,notes\nT,A,5,"${'x'.repeat(2_000_000)}"\n`, [bookOf(5)])
+  })
+})
+
+describe('CSV is refused', () => {
+  for (const [row, reason] of Object.entries({
+    T: 'line 2: the number of fields is 1, not 3 as in the first line',
+    'T,A': `line 2: year: "" ${NO_YEAR}`,
+    'T,A,5,6': 'line 2: the number of fields is 4, not 3 as in the first line',
+    'T,A,c19x9': `line 2: year: "c19x9" ${NO_YEAR}`,
+    'T,A,\u009b31m\u202e\ud83d\udcda': `line 2: year: "\\u{9b}31m\\u{202e}📚" ${NO_YEAR}`,
+    [`T,A,${'9'.repeat(1000)}`]: `line 2: year: "${'9'.repeat(40)}…" is not a year (a whole number within ±9007199254740991)`,
+    'T,A\0,5': 'line 2: author: "A\\u0000" contains a NUL character',
+    '"T"x,A,5': `line 2: ${MISPLACED}`,
+    '"T,A,5\n': `line 2: ${MISPLACED}`,
+    '"T\n"x\n,A,5': `line 2: ${MISPLACED}`,
+    '"': `line 2: ${MISPLACED}`,
+  }))
+    it(`with ${JSON.stringify(row).slice(0, 50)}`, async () => {
+      await assertRefused(`title,author,year\n${row}\n`, `1 of 1 rows cannot be stored; ${reason}`)
+    })
+
+  for (const row of ['T', '1,T', '1,T,A,x', '1,T,A,,x', '1,6" T,A,'])
+    it(`if a row may be a part of one, or has more: ${row}`, async () => {
+      const reason = `the number of fields is ${row.split(',').length}, not 3 as in the first line`
+      await assertRefused(`Jahr,Titel,Autor\n${row}\n`, `1 of 1 rows cannot be stored; line 2: ${reason}`)
+    })
+
+  const TOO_LONG = 'the row is too long; is a closing quotation mark missing?'
+  const wide = ','.repeat(998)
+  for (const [what, text, reason] of [
+    ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
+    [
+      'a quote that is never closed',
+      `title,author,year\nT,A,1\n"${'x'.repeat(2_200_000)}`,
+      `line 3: ${TOO_LONG}`,
+    ],
+    ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
+    ['1001 fields', `title,author,year\nT,A,1${wide}\n`, 'line 2: the row has more than 1000 fields'],
+    [
+      '1001 fields with quotes',
+      `title,author,year\n"T",A,1${wide}\n`,
+      'line 2: the row has more than 1000 fields',
+    ],
+    [
+      'endless fields',
+      `title,author,year\nT,A,1\n${','.repeat(1_000_000)}`,
+      'line 3: the row has more than 1000 fields',
+    ],
+    ['JSON in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, /^the file seems to be JSON/],
+    [
+      'JSON',
+      ' [ {"title":"T",\n',
+      /^the file seems to be JSON, not CSV; with one book in each line \(NDJSON\) it is/,
+    ],
+    ['JSON in many lines', '[\n  {\n', /^the file seems to be JSON/],
+    ['an empty JSON array', '[]', /^the file seems to be JSON/],
+    ['NDJSON', '{"title":"T","author":"A"}\n', /^the file seems to be JSON/],
+    ['an object over several lines', '{\n"title":"T"}\n', /^the file seems to be JSON/],
+  ] as const)
+    it(`that is or has ${what}`, async () => void (await assertRefused(text, reason)))
+
+  it('with the lines of its rows, also of bad and empty ones', async () => {
+    const rows = ['"a\n\r\nb",A,x\r\n', 'T,A,x\r', '"a\rb",A,x\n', '\r\n', '\n', '"c"d\r\n",A,x\r', 'T,A,x']
+    const { report } = await readFile(`title,author,year\r\n${rows.join('')}`)
+    assert.deepEqual(
+      report.faults.map(({ line }) => line),
+      [2, 5, 6, 10, 12],
+    )
+    for (const [text, line] of [
+      ['sep=;\r\ntitle;author;year\r\nT;A;x\r\n', 3],
+      ['sep=;\ntitle;author;year\nT;A;x\n', 3],
+      ['\n;;\ntitle;author;year\n;;\n\nT;A;x\n', 6],
+    ] as const)
+      await assertRefused(text, `1 of 1 rows cannot be stored; line ${line}: year: "x" ${NO_YEAR}`)
+  })
+})
+
+describe('quotation marks in columns that are not used', () => {
+  const OTHERS = ['T,A,2,x', 'T,A,3,"""x"" y"', 'T,A,4,"two\r\nlines"']
+  for (const row of [
+    'T,A,1,["x y","z"]',
+    'T,A,1,["x", "y", "z"]',
+    'T,A,1,"x" y, "z',
+    'T,A,1,"x ""y"" z" ,"u" v,w',
+    'T,A,1,"open "" too',
+    'T,A,1,"',
+    'T,A,1,x"',
+  ])
+    it(`do not join or cut rows: ${row}`, async () => {
+      for (const rows of [
+        [row, ...OTHERS],
+        [...OTHERS, row],
+        [...OTHERS, row, ...OTHERS],
+      ])
+        await assertRead(
+          `title,author,year,notes\n${rows.join('\n')}`,
+          rows.map((each) => bookOf(Number(each.split(',')[2]))),
+        )
+    })
+
+  it('before the others do no harm if the number of cells is right', async () => {
+    const rows = ['"x" y,T,A,1', '"x,T,A,2', '"x", y" z,T,A,3', '"a ""b""\n\nc",T,A,x']
+    const text = `notes,title,author,year\n${rows.join('\n')}`
+    const report = await assertRead(text, [bookOf(1), bookOf(2)], { skipFaulty: true })
+    assert.deepEqual(
+      report.faults.map(({ line, field }) => `${line} ${field}`),
+      ['4 null', '5 year'],
+    )
+  })
+
+  it('may stay open however much follows', async () => {
+    const rows = Array.from({ length: 100_000 }, (_, year) => `T,A,${year},of some more text\n`)
+    const { books, error } = await readFile(`title,author,year,notes\nT,A,0,"x\n${rows.join('')}`)
+    assert.deepEqual([error, books.length, books.at(-1)?.year], [undefined, 100_001, 99_999])
+  })
+})
+
+describe('rows that a spreadsheet has emptied are no books, and counted', () => {
+  for (const [what, text, empty, columns] of [
+    ['our own columns', 'title;author;year\n;;\nT;A;5\n;;\n;;', 3],
+    ['columns of another program', 'Titel,Autor,Jahr,Regal\n,,,\nT,A,5,x\n,,,\n', 2],
+    ['those of a known program', 'title\tauthors\tpubdate\nT\tA\t0005\n\t\t\n', 1],
+    ['columns that are named', 'a,b,c\nT,A,5\n,\n', 1, { title: 'a', author: 'b', year: 'c' }],
+    ['blanks', 'title,author,year\n" ",\u00a0,\t\nT,A,5\n   \n', 2],
+    ['another number of cells', 'title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
+    ['lines without anything', 'title,author,year\r\n\r\nT,A,5\r\n\r\n', 2],
+    ['empty rows before the first line', '\r\n\n;;\ntitle;author;year\nT;A;5\n', 0],
+    ['a line that declares the delimiter', 'sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
+  ] as const)
+    it(what, async () => {
+      const report = await assertRead(text, [bookOf(5)], { columns })
+      assert.deepEqual([report.rows, report.empty], [1, empty])
+    })
+
+  it('but not rows that have anything', async () => {
+    const { report } = await readFile('title,author,year\n,,5\n"\n')
+    assert.deepEqual([report.rows, report.empty, report.faulty], [2, 0, 1])
+  })
+})
