@@ -19,7 +19,7 @@ const TEXTS = [
   ..."The Zoo|the  zoo|La Zoo|«Zoo»|zoo!|À zoo|A|Die|The The|A & B|L'Été|l’ete|C++|c#|c".split('|'),
   ...'García Márquez|garcia marquez|百年孤独|孤独|孤独10|हिन्दी की|きょう|はじめてのPython|python'.split('|'),
   ...'אָב|ab\u00adc|한국어|구ㄱ|الكتاب|كتاب|Vol. 9|vol 09|Vol. 10'.split('|'),
-  '&|!:*',
+  ...'สี่แผ่นดิน|ရွှေပြည်|ផ្កាស្រពោន|Ὀδύσσεια|Ёлка|İnce Memed|Truyện Kiều|پ ۱۴۰۰|பொன்னி|ﷺ ㌖|&|!:*'.split('|'),
   `${'x'.repeat(40)}1`,
   `${'x'.repeat(40)}2`,
 ]

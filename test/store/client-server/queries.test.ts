@@ -15,7 +15,7 @@ import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { earlierTable } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
-import { give, restrict, TABLES } from './tables-of-others.ts'
+import { GORM, give, restrict } from './tables-of-others.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
@@ -169,7 +169,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
   })
 }
 
-const gorm = (engine: ServerEngine) => TABLES[engine].suiting['as GORM makes it'] ?? ''
+const gorm = (engine: ServerEngine) => GORM[engine]
 
 /** Finds statements that wait for a lock of a table. */
 const WAITING = {

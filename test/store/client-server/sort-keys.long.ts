@@ -11,7 +11,7 @@ import { DROP_EARLIER_KEYS, EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '..
 import { booksOf, listAll } from '../pages.ts'
 import { responseOf, statisticsOf } from '../query-model.ts'
 import { prepareDatabase } from './prepared-database.ts'
-import { restrict, TABLES } from './tables-of-others.ts'
+import { GORM, restrict } from './tables-of-others.ts'
 
 const PLENTY = { books: 1000, text: 1024 * 1024 }
 const by = (name: SortField['name'], descending = false): BookQuery => ({
@@ -267,7 +267,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
 
     it('for which an account may not make columns: texts are sorted by code point, from page to page', async (t) => {
-      const table = TABLES[engine].suiting['as GORM makes it'] ?? ''
+      const table = GORM[engine]
       const { open, run } = await prepareDatabase(t, databases, (name) => [table, ...restrict(engine, name)])
       await run(insert([...TITLES, ...Array(20).fill('same')]), 'INSERT INTO books (title) VALUES (NULL)')
       const store = await open()
