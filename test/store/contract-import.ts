@@ -137,6 +137,7 @@ export function importContract(open: () => Promise<TestStore>): void {
   for (const [options, more] of [
     [{ skipExisting: true }, [BOOK]],
     [{}, []],
+    [{ skipExisting: true, dryRun: true }, []],
   ] as const) {
     it(`ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`, async () => {
       const gone = new AbortController()

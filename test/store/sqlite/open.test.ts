@@ -156,13 +156,10 @@ describe('a message about a file that cannot be opened', () => {
       const { uid, gid } = statSync(file.directory)
       const described = (path: string, mode: number) =>
         `${path} \\(owner ${uid}:${gid}, mode ${mode.toString(8)}(?:, not writable: \\w+)?\\)`
-      const [ofFile, ofDirectory] = [described(file.path, fileMode ?? 0), described(file.directory, mode)]
-      assert.match(
-        await refusedToNobody(file.directory, file.path),
-        new RegExp(
-          `: .+; ${fileMode === undefined ? '' : `${ofFile}, `}${ofDirectory}; this process runs as ${user()}:\\d+$`,
-        ),
-      )
+      const files = fileMode === undefined ? [] : [described(file.path, fileMode)]
+      const all = [...files, described(file.directory, mode)].join(', ')
+      const message = await refusedToNobody(file.directory, file.path)
+      assert.match(message, new RegExp(`: .+; ${all}; this process runs as ${user()}:\\d+$`))
     })
   }
 
@@ -184,23 +181,20 @@ describe('a message about a file that cannot be opened', () => {
     )
   })
 
-  for (const [name, errcode] of [
-    ['SQLITE_PROTOCOL', 15],
-    ['SQLITE_NOLFS', 22],
-    ['SQLITE_IOERR_UNLOCK', 2058],
-    ['SQLITE_IOERR_RDLOCK', 2314],
-    ['SQLITE_IOERR_BLOCKED', 2826],
-    ['SQLITE_IOERR_CHECKRESERVEDLOCK', 3594],
-    ['SQLITE_IOERR_LOCK', 3850],
-    ['SQLITE_IOERR_SHMOPEN', 4618],
-    ['SQLITE_IOERR_SHMLOCK', 5130],
-    ['SQLITE_IOERR_SHMMAP', 5386],
-  ] as const)
-    it(`names the file system where it is probably the reason: ${name}`, () =>
+  it('names the file system, or the disk, where it is probably the reason', () => {
+    const problemOf = (errcode: number) =>
+      describeProblem(Object.assign(new Error('x'), { errcode }), '/mnt/books.db')
+    // PROTOCOL, NOLFS, and IOERR_UNLOCK, _RDLOCK, _BLOCKED, _CHECKRESERVEDLOCK, _LOCK, _SHMOPEN, _SHMLOCK, _SHMMAP.
+    for (const errcode of [15, 22, 2058, 2314, 2826, 3594, 3850, 4618, 5130, 5386])
       assert.match(
-        describeProblem(Object.assign(new Error('x'), { errcode }), '/mnt/books.db'),
+        problemOf(errcode),
         /^; the file system of \/mnt\/books\.db probably has no locks .*NFS, SMB and FUSE/,
-      ))
+      )
+    // IOERR_SHMSIZE.
+    assert.equal(problemOf(4874), '; the disk of /mnt/books.db is probably full')
+    // CORRUPT.
+    assert.equal(problemOf(11), '')
+  })
 })
 
 /** Opens a file that must be refused, and checks that it and its directory stay as they were. */

@@ -183,9 +183,7 @@ const TERMINATOR = `data:text/javascript,${encodeURIComponent(`
     for (const worker of workers) if (worker.threadName !== 'http') worker.terminate()
   })`)}`
 
-it('a service whose threads of the file die answers 503, has the cause in the log, and goes on, on every thread', {
-  timeout,
-}, async (t) => {
+it('a service whose threads of the file die answers 503, has the cause in the log, and goes on, on every thread', async (t) => {
   const settings = { THREADS: '4', METRICS_PORT: '0' }
   const service = await startService(file.directory, settings, ['--import', TERMINATOR])
   t.after(() => service.stop())
