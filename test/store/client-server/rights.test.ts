@@ -15,11 +15,12 @@ import { GORM, restrict } from './tables-of-others.ts'
 const DOCS = readFileSync('docs/engines.md', 'utf8')
 const BOOK = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
+type Preparation = (name: string) => readonly string[]
+
 /** What leaves the account of a database without the right to make tables, before there is one. */
-const MAKES_NOTHING: Readonly<Record<ServerEngine, Record<string, (name: string) => readonly string[]>>> = {
+const MAKES_NOTHING: Readonly<Record<ServerEngine, Readonly<Record<string, Preparation>>>> = {
   postgres: {
-    'a database that is not its own': (name) => [`ALTER DATABASE ${name} OWNER TO CURRENT_USER`],
-    'a schema that it may not even use': (name) => [
+    'a schema of a database that is not its own, which it may not even use': (name) => [
       `ALTER DATABASE ${name} OWNER TO CURRENT_USER`,
       'REVOKE ALL ON SCHEMA public FROM PUBLIC',
     ],
@@ -44,11 +45,19 @@ const CHANGES_NOTHING: typeof MAKES_NOTHING = {
     'a table of others': (name) => [GORM.mysql, ...restrict('mysql', name)],
     'a table of others with compact rows, and rights on that table alone': (name) => [
       `${GORM.mysql} ROW_FORMAT = COMPACT`,
-      `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${name}'@'%'`,
-      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${name}.books TO '${name}'@'%'`,
+      ...rightsOnBooks('mysql', name, 'SELECT, INSERT, UPDATE, DELETE'),
     ],
   },
 }
+
+/** What leaves the account with these rights on the table of books alone. */
+const rightsOnBooks = (engine: ServerEngine, name: string, rights: string): readonly string[] =>
+  engine === 'postgres'
+    ? [`GRANT ${rights} ON books TO ${name}`]
+    : [
+        `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${name}'@'%'`,
+        `GRANT ${rights} ON ${name}.books TO '${name}'@'%'`,
+      ]
 
 /** The statements that a message has for an administrator. */
 const statementsIn = (message: string) =>
@@ -131,18 +140,13 @@ for (const engine of ['postgres', 'mysql'] as const) {
   })
 }
 
-/** Tables of others, and the rights that the account of a database has on them alone. */
-const withRights = (engine: ServerEngine, name: string, rights: string): readonly string[] =>
+/** A table of others, and the rights that the account of a database has on it alone. */
+const withRights = (engine: ServerEngine, name: string, rights: string): readonly string[] => [
   engine === 'postgres'
-    ? [
-        `CREATE TABLE books (id bigserial, title text, author text, year bigint)`,
-        `GRANT ${rights} ON books TO ${name}`,
-      ]
-    : [
-        GORM.mysql,
-        `REVOKE ALL PRIVILEGES, GRANT OPTION FROM '${name}'@'%'`,
-        `GRANT ${rights} ON ${name}.books TO '${name}'@'%'`,
-      ]
+    ? 'CREATE TABLE books (id bigserial, title text, author text, year bigint)'
+    : GORM.mysql,
+  ...rightsOnBooks(engine, name, rights),
+]
 
 const isUnavailable = (error: unknown) => error instanceof StoreUnavailable && error.reason === 'read_only'
 const isRefused = (error: unknown) => isUnavailable(error) && (error as StoreUnavailable).nothingWritten
@@ -236,18 +240,13 @@ describe('a MariaDB whose rows are compact', { skip: serverMissing('mysql') }, (
   })
   after(() => on.remove())
 
-  for (const [what, statements] of [
-    ['a table of its own', []],
-    ['a table of others', [GORM.mysql]],
-  ] as const) {
-    it(`has everything for queries in ${what}`, async (t) => {
-      await assertComplete(
+  for (const statements of [[], [GORM.mysql]])
+    it(`has everything for queries, in ${statements.length === 0 ? 'its own table' : 'a table of others'}`, async (t) =>
+      assertComplete(
         await prepareDatabase(
           t,
           async () => on,
           () => statements,
         ),
-      )
-    })
-  }
+      ))
 })

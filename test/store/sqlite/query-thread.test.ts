@@ -20,7 +20,7 @@ const NEWEST_OF_YEARS: BookQuery = { filter: SOME_YEARS, order: [{ name: 'id', d
 /** More than may wait, and how many may. */
 const [MANY, MAX_WAITING] = [1500, 1000]
 
-/** How long it takes until a test hangs, in milliseconds. */
+/** How long these tests wait for a lock, in milliseconds. */
 const timeout = 60_000
 
 const reason = new Error('nobody waits')
@@ -65,7 +65,7 @@ async function openEndless(t: TestContext) {
   }
 }
 
-describe('a query on SQLite', { timeout }, () => {
+describe('a query on SQLite', () => {
   it('is given up when it takes too long, and the next of the same kind is answered', async (t) => {
     const { store, end } = await openEndless(t)
     assert.equal(await store.count({}), 1)

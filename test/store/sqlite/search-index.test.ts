@@ -192,7 +192,7 @@ describe('a file of an earlier schema', () => {
   })
 })
 
-describe('the index of a SQLite file', { timeout: 120_000 }, () => {
+describe('the index of a SQLite file', () => {
   it('follows the writes and imports when there is time', async () => {
     using file = newFile()
     const store = await openFile(file.path)

@@ -22,7 +22,6 @@ import {
   store,
   thread,
   threads,
-  timeout,
   titlesOf,
   useWriter,
 } from './writer-in-use.ts'
@@ -34,7 +33,7 @@ const CLIENTS = 32
 
 useWriter()
 
-describe('when the thread that writes dies', { timeout }, () => {
+describe('when the thread that writes dies', () => {
   /** Settles the writes and checks that each was stored once, or refused and stored once or not at all. */
   async function settled(writes: readonly Promise<Book>[]): Promise<{ stored: number; lost: number }> {
     const results = await Promise.allSettled(writes)
@@ -123,7 +122,7 @@ describe('when the thread that writes dies', { timeout }, () => {
   })
 })
 
-describe('closing the SQLite store', { timeout }, () => {
+describe('closing the SQLite store', () => {
   it('commits what is waiting', async () => {
     const writes = numbered(500).map(create)
     await handedOver()

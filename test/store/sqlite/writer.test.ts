@@ -17,7 +17,6 @@ import {
   numbered,
   store,
   thread,
-  timeout,
   titlesOf,
   useWriter,
 } from './writer-in-use.ts'
@@ -30,7 +29,7 @@ const MIB = 1024 * 1024
 
 useWriter()
 
-describe('writes to SQLite', { timeout }, () => {
+describe('writes to SQLite', () => {
   it('share commits if they arrive together, while those that wait for one another have one each', async () => {
     using _log = keepLog()
     const before = commits()
@@ -60,7 +59,7 @@ describe('writes to SQLite', { timeout }, () => {
   })
 })
 
-describe('writes to SQLite that have to wait', { timeout }, () => {
+describe('writes to SQLite that have to wait', () => {
   /** Begins to import a book. @returns when the last step is due. */
   async function beginImport(options: ImportOptions = {}): Promise<{ importing: Promise<Imported> }> {
     async function* books() {
