@@ -54,7 +54,7 @@ async function openEndless(t: TestContext) {
   return {
     store,
     end: () => database.exec('UPDATE stop SET last = 1'),
-    /** Waits for a query that reads, because of which the log cannot be begun anew after a write. */
+    /** Waits until a query very likely runs: then the log cannot be begun anew after a write. */
     async untilRunning() {
       const busy = () => checkpointer.prepare('PRAGMA wal_checkpoint(RESTART)').get()?.busy
       for (let isBusy = false; !isBusy; await setTimeout(5)) {
@@ -140,7 +140,8 @@ describe('a query on SQLite', () => {
     controller.abort(reason)
     await first
     const refused = (await results).flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-    assert.equal(refused.length, MANY - MAX_WAITING)
+    // The first may not have had its turn yet.
+    assert.ok([0, 1].includes(refused.length - (MANY - MAX_WAITING)), `${refused.length} were refused`)
     for (const error of refused) assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
   })
 
