@@ -18,7 +18,7 @@ import { sortKey } from '../../../src/catalogue/sort-key.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { IS_WANTED } from '../../../src/store/sqlite/dialect.ts'
-import { readSqlitePage } from '../../../src/store/sqlite/query.ts'
+import { indexState, readSqlitePage } from '../../../src/store/sqlite/query.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll, plain } from '../pages.ts'
@@ -301,6 +301,26 @@ describe('the index of a SQLite file', () => {
     assert.throws(() => index.step(1000), /locked/)
     assert.deepEqual(synchronous(), FULL)
   })
+
+  // Of each text, 16,000 bytes count.
+  for (const [books, length, state] of [
+    [0, 0, 'current'],
+    [5000, 1, 'behind'],
+    [5001, 1, 'far behind'],
+    [65, 20_000, 'behind'],
+    [66, 20_000, 'far behind'],
+  ] as const)
+    it(`is ${state} with ${books} books to index, whose texts have ${length} letters`, () => {
+      using file = newFile()
+      using database = openConnection(file.path)
+      ensureSchema(database)
+      const insert = database.prepare('INSERT INTO books (title, author, year) VALUES (?, ?, 1)')
+      const text = 'x'.repeat(length)
+      database.exec('BEGIN')
+      for (let i = 0; i < books; i++) insert.run(text, text)
+      database.exec('COMMIT')
+      assert.equal(indexState(database), state)
+    })
 
   it('is used as it is when it is far behind, and the query says so', async () => {
     using file = newFile()
