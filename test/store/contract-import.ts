@@ -36,8 +36,6 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.equal(new Set(ids).size, ids.length)
     const next = await opened.store.create(BOOK)
     assert.ok(next.id > Math.max(...ids))
-    await opened.reopen()
-    assert.equal((await fields()).length, MANY + 2)
   })
 
   it('stores any text as it is', async () => {
@@ -50,14 +48,6 @@ export function importContract(open: () => Promise<TestStore>): void {
     const long = { title: '\\\'"\n'.repeat(200_000), author: '🂡', year: Number.MIN_SAFE_INTEGER }
     await opened.store.import(groups([long]))
     assert.deepEqual((await fields()).at(-1), long)
-  })
-
-  it('finds what was imported in queries', async () => {
-    await opened.store.import(groups([BOOK, { ...BOOK, title: 'Dune Messiah', year: 1969 }]))
-    const bounds = { books: 10, text: 1e6 }
-    const query = { filter: { words: ['mess'] }, order: 'relevance' } as const
-    assert.match((await opened.store.page(query, undefined, bounds)).json(), /"Dune Messiah"/)
-    assert.equal(await opened.store.count({ author: BOOK.author }), 2)
   })
 
   it('lets searches go on, which say so as long as they may miss books', async () => {
@@ -144,34 +134,12 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.equal((await fields()).length, there.length + others.length)
   })
 
-  it('passes over many equal books, which are there many times, about as fast as over different ones', async (t) => {
-    const equal = Array.from({ length: 5000 }, () => BOOK)
-    const different = equal.map((book, i) => ({ ...book, title: `Title ${i}` }))
-    await opened.store.import(groups([...equal, ...different]))
-    const time = async (books: readonly NewBook[]) => {
-      const begin = performance.now()
-      const imported = await opened.store.import(groups(books), { skipExisting: true })
-      assert.deepEqual(imported, { added: 0, skipped: books.length })
-      return performance.now() - begin
-    }
-    // If the machine stands still, one import is slow, and not the fastest of three.
-    const least = { equal: Number.POSITIVE_INFINITY, different: Number.POSITIVE_INFINITY }
-    for (let turn = 0; turn < 3; turn++) {
-      least.equal = Math.min(least.equal, await time(equal))
-      least.different = Math.min(least.different, await time(different))
-    }
-    t.diagnostic(JSON.stringify(least))
-    assert.ok(least.equal < 10 * least.different, JSON.stringify(least))
-  })
-
   for (const [options, more] of [
-    [{}, [BOOK]],
     [{ skipExisting: true }, [BOOK]],
     [{}, []],
     [{ skipExisting: true, dryRun: true }, []],
   ] as const) {
-    const name = `ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`
-    it(`${name}, ${more.length} more books`, { timeout: 60_000 }, async () => {
+    it(`ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
       const closed = Promise.withResolvers<void>()
@@ -205,12 +173,6 @@ export function importContract(open: () => Promise<TestStore>): void {
     t.mock.timers.reset()
   })
 
-  it('stores nothing in a dry run', async () => {
-    const counts = await opened.store.import(groups([BOOK, BOOK]), { dryRun: true })
-    assert.deepEqual(counts, { added: 2, skipped: 0 })
-    assert.deepEqual(await fields(), [])
-  })
-
   it('keeps ids in a store without books, and goes on above the highest', async () => {
     const books = [3, 4, 1_000_000, 2 ** 40].map((id) => ({ id, ...BOOK, year: id }))
     assert.deepEqual(await opened.store.import(groups(books, 2), { keepIds: true }), { added: 4, skipped: 0 })
@@ -232,25 +194,22 @@ export function importContract(open: () => Promise<TestStore>): void {
     assert.ok((await opened.store.create(BOOK)).id > Number(books[1]?.id))
   })
 
-  it('refuses to keep ids where there are books', async () => {
-    await opened.store.create(BOOK)
-    const books = [{ id: 77, ...BOOK }]
-    await assert.rejects(opened.store.import(groups(books), { keepIds: true }), StoreNotEmpty)
-    assert.deepEqual(await fields(), [BOOK])
-  })
-
-  it('refuses to keep ids if another client creates a book meanwhile', async () => {
+  it('refuses to keep ids where there are books, also if they were created meanwhile', async () => {
     async function* interrupted(): AsyncGenerator<ImportedBook[]> {
       yield [{ id: 77, ...BOOK, year: 77 }]
       await opened.store.create(BOOK)
     }
-    await assert.rejects(opened.store.import(interrupted(), { keepIds: true }), StoreNotEmpty)
-    assert.deepEqual(await fields(), [BOOK])
+    for (const books of [interrupted(), groups([{ id: 77, ...BOOK, year: 77 }])]) {
+      await assert.rejects(opened.store.import(books, { keepIds: true }), StoreNotEmpty)
+      assert.deepEqual(await fields(), [BOOK])
+    }
   })
 
-  it('takes no books at all', async () => {
-    for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }]) {
+  it('takes no books at all, and stores none in a dry run', async () => {
+    for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }])
       assert.deepEqual(await opened.store.import(groups([]), options), { added: 0, skipped: 0 })
-    }
+    const counts = await opened.store.import(groups([BOOK, BOOK]), { dryRun: true })
+    assert.deepEqual(counts, { added: 2, skipped: 0 })
+    assert.deepEqual(await fields(), [])
   })
 }

@@ -40,9 +40,8 @@ describe('a DB_URL in messages', () => {
 
 describe('DB_URL', () => {
   for (const text of [
-    'sqlite:~/books.db',
-    'sqlite:///~/books.db',
     'sqlite:~reader/books.db',
+    'sqlite:///~/books.db',
     'sqlite:$HOME/books.db',
     'postgres://u@h/d?sslmode=verify-ca&sslrootcert=~/ca.pem',
     'host=h sslcert=~/a.pem sslkey=~/a.key',
@@ -51,72 +50,78 @@ describe('DB_URL', () => {
     it(`may not have a path that only a shell understands: ${text}`, () =>
       assert.match(fault(text) ?? '', /has a path that begins with ~ or \$, which only a shell replaces/))
 
-  it('may have a directory of that name in its path', () =>
-    assert.deepEqual(parseDbUrl('sqlite:./~/$x.db'), { engine: 'sqlite', path: './~/$x.db' }))
-
   for (const [text, path] of [
-    ['sqlite:books.db', 'books.db'],
-    ['sqlite:data/books.db', 'data/books.db'],
-    ['sqlite:./books.db', './books.db'],
-    ['sqlite:../books.db', '../books.db'],
+    ['sqlite:./~/$x.db', './~/$x.db'],
     ['sqlite:/var/lib/books.db', '/var/lib/books.db'],
-    ['sqlite://books.db', 'books.db'],
     ['sqlite://data/books.db', 'data/books.db'],
     ['sqlite:///var/lib/books.db', '/var/lib/books.db'],
     ['SQLite:books.db', 'books.db'],
     ['sqlite:C:\\data\\books.db', 'C:\\data\\books.db'],
-    ['sqlite:a b%20c#d.db', 'a b%20c#d.db'],
-    ['sqlite:bücher.db', 'bücher.db'],
+    ['sqlite:///C:/books.db', 'C:/books.db'],
+    ['sqlite:a ü%20c#d.db', 'a ü%20c#d.db'],
     ['sqlite:host=x', 'host=x'],
   ] as const) {
-    it(`${text} is the file ${path}`, () => {
-      assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path })
-    })
+    it(`${text} is the file ${path}`, () => assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path }))
   }
 
-  for (const [engine, text] of [
-    ['postgres', 'postgres://user:password@host/database'],
-    ['postgres', 'postgresql://user:password@host/database'],
-    ['postgres', 'PostgreSQL://user:password@host/database'],
-    ['postgres', 'host=localhost dbname=books'],
-    ['postgres', '  sslmode = require dbname = books'],
-    ['mysql', 'mysql://user:password@host/database'],
-    ['mysql', 'mariadb://user:password@host/database'],
-    ['mysql', 'MySQL://user:password@host/database'],
+  // The last ones are what providers print for their customers, with other passwords.
+  for (const [text, engine, user, mode] of [
+    ['postgres://u:p@h/d', 'postgres', 'u', 'prefer'],
+    ['PostgreSQL://u:p@h/d', 'postgres', 'u', 'prefer'],
+    ['host=localhost dbname=books', 'postgres', undefined, 'prefer'],
+    ['  sslmode = require dbname = books', 'postgres', undefined, 'require'],
+    ['mysql://u:p@h/d', 'mysql', 'u', 'prefer'],
+    ['MariaDB://u:p@h/d', 'mysql', 'u', 'prefer'],
+    [
+      'postgresql://alex:AbC@ep-a1b2.us-east-2.aws.neon.tech/d?sslmode=require&channel_binding=require',
+      'postgres',
+      'alex',
+      'require',
+    ],
+    [
+      'postgres://postgres.abcdef:AbC@aws-0-us-east-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x',
+      'postgres',
+      'postgres.abcdef',
+      'require',
+    ],
+    [
+      'host=books.abc.rds.amazonaws.com port=5432 dbname=books user=jane password=AbC sslrootcert=/certs/global-bundle.pem sslmode=verify-full',
+      'postgres',
+      'jane',
+      'verify-full',
+    ],
+    [
+      'mysql://jane@books:AbC@books.mysql.database.azure.com:3306/books?ssl-mode=REQUIRED',
+      'mysql',
+      'jane@books',
+      'require',
+    ],
   ] as const) {
-    it(`${text} is of ${engine}`, () => assert.equal(parseDbUrl(text).engine, engine))
+    it(`${text} is of ${engine}`, () => {
+      const dbUrl = parseDbUrl(text)
+      assert.ok(dbUrl.engine !== 'sqlite')
+      const { target } = dbUrl
+      assert.deepEqual([dbUrl.engine, target.user, target.tls.mode], [engine, user, mode])
+    })
   }
 
   for (const [text, wrong] of [
     ['', /no scheme/],
-    ['books.db', /no scheme/],
     ['/var/lib/books.db', /no scheme/],
     [' sqlite:books.db', /no scheme/],
     [':books.db', /no scheme/],
-    ['unknown:books.db', /unknown scheme/],
     ['sqlite3:books.db', /unknown scheme/],
-    ['file:books.db', /unknown scheme/],
     ['sqlite:', /no file/],
     ['sqlite://', /no file/],
-    ['sqlite::memory:', /memory/],
     ['sqlite://:memory:', /memory/],
     ['sqlite:books.db?mode=ro', /options/],
     ['sqlite:books\0.db', /options/],
-    ['postgre://user@host/books', /unknown scheme/],
-    ['postgress://user@host/books', /unknown scheme/],
-    ['jdbc:postgresql://host/books', /unknown scheme/],
     ['postgresql+asyncpg://user@host/books', /unknown scheme/],
     ['postgres:books', /form scheme:\/\/user:password@host\/database/],
-    ['postgres:/books', /form scheme:\/\/user:password@host\/database/],
-    ['postgres//user@host/books', /no scheme/],
     ['mysql//user@host/books', /no scheme/],
-    ['mysql2://user@host/books', /unknown scheme/],
-    ['c2VjcmV=', /no scheme/],
     ['secret=x', /no scheme/],
   ] as const) {
-    it(`${JSON.stringify(text)} is refused`, () => {
-      assert.match(fault(text) ?? 'accepted', wrong)
-    })
+    it(`${JSON.stringify(text)} is refused`, () => assert.match(fault(text) ?? 'accepted', wrong))
   }
 
   it('has examples in the text for messages that are accepted when they are filled in', () => {
@@ -135,27 +140,16 @@ describe('a fault of DB_URL does not quote the password', () => {
   const pieces = fc
     .array(
       fc.constantFrom(
-        ...[
-          '1?',
-          '1/x?',
-          '&',
-          '=',
-          '=x',
-          '=x&',
-          '?x=',
-          ' ',
-          '/',
-          '?',
-          '#',
-          '%',
-          '@',
-          ':',
-          '[',
-          ']',
-          ',',
-          ';',
-        ],
-        ...["'", '"', '\\', '\n', '\0', '%00', '%zz', '%FF', 'host=', '{', '}'],
+        ...'&=?/# %@:[],;\'"\\\n\0{}',
+        '1?',
+        '1/x?',
+        '=x',
+        '=x&',
+        '?x=',
+        '%00',
+        '%zz',
+        '%FF',
+        'host=',
       ),
       { maxLength: 3 },
     )
@@ -166,12 +160,8 @@ describe('a fault of DB_URL does not quote the password', () => {
   )
   const tail = fc.constantFrom(
     ...['@host/books', '@host', '@host:0/books', '@host:x/books', '@a,b/books', '@[::1/books', '', '/'],
-    ...[
-      '@host/books?sslmode=require',
-      '@host/books?sslmod=require',
-      '@host/books?sslmode=no',
-      '@host/?ssl=x',
-    ],
+    ...['require', 'no'].map((mode) => `@host/books?sslmode=${mode}`),
+    ...['@host/books?sslmod=require', '@host/?ssl=x'],
   )
 
   const neverTells = (text: string, secret: string) => {
@@ -180,54 +170,31 @@ describe('a fault of DB_URL does not quote the password', () => {
 
   for (const text of [
     'postgres://user:1?hunter=x@host/books',
-    'postgres://user:1?hunter=x',
     'postgres://user:1/books?hunter=x',
     'postgres://user:p@1?hunter=x@host/books',
     'postgres://user@host/books?password=a&hunter=x',
-    'postgres://user:5/hunter@host/books',
-    'mysql://user:1?hunter=x@host/books',
     'mysql://user:p@1/books?hunter=x@host/books',
     'host=h password=my hunter=x',
   ]) {
     it(`in ${text}`, () => assert.doesNotMatch(fault(text) ?? 'accepted: hunter', /hunter/))
   }
 
-  it('in a URL, with anything around and in it that is not escaped', () => {
-    fc.assert(
-      fc.property(
-        scheme,
-        separator,
-        noise,
-        secrets,
-        noise,
-        tail,
-        (scheme, separator, left, secret, right, tail) => {
-          neverTells(`${scheme}${separator}user:${left}${secret}${right}${tail}`, secret)
-          neverTells(`${scheme}${separator}:${left}${secret}${right}${tail}`, secret)
-        },
-      ),
-      { numRuns: 1000 },
-    )
-  })
-
-  it('in a parameter, with anything around it that is not escaped', () => {
+  it('with anything around and in it that is not escaped', () => {
     const name = fc.constantFrom('password', 'pass', 'pwd', 'passwd', 'Password')
     fc.assert(
-      fc.property(scheme, name, noise, secrets, noise, (scheme, name, left, secret, right) => {
-        neverTells(`${scheme}://host/books?user=u&${name}=${left}${secret}${right}`, secret)
-        neverTells(`${scheme}://u@host/books?${name}=${left}${secret}${right}&sslmod=require`, secret)
-      }),
-      { numRuns: 1000 },
-    )
-  })
-
-  it('in the form name=value, with anything around it that is not escaped', () => {
-    fc.assert(
-      fc.property(noise, secrets, noise, (left, secret, right) => {
-        neverTells(`host=h dbname=books password=${left}${secret}${right} sslmod=require`, secret)
-        neverTells(`password='${left}${secret}${right}' host=h`, secret)
-      }),
-      { numRuns: 1000 },
+      fc.property(
+        fc.record({ scheme, separator, name, left: noise, secret: secrets, right: noise, tail }),
+        ({ scheme, separator, name, left, secret, right, tail }) => {
+          const text = `${left}${secret}${right}`
+          neverTells(`${scheme}${separator}user:${text}${tail}`, secret)
+          neverTells(`${scheme}${separator}:${text}${tail}`, secret)
+          neverTells(`${scheme}://host/books?user=u&${name}=${text}`, secret)
+          neverTells(`${scheme}://u@host/books?${name}=${text}&sslmod=require`, secret)
+          neverTells(`host=h dbname=books password=${text} sslmod=require`, secret)
+          neverTells(`password='${text}' host=h`, secret)
+        },
+      ),
+      { numRuns: 400 },
     )
   })
 

@@ -7,88 +7,79 @@ interface Item {
   readonly number: number
 }
 
-const itemsOf = (client: string, count: number): Item[] =>
-  Array.from({ length: count }, (_, i) => ({ client, number: i + 1 }))
+/** Items by their names: the client and a number. */
+const items = (names: string): Item[] =>
+  names
+    .split(' ')
+    .filter(Boolean)
+    .map((name) => ({ client: name[0] ?? '', number: Number(name.slice(1)) }))
 
-function newQueue(...items: Item[]): FairQueue<Item> {
+function newQueue(names: string): FairQueue<Item> {
   const queue = new FairQueue<Item>(10)
-  for (const item of items) queue.add(item)
+  for (const item of items(names)) queue.add(item)
   return queue
 }
 
 const nameOf = (item: Item | undefined) => item && `${item.client}${item.number}`
-
-function takeAll(queue: FairQueue<Item>): (string | undefined)[] {
-  return Array.from({ length: queue.size }, () => nameOf(queue.take()))
-}
+const take = (queue: FairQueue<Item>) => nameOf(queue.take())
+const takeAll = (queue: FairQueue<Item>) => Array.from({ length: queue.size }, () => take(queue)).join(' ')
 
 describe('a queue in which clients take turns', () => {
   it('takes one item of each client in turn, and those of a client in their order', () => {
-    const queue = newQueue(...itemsOf('a', 4), ...itemsOf('b', 2), ...itemsOf('c', 1))
+    const queue = newQueue('a1 a2 a3 a4 b1 b2 c1')
     assert.equal(queue.size, 7)
-    assert.deepEqual(takeAll(queue), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
-    assert.equal(queue.size, 0)
-    assert.equal(queue.take(), undefined)
+    assert.equal(takeAll(queue), 'a1 b1 c1 a2 b2 a3 a4')
+    assert.deepEqual([queue.size, queue.take()], [0, undefined])
   })
 
   it('takes that of a new client before the next one of the client that had the last turn', () => {
-    const queue = newQueue(...itemsOf('a', 3))
-    assert.equal(nameOf(queue.take()), 'a1')
-    for (let i = 1; i <= 2; i++) {
-      queue.add({ client: 'b', number: i })
-      assert.equal(nameOf(queue.peek()), `b${i}`)
-      assert.deepEqual([nameOf(queue.take()), nameOf(queue.take())], [`b${i}`, `a${i + 1}`])
+    const queue = newQueue('a1 a2 a3')
+    assert.equal(take(queue), 'a1')
+    for (const [added, next] of [
+      ['b1', 'a2'],
+      ['b2', 'a3'],
+    ] as const) {
+      for (const item of items(added)) queue.add(item)
+      assert.equal(nameOf(queue.peek()), added)
+      assert.deepEqual([take(queue), take(queue)], [added, next])
     }
   })
 
   it('lets no new clients come before one that has waited for its turn', () => {
-    const queue = newQueue(...itemsOf('a', 2), ...itemsOf('b', 2))
-    assert.equal(nameOf(queue.take()), 'a1')
+    const queue = newQueue('a1 a2 b1 b2')
+    assert.equal(take(queue), 'a1')
     queue.add({ client: 'c', number: 1 })
-    assert.deepEqual(takeAll(queue), ['b1', 'c1', 'a2', 'b2'])
+    assert.equal(takeAll(queue), 'b1 c1 a2 b2')
   })
 
   it('passes over a client that may not have its turn, which then comes first', () => {
-    const queue = newQueue(...itemsOf('a', 1), ...itemsOf('b', 2), ...itemsOf('c', 1))
+    const queue = newQueue('a1 b1 b2 c1')
     const notA = (client: string) => client !== 'a'
     assert.equal(nameOf(queue.peek(notA)), 'b1')
     assert.deepEqual([nameOf(queue.take(notA)), nameOf(queue.take(notA))], ['b1', 'c1'])
-    assert.deepEqual(takeAll(queue), ['a1', 'b2'])
-    assert.equal(newQueue(...itemsOf('a', 1)).take(notA), undefined)
+    assert.equal(takeAll(queue), 'a1 b2')
+    assert.equal(newQueue('a1').take(notA), undefined)
   })
 
-  it('forgets what is deleted, once', () => {
-    const [first, second] = itemsOf('a', 2) as [Item, Item]
-    const queue = newQueue(first, second, ...itemsOf('b', 1))
-    queue.delete(first)
-    queue.delete(first)
-    assert.equal(queue.size, 2)
-    queue.delete(second)
-    assert.deepEqual([...queue].map(nameOf), ['b1'])
-    assert.deepEqual(takeAll(queue), ['b1'])
-  })
-
-  it('has no room for the last item of the client with the most, whoever comes', () => {
-    const queue = newQueue(...itemsOf('a', 7), ...itemsOf('b', 3))
-    assert.equal(nameOf(queue.add({ client: 'c', number: 1 })), 'a7')
-    assert.equal(nameOf(queue.add({ client: 'a', number: 8 })), 'a8')
-    assert.equal(queue.size, 10)
-    assert.deepEqual(takeAll(queue), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'b3', 'a4', 'a5', 'a6'])
-  })
-
-  it('has no room for a new client if all have as much', () => {
-    const queue = newQueue(...Array.from({ length: 10 }, (_, i) => ({ client: `${i}`, number: 1 })))
-    assert.equal(nameOf(queue.add({ client: 'a', number: 1 })), 'a1')
-  })
-
-  it('lists everything that waits, also while it is deleted', () => {
-    const queue = newQueue(...itemsOf('a', 2), ...itemsOf('b', 2))
+  it('lists everything that waits, and forgets what is deleted, once, also meanwhile', () => {
+    const queue = newQueue('a1 a2 b1 b2')
     const seen: (string | undefined)[] = []
     for (const item of queue) {
       seen.push(nameOf(item))
-      queue.delete(item)
+      if (item.client === 'a') for (let i = 0; i < 2; i++) queue.delete(item)
     }
     assert.deepEqual(seen, ['a1', 'a2', 'b1', 'b2'])
-    assert.equal(queue.size, 0)
+    assert.equal(queue.size, 2)
+    assert.equal(takeAll(queue), 'b1 b2')
+  })
+
+  it('has no room for the last item of the client with the most, whoever comes', () => {
+    const queue = newQueue('a1 a2 a3 a4 a5 a6 a7 b1 b2 b3')
+    assert.equal(nameOf(queue.add({ client: 'c', number: 1 })), 'a7')
+    assert.equal(nameOf(queue.add({ client: 'a', number: 8 })), 'a8')
+    assert.equal(queue.size, 10)
+    assert.equal(takeAll(queue), 'a1 b1 c1 a2 b2 a3 b3 a4 a5 a6')
+    // All have as much as the new client would have.
+    assert.equal(nameOf(newQueue('a1 b1 c1 d1 e1 f1 g1 h1 i1 j1').add({ client: 'k', number: 1 })), 'k1')
   })
 })

@@ -13,3 +13,6 @@ export async function listAll(store: Store): Promise<Book[]> {
   for await (const page of listPages(store)) books.push(...booksOf(page))
   return books
 }
+
+/** The books as plain objects; engines make objects of several prototypes. */
+export const plain = (books: readonly (Book | undefined)[]) => books.map((book) => ({ ...(book as Book) }))

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach } from 'node:test'
+import { after, afterEach, before, beforeEach } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 
 /** An engine's store over data of its own, which is empty at first. */
@@ -16,15 +16,24 @@ export interface StoreInUse {
   reopen(): Promise<void>
 }
 
-/** To be called in a `describe`: gives each test there a store of its own. */
-export function useStore(open: () => Promise<TestStore>): StoreInUse {
+/** To be called in a `describe`: gives each test there an empty store of its own. */
+export const useStore = (open: () => Promise<TestStore>) => useStoreOf(open, beforeEach, afterEach)
+
+/** To be called in a `describe`: gives the tests there one store, with the books of the tests before. */
+export const useSharedStore = (open: () => Promise<TestStore>) => useStoreOf(open, before, after)
+
+function useStoreOf(
+  open: () => Promise<TestStore>,
+  begin: (hook: () => Promise<void>) => void,
+  end: (hook: () => Promise<void>) => void,
+): StoreInUse {
   let opened: TestStore
   let store: Store
-  beforeEach(async () => {
+  begin(async () => {
     opened = await open()
     store = opened.store
   })
-  afterEach(() => opened.remove())
+  end(() => opened.remove())
   return {
     get store() {
       return store

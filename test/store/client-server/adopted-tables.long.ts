@@ -1,25 +1,20 @@
 import { describe } from 'node:test'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { booksContract } from '../contract.ts'
-import { expectedContract } from '../contract-expected.ts'
 import { queryContract } from '../contract-query.ts'
-import { textContract } from '../contract-text.ts'
 import { openNewDatabase } from '../new-database.ts'
-import { restrict, TABLES } from './tables-of-others.ts'
+import { GORM, restrict } from './tables-of-others.ts'
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`a table of books that was there before, on ${engine}`, { skip: engineMissing(engine) }, () => {
+for (const engine of ['postgres', 'mysql'] as const)
+  describe(`the table of GORM, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
-    const { suiting } = TABLES[engine]
-    const gorm = suiting['as GORM makes it'] ?? ''
-    describe('holds every text and year, as GORM makes it', () => {
-      textContract(async () => openNewDatabase(await databases(), () => [gorm]))
+    describe('holds every book', () => {
+      booksContract(async () => openNewDatabase(await databases(), () => [GORM[engine]]))
     })
     describe('for an account that may not change it', () => {
-      const open = async () => openNewDatabase(await databases(), (name) => [gorm, ...restrict(engine, name)])
+      const open = async () =>
+        openNewDatabase(await databases(), (name) => [GORM[engine], ...restrict(engine, name)])
       booksContract(open)
-      expectedContract(open)
       queryContract(open, { isIndexed: false })
     })
   })
-}

@@ -6,7 +6,8 @@ import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { connections, killConnection, openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
-import { createMany, lockBooks, plain } from './many-books.ts'
+import { plain } from '../pages.ts'
+import { createMany, lockBooks } from './many-books.ts'
 import { prepareStore } from './prepared-database.ts'
 
 /** Of requests that wait in vain: more than a machine stands still, in milliseconds. */

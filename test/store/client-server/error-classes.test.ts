@@ -69,14 +69,22 @@ it('an error tells what became of the work', () => {
   }
 })
 
-it('an error tells whether a start waits for the server', () => {
-  for (const code of ['57P03', '53300', '08006', 'XX000'])
-    assert.ok(postgres.meaningOf(postgresError(code)).isNotReady)
-  for (const code of ['28P01', '3D000', '42501'])
-    assert.ok(!postgres.meaningOf(postgresError(code)).isNotReady)
-  for (const number of [1040, 1047, 1053, 1105, 1129, 1130, 1203])
-    assert.ok(mysql.meaningOf(mysqlError(number)).isNotReady)
-  for (const number of [1045, 1049, 1142]) assert.ok(!mysql.meaningOf(mysqlError(number)).isNotReady)
+it('an error tells whether a start waits for the server, and one of several hosts if any does', () => {
+  const ofPostgres = (code: string) => [postgres.meaningOf, postgresError(code)] as const
+  const ofMysql = (number: number) => [mysql.meaningOf, mysqlError(number)] as const
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  for (const [isNotReady, errors] of [
+    [true, ['57P03', '53300', '08006', 'XX000'].map(ofPostgres)],
+    [false, ['28P01', '3D000', '42501'].map(ofPostgres)],
+    [true, [1040, 1047, 1053, 1105, 1129, 1130, 1203].map(ofMysql)],
+    [false, [1045, 1049, 1142].map(ofMysql)],
+  ] as const)
+    for (const [meaningOf, error] of errors) {
+      assert.equal(meaningOf(error).isNotReady === true, isNotReady, String(Object.values(error)))
+      const several = (...errors: Error[]) => meaningOf(new AggregateError(errors)).isNotReady === true
+      assert.equal(several(error, error), isNotReady)
+      assert.equal(several(error, refused), true)
+    }
 })
 
 it('an error of a commit of PostgreSQL leaves it unknown what was stored, except where it is certain', async () => {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import pg from 'pg'
 import { describeError } from '../../../src/errors.ts'
 import { isUnreachable } from '../../../src/store/client-server/errors.ts'
 import {
@@ -14,8 +13,6 @@ import {
   SESSION_ATTRS,
   type SilentHosts,
 } from '../../../src/store/client-server/hosts.ts'
-import * as mysql from '../../../src/store/mysql/errors.ts'
-import * as postgres from '../../../src/store/postgres/errors.ts'
 
 /** What a host does: it takes connections, refuses them with an error, or never answers. */
 type Behaviour = 'writable' | 'read-only' | 'silent' | Error
@@ -27,15 +24,8 @@ const TIME = 3000
 /** Connects to hosts that are named a, b, … */
 async function connect(
   behaviours: readonly Behaviour[],
-  choice: Partial<HostChoice> = {},
-  time = TIME,
-  silent: SilentHosts = new Map(),
-): Promise<{
-  readonly to: string
-  readonly tried: string
-  readonly open: string
-  readonly shares: number[]
-}> {
+  { time = TIME, silent = new Map() as SilentHosts, ...choice }: Partial<HostChoice> & Given = {},
+) {
   const hosts = behaviours.map((_, i) => ({ host: 'abcdefgh'[i], port: i + 1 }))
   let tried = ''
   const open = new Set<string>()
@@ -60,38 +50,21 @@ async function connect(
     },
     (host) => assert.ok(open.delete(host)),
   ).finally(() => assert.ok(timers() <= before, 'a timer would cut the connection'))
-  return { to, tried, open: [...open].join(''), shares }
+  assert.deepEqual([...open], [to], 'the others are not closed')
+  return { to, tried, shares }
 }
 
-describe('a server is not ready', () => {
-  const sent = (error: object) => Object.assign(new Error('starting up'), error)
-  const starting = Object.assign(new pg.DatabaseError('starting up', 0, 'error'), { code: '57P03' })
-  const refused = Object.assign(new pg.DatabaseError('password', 0, 'error'), { code: '28P01' })
-
-  for (const [name, meaningOf, ready, notReady] of [
-    ['PostgreSQL', postgres.meaningOf, refused, starting],
-    [
-      'MySQL',
-      mysql.meaningOf,
-      sent({ errno: 1045, sqlState: '28000' }),
-      sent({ errno: 1053, sqlState: '08S01' }),
-    ],
-  ] as const) {
-    it(`if one of several is not: ${name}`, () => {
-      const isNotReady = (error: Error) => meaningOf(error).isNotReady === true
-      assert.equal(isNotReady(new AggregateError([ready, ready])), false)
-      assert.equal(isNotReady(new AggregateError([ready, notReady])), true)
-      assert.equal(isNotReady(new AggregateError([ready, REFUSED])), true)
-    })
-  }
-})
+interface Given {
+  readonly time?: number
+  readonly silent?: SilentHosts
+}
 
 describe('the choice of a host', () => {
   // The time passes only while a host is silent, so that a busy machine takes none of it.
   beforeEach(() => mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 }))
   afterEach(() => mock.timers.reset())
 
-  for (const [attrs, behaviours, expected] of [
+  for (const [sessionAttrs, behaviours, expected] of [
     [undefined, ['read-only'], 'a'],
     [undefined, ['writable', 'writable'], 'a'],
     [undefined, [REFUSED, 'read-only', 'writable', 'writable'], 'c'],
@@ -104,36 +77,29 @@ describe('the choice of a host', () => {
     ['prefer-standby', ['writable', 'writable', 'read-only'], 'c'],
     ['prefer-standby', [REFUSED, 'writable', 'writable', REFUSED], 'b'],
   ] as const) {
-    it(`${attrs} of ${behaviours.map((each) => (each instanceof Error ? 'refused' : each)).join(', ')} is ${expected}`, async () => {
-      const { to, open } = await connect(behaviours, { sessionAttrs: attrs })
-      assert.equal(to, expected)
-      assert.equal(open, expected, 'the others are not closed')
-    })
+    const names = behaviours.map((each) => (each instanceof Error ? 'refused' : each)).join(', ')
+    it(`${sessionAttrs} of ${names} is ${expected}`, async () =>
+      assert.equal((await connect(behaviours, { sessionAttrs })).to, expected))
   }
 
-  it('is in the order of the hosts', async () => {
-    for (let i = 0; i < 20; i++) assert.equal((await connect(Array(8).fill('writable'))).to, 'a')
+  it('is in the order of the hosts, or at random', async () => {
+    const first = { disable: new Set<string>(), random: new Set<string>() }
+    for (const loadBalanceHosts of ['disable', 'random'] as const)
+      for (let i = 0; i < 200; i++) {
+        const { to, tried } = await connect(['writable', REFUSED, 'writable'], { loadBalanceHosts })
+        first[loadBalanceHosts].add(tried[0] ?? '')
+        assert.notEqual(to, 'b')
+      }
+    assert.deepEqual([...first.disable], ['a'])
+    assert.deepEqual([...first.random].toSorted(), ['a', 'b', 'c'])
   })
 
-  it('may be at random', async () => {
-    const first = new Set<string>()
-    for (let i = 0; i < 200; i++) {
-      const { to, tried } = await connect(['writable', REFUSED, 'writable'], { loadBalanceHosts: 'random' })
-      first.add(tried[0] ?? '')
-      assert.notEqual(to, 'b')
-    }
-    assert.deepEqual([...first].toSorted(), ['a', 'b', 'c'])
-  })
-
-  it('throws the error of a single host as it is', async () => {
+  it('throws the error of a single host as it is, and names each of several with its reason', async () => {
     await assert.rejects(connect([WRONG_PASSWORD]), (error) => error === WRONG_PASSWORD)
     await assert.rejects(connect(['read-only'], { sessionAttrs: 'primary' }), (error) => {
       assert.equal(describeError(error), 'the server is read-only, and primary is wanted')
       return isUnreachable(error)
     })
-  })
-
-  it('names each of several hosts with its reason', async () => {
     await assert.rejects(connect([WRONG_PASSWORD, 'read-only', REFUSED]), (error) => {
       assert.ok(error instanceof AggregateError)
       assert.deepEqual([error.errors[0], error.errors[2]], [WRONG_PASSWORD, REFUSED])
@@ -147,49 +113,42 @@ describe('the choice of a host', () => {
     await assert.rejects(connect([WRONG_PASSWORD, WRONG_PASSWORD]), (error) => !isUnreachable(error))
   })
 
-  it('leaves the hosts after a silent one enough time', async () => {
-    const { to, shares } = await connect(['silent', 'silent', 'writable'])
-    assert.equal(to, 'c')
-    assert.deepEqual(shares, [1000, 700, 1300])
+  it('leaves the hosts after a silent one enough time, and takes no longer in all', async () => {
+    assert.deepEqual((await connect(['silent', 'silent', 'writable'])).shares, [1000, 700, 1300])
     assert.deepEqual((await connect(['writable'])).shares, [TIME])
-  })
-
-  it('gives each host enough time to connect, as long as there is some, and takes no longer in all', async () => {
+    const { shares } = await connect(['silent', 'silent', 'writable'], { time: 1200 })
+    assert.deepEqual(shares, [500, 500, 200])
     const begin = Date.now()
-    await assert.rejects(connect(['silent', 'silent', 'silent', 'silent'], {}, 1200), {
+    await assert.rejects(connect(['silent', 'silent', 'silent', 'silent'], { time: 1200 }), {
       message: /d:4: took too long/,
     })
     assert.equal(Date.now() - begin, 1200)
-    assert.deepEqual((await connect(['silent', 'silent', 'writable'], {}, 1200)).shares, [500, 500, 200])
   })
 
   it('tries a host that was silent after the others for a while, and gives it little time', async () => {
     const silent: SilentHosts = new Map()
     const hosts: Behaviour[] = ['silent', 'writable', 'read-only']
-    assert.equal((await connect(hosts, {}, TIME, silent)).tried, 'ab')
-    assert.equal((await connect(hosts, {}, TIME, silent)).tried, 'b')
+    assert.equal((await connect(hosts, { silent })).tried, 'ab')
+    assert.equal((await connect(hosts, { silent })).tried, 'b')
     hosts[1] = 'read-only'
     const begin = Date.now()
-    await assert.rejects(connect(hosts, {}, TIME, silent), /b:2: .*; c:3: .*; a:1: took too long/)
+    await assert.rejects(connect(hosts, { silent }), /b:2: .*; c:3: .*; a:1: took too long/)
     assert.equal(Date.now() - begin, 500)
     mock.timers.setTime(Date.now() + 10_000)
     hosts[0] = new Error('refused')
-    await assert.rejects(connect(hosts, {}, TIME, silent), /a:1: refused; b:2: .*; c:3/)
+    await assert.rejects(connect(hosts, { silent }), /a:1: refused; b:2: .*; c:3/)
     hosts[0] = 'writable'
-    assert.deepEqual((await connect(hosts, {}, TIME, silent)).shares, [500])
-    assert.deepEqual((await connect(hosts, {}, TIME, silent)).shares, [1000])
+    assert.deepEqual((await connect(hosts, { silent })).shares, [500])
+    assert.deepEqual((await connect(hosts, { silent })).shares, [1000])
   })
 
-  it('gives a single host all the time, also after it was silent', async () => {
+  it('gives a single host all the time, and tries one that refused at once in its usual place', async () => {
     const silent: SilentHosts = new Map()
-    await assert.rejects(connect(['silent'], {}, TIME, silent))
-    assert.deepEqual((await connect(['writable'], {}, TIME, silent)).shares, [TIME])
-  })
-
-  it('tries a host that refused at once in its usual place', async () => {
-    const silent: SilentHosts = new Map()
+    await assert.rejects(connect(['silent'], { silent }))
+    assert.deepEqual((await connect(['writable'], { silent })).shares, [TIME])
+    const refusing: SilentHosts = new Map()
     for (let i = 0; i < 2; i++)
-      assert.equal((await connect([REFUSED, 'writable'], {}, TIME, silent)).tried, 'ab')
+      assert.equal((await connect([REFUSED, 'writable'], { silent: refusing })).tried, 'ab')
   })
 
   it('says whether an instance has to be ready for writes', () => {
@@ -201,17 +160,15 @@ describe('the choice of a host', () => {
   })
 })
 
-describe('a connection that takes too long', () => {
-  it('is cut, and not because this process stood still', async (t) => {
-    const stream = new PassThrough()
-    const cut = once(stream, 'error')
-    const time = new ConnectTime(300)
-    t.after(() => time.end())
-    time.cut(() => stream)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
-    await setTimeout(1)
-    assert.equal(stream.destroyed, false)
-    const [error] = await cut
-    assert.ok(isUnreachable(error), String(error))
-  })
+it('a connection that takes too long is cut, and not because this process stood still', async (t) => {
+  const stream = new PassThrough()
+  const cut = once(stream, 'error')
+  const time = new ConnectTime(300)
+  t.after(() => time.end())
+  time.cut(() => stream)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  await setTimeout(1)
+  assert.equal(stream.destroyed, false)
+  const [error] = await cut
+  assert.ok(isUnreachable(error), String(error))
 })

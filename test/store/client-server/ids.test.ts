@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { onEachServer } from '../../faults/engine-servers.ts'
 import { openPatiently } from '../new-database.ts'
-import { TABLES } from './tables-of-others.ts'
+import { GORM } from './tables-of-others.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -10,7 +10,7 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 const DELETIONS = { 'the newest books were': 2, 'all books were': 5 }
 
 onEachServer('an id is never given again', (server, engine) => {
-  const tables = { 'its own table': undefined, 'a table of GORM': TABLES[engine].suiting['as GORM makes it'] }
+  const tables = { 'its own table': undefined, 'a table of GORM': GORM[engine] }
 
   for (const how of ['clean', 'kill'] as const)
     it(`after books were deleted and the server restarted (${how})`, async () => {

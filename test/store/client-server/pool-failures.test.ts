@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
+import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import {
   begin,
@@ -26,42 +27,61 @@ const ATTEMPTS = 5
 /** No work is done again later than this after it failed, and no connection is made again; in milliseconds. */
 const PAUSE = 400
 
-const READ_ONLY = new Error('read-only')
-
 useDriver()
 
+/** An error of the driver with this meaning. */
+function meaning(
+  outcome: ErrorMeaning['outcome'],
+  reason?: ErrorMeaning['reason'],
+  message: string = outcome,
+) {
+  const error = new Error(message)
+  driver.meanings.set(error, { outcome, ...(reason && { reason }) })
+  return error
+}
+
+/** Work that fails so often, and how often it was tried. */
+function failing(times: number, error: Error) {
+  let tries = 0
+  const work = async (connection: FakeConnection) => {
+    if (++tries <= times) throw error
+    return connection
+  }
+  return { work, count: () => tries }
+}
+
+/** Lets time pass in small steps, so that nothing happens later than it should. */
+async function passSlowly(time: number): Promise<void> {
+  for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
+}
+
 describe('a pool whose connections fail', () => {
-  for (const [how, fail] of [
-    ['fails', async () => assert.fail('boom')],
-    [
-      'throws',
+  it('destroys one when its work fails, and whoever waits gets a new one', async () => {
+    const pool = newPool(1)
+    for (const fail of [
+      () => Promise.reject(new Error('boom')),
       () => {
         throw new Error('boom')
       },
-    ],
-  ] as const) {
-    it(`destroys one when its work ${how}, and whoever waits gets a new one`, async () => {
-      const pool = newPool(1)
+    ]) {
       const [first, second] = [watch(pool.run<unknown>(fail)), watch(pool.run(self))]
       await settle()
       assert.match(String(first.error), /boom/)
-      assert.equal(driver.made[0]?.state, 'destroyed')
-      assert.equal(second.value, driver.made[1])
-      assert.equal(driver.peak, 1)
-    })
-  }
+      const [failed, other] = driver.made.slice(-2)
+      assert.deepEqual([failed?.state, second.value], ['destroyed', other])
+    }
+    assert.equal(driver.peak, 1)
+  })
 
   for (const outcome of ['refused', 'conflict'] as const) {
     it(`keeps all when the server did nothing (${outcome}), and gives back none before its transaction has ended`, async () => {
       const ending = Promise.withResolvers<void>()
       driver.resetting = () => ending.promise
       const pool = newPool(2)
-      const error = new Error(outcome)
-      driver.meanings.set(error, { outcome })
-      const failing = Promise.withResolvers<never>()
-      const uses = [pool.run(self), pool.run(() => failing.promise, { isRepeatable: false })].map(watch)
+      const work = Promise.withResolvers<never>()
+      const uses = [pool.run(self), pool.run(() => work.promise, { isRepeatable: false })].map(watch)
       await pass(1)
-      failing.reject(error)
+      work.reject(meaning(outcome))
       await settle()
       const kept = watch(pool.run(self))
       await settle()
@@ -81,14 +101,10 @@ describe('a pool whose connections fail', () => {
   }
 
   it('destroys one whose transaction does not end in time, or that is lost meanwhile', async () => {
-    const refused = new Error('refused')
-    driver.meanings.set(refused, { outcome: 'refused' })
+    const refused = meaning('refused')
     const pool = newPool(1)
     driver.resetting = forever
-    await assert.rejects(
-      pool.run(() => Promise.reject(refused)),
-      refused,
-    )
+    await assert.rejects(pool.run(failing(1, refused).work), refused)
     const next = watch(pool.run(self))
     await pass(1000)
     assert.equal(next.value, driver.made[1])
@@ -103,21 +119,19 @@ describe('a pool whose connections fail', () => {
   })
 
   it('destroys those too that were idle while one was lost, and keeps those that worked', async () => {
-    const lost = new Error('lost')
-    driver.meanings.set(lost, { outcome: 'lost' })
     const pool = newPool(3)
-    const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
+    const [idle, lost, working] = [begin(pool), begin(pool), begin(pool)]
     await settle()
     idle.resolve('')
     await settle()
-    failing.resolve('')
+    lost.resolve('')
     await pass(1)
     const again = begin(pool)
     await settle()
-    assert.equal(again.got.connection, failing.got.connection)
+    assert.equal(again.got.connection, lost.got.connection)
     working.resolve('')
     await settle()
-    again.reject(lost)
+    again.reject(meaning('lost'))
     await settle()
     assert.equal(idle.got.connection?.state, 'destroyed')
     assert.equal(working.got.connection?.state, 'open')
@@ -126,7 +140,7 @@ describe('a pool whose connections fail', () => {
 
   it('keeps those that are idle when a caller gives up its work', async () => {
     const pool = newPool(2)
-    const [kept] = await Promise.all([pool.run(self, { kind: 'read' }), pool.run(self, { kind: 'read' })])
+    const [kept] = await Promise.all([pool.run(self), pool.run(self)])
     await pass(1)
     const givingUp = new AbortController()
     const use = watch(pool.run(forever, { signal: givingUp.signal }))
@@ -138,23 +152,17 @@ describe('a pool whose connections fail', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('does not use one again that was lost while it was idle', async () => {
+  it('does not use one again that was lost while it was idle, or just as its work was done', async () => {
     const pool = newPool(1)
-    const lost = await pool.run(self)
-    driver.lose(lost)
-    assert.notEqual(await pool.run(self), lost)
-    assert.equal(lost.state, 'destroyed')
-    assert.equal(driver.open, 1)
-  })
-
-  it('does not use one again that was lost just as its work was done', async () => {
-    const pool = newPool(1)
-    const lost = await pool.run(async (connection) => {
+    const first = await pool.run(self)
+    driver.lose(first)
+    const second = await pool.run(async (connection) => {
       driver.lose(connection)
       return connection
     })
-    assert.notEqual(await pool.run(self), lost)
-    assert.equal(lost.state, 'destroyed')
+    const third = await pool.run(self)
+    assert.equal(new Set([first, second, third]).size, 3)
+    assert.deepEqual([first.state, second.state, driver.open], ['destroyed', 'destroyed', 1])
   })
 
   it('does not use those again that were idle for long, and waits for none of them', async () => {
@@ -165,8 +173,7 @@ describe('a pool whose connections fail', () => {
     for (const { resolve } of uses) resolve('')
     await settle()
     mock.timers.tick(MAX_IDLE_TIME)
-    const [old] = [await pool.run(self)]
-    assert.equal(old, driver.made[2])
+    assert.equal(await pool.run(self), driver.made[2])
     mock.timers.tick(MAX_IDLE_TIME + 1)
     assert.equal(await pool.run(self), driver.made[3])
     for (const { state } of driver.made.slice(0, 3)) assert.equal(state, 'destroyed')
@@ -174,52 +181,41 @@ describe('a pool whose connections fail', () => {
   })
 
   it('renews all when one has become read-only: others finish their work, and the work is done again', async () => {
-    driver.meanings.set(READ_ONLY, { outcome: 'moved' })
     const pool = newPool(3)
-    const [idle, failing, working] = [begin(pool), begin(pool), begin(pool)]
+    const [idle, first, second] = [begin(pool), begin(pool), begin(pool)]
     await settle()
     idle.resolve('')
     await settle()
-    let tries = 0
-    const write = watch(
-      pool.run(async (connection) => {
-        if (++tries < 3) throw READ_ONLY
-        return connection
-      }),
-    )
+    const write = watch(pool.run(failing(2, meaning('moved')).work))
     await settle()
-    for (const { got } of [idle]) assert.equal(got.connection?.state, 'destroyed')
-    assert.deepEqual([working.got.connection?.state, failing.got.connection?.state], ['open', 'open'])
+    assert.equal(idle.got.connection?.state, 'destroyed')
     await passSlowly(2 * PAUSE)
     assert.equal(write.value, driver.made.at(-1))
-    for (const { resolve, use } of [working, failing]) {
+    for (const { resolve, use, got } of [first, second]) {
+      assert.equal(got.connection?.state, 'open')
       resolve('done')
       await settle()
-      assert.equal(use.value, 'done')
+      assert.deepEqual([use.value, got.connection?.state], ['done', 'destroyed'])
     }
-    for (const { got } of [working, failing]) assert.equal(got.connection?.state, 'destroyed')
     assert.equal(driver.open, 1)
   })
 
   it('renews all once, however many callers find them read-only at the same time', async () => {
-    driver.meanings.set(READ_ONLY, { outcome: 'moved' })
     const pool = newPool(4)
     const [first, second] = [begin(pool), begin(pool)]
     await settle()
-    first.reject(READ_ONLY)
+    first.reject(meaning('moved'))
     await settle()
     const fresh = await pool.run(self, { kind: 'read' })
     await pass(1)
-    second.reject(READ_ONLY)
+    second.reject(meaning('moved'))
     await settle()
     // It is idle since the work of the second began, but it was made after the first had failed.
     assert.equal(fresh.state, 'open')
   })
 
   it('tells nobody of an earlier failure to connect once it has connected', async () => {
-    driver.connecting = async () => {
-      throw new Error('refused')
-    }
+    driver.connecting = () => Promise.reject(new Error('refused'))
     const pool = newPool(1)
     const first = watch(pool.run(forever, { kind: 'read' }))
     await passSlowly(PAUSE)
@@ -234,21 +230,15 @@ describe('a pool whose connections fail', () => {
   })
 
   it('tries again until the deadline while the server stays read-only, and says that nothing was written', async () => {
-    driver.meanings.set(READ_ONLY, { outcome: 'moved', reason: 'read_only' })
-    const pool = newPool(1)
-    let tries = 0
-    const use = watch(
-      pool.run(async () => {
-        tries++
-        throw READ_ONLY
-      }),
-    )
+    const cause = meaning('moved', 'read_only')
+    const { work, count } = failing(Number.POSITIVE_INFINITY, cause)
+    const use = watch(newPool(1).run(work))
     await passSlowly(DEADLINE - 2 * PAUSE)
     assert.equal(use.state, 'pending')
     await passSlowly(2 * PAUSE)
     assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
-    assert.equal(use.error.cause, READ_ONLY)
-    assert.ok(tries >= (DEADLINE - 2 * PAUSE) / PAUSE, `${tries}`)
+    assert.equal(use.error.cause, cause)
+    assert.ok(count() >= (DEADLINE - 2 * PAUSE) / PAUSE, `${count()}`)
   })
 
   it('tries to connect until the deadline; others wait, and all are told why it failed', async () => {
@@ -277,9 +267,7 @@ describe('a pool whose connections fail', () => {
     const pool = newPool(3)
     const working = begin(pool)
     await settle()
-    driver.connecting = async () => {
-      throw new Error('too many connections')
-    }
+    driver.connecting = () => Promise.reject(new Error('too many connections'))
     const waiting = [watch(pool.run(self)), watch(pool.run(self))]
     await settle()
     working.resolve('')
@@ -290,82 +278,46 @@ describe('a pool whose connections fail', () => {
   it('says at once while the store is being opened that none can be made', async () => {
     const pool = new ConnectionPool<FakeConnection>(driver, { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
     const cause = new Error('wrong password')
-    driver.connecting = async () => {
-      throw cause
-    }
+    driver.connecting = () => Promise.reject(cause)
     await assert.rejects(pool.run(self), cause)
     driver.meanings.set(cause, { outcome: 'refused', reason: 'connection' })
     mock.timers.tick(PAUSE)
-    await assert.rejects(
-      pool.run(self),
-      (error) => error instanceof StoreUnavailable && error.cause === cause,
-    )
-  })
-
-  it('frees the place of one that could not be made before the deadline of its caller', async () => {
-    const late = Promise.withResolvers<void>()
-    driver.connecting = () => late.promise
-    const pool = newPool(1)
-    const first = begin(pool)
-    await pass(DEADLINE)
-    assert.ok(first.use.error instanceof StoreUnavailable)
-    late.reject(new Error('boom'))
-    await settle()
-    await pass(PAUSE)
-    driver.connecting = async () => {}
-    assert.equal(await pool.run(self), driver.made[0])
+    const isUnavailable = (error: unknown) => error instanceof StoreUnavailable && error.cause === cause
+    await assert.rejects(pool.run(self), isUnavailable)
   })
 })
 
-/** Work that fails so often, and how often it was tried. */
-function countTries(times: number, error: Error) {
-  let tries = 0
-  const work = async () => {
-    if (++tries <= times) throw error
-  }
-  return { work, count: () => tries }
-}
-
-/** Lets time pass in small steps, so that nothing happens later than it should. */
-async function passSlowly(time: number): Promise<void> {
-  for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
-}
-
 describe('work that fails', () => {
   it('is done again if it was rolled back, and only so often', async () => {
-    const conflict = new Error('deadlock')
-    driver.meanings.set(conflict, { outcome: 'conflict', reason: 'conflict' })
+    const conflict = meaning('conflict', 'conflict')
     const pool = newPool(1)
-    const some = countTries(ATTEMPTS - 1, conflict)
+    const some = failing(ATTEMPTS - 1, conflict)
     const done = watch(pool.run(some.work))
     await passSlowly(ATTEMPTS * PAUSE)
     assert.deepEqual([done.state, some.count()], ['fulfilled', ATTEMPTS])
-    const many = countTries(ATTEMPTS, conflict)
+    const many = failing(ATTEMPTS, conflict)
     const refused = watch(pool.run(many.work))
     await passSlowly(ATTEMPTS * PAUSE)
     assert.ok(refused.error instanceof StoreUnavailable)
     assert.equal(many.count(), ATTEMPTS)
-    const once = countTries(1, conflict)
+    const once = failing(1, conflict)
     await assert.rejects(pool.run(once.work, { attempts: 1 }), StoreUnavailable)
     assert.equal(once.count(), 1)
   })
 
   it('is done again only until the deadline of the first attempt', async () => {
-    let latest: Error | undefined
-    let attempts = 0
+    const errors: Error[] = []
     const work = async () => {
-      attempts++
+      errors.push(meaning('conflict'))
       await new Promise((resolve) => setTimeout(resolve, 1500))
-      latest = new Error('deadlock')
-      driver.meanings.set(latest, { outcome: 'conflict' })
-      throw latest
+      throw errors.at(-1)
     }
     const use = watch(newPool(1).run(work))
     await passSlowly(DEADLINE - 1)
-    assert.deepEqual([use.state, attempts], ['pending', 3])
+    assert.deepEqual([use.state, errors.length], ['pending', 3])
     await pass(1)
     assert.ok(use.error instanceof StoreUnavailable)
-    assert.ok(latest !== undefined && use.error.cause === latest, 'it tells why it was not done before')
+    assert.equal(use.error.cause, errors[1], 'it tells why it was not done before')
   })
 
   for (const [kind, losses, tries] of [
@@ -374,13 +326,11 @@ describe('work that fails', () => {
     ['write', 1, 1],
   ] as const) {
     it(`is done again after a lost connection if it is a read, three times (${kind}, lost ${losses} times)`, async () => {
-      const lost = new Error('lost')
-      driver.meanings.set(lost, { outcome: 'lost', reason: 'connection' })
-      const { count, work } = countTries(losses, lost)
+      const { count, work } = failing(losses, meaning('lost', 'connection'))
       const use = watch(newPool(1).run(work, { kind }))
       await passSlowly(5 * PAUSE)
       assert.equal(count(), tries)
-      if (kind === 'read' && losses < tries) assert.equal(use.state, 'fulfilled')
+      if (losses < tries && kind === 'read') assert.equal(use.state, 'fulfilled')
       else assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten === (kind === 'read'))
     })
   }
@@ -392,9 +342,8 @@ describe('work that fails', () => {
     }
     const pool = newPool(1)
     for (const outcome of ['conflict', 'moved', 'late'] as const) {
-      const error = new Error(outcome)
-      driver.meanings.set(error, { outcome })
-      const { count, work } = countTries(9, error)
+      const error = meaning(outcome)
+      const { count, work } = failing(9, error)
       const use = watch(pool.run(work, { isRepeatable: false }))
       await passSlowly(4 * PAUSE)
       assert.deepEqual([use.error, count()], [error, 1])
@@ -403,10 +352,8 @@ describe('work that fails', () => {
   })
 
   it('is done again after pauses that double, and not after the pool is closed', async () => {
-    const conflict = new Error('conflict')
-    driver.meanings.set(conflict, { outcome: 'conflict', reason: 'conflict' })
     const pool = newPool(1)
-    const { count, work } = countTries(9, conflict)
+    const { count, work } = failing(9, meaning('conflict', 'conflict'))
     const use = watch(pool.run(work))
     await settle()
     for (const [pause, tries] of [
@@ -426,23 +373,18 @@ describe('work that fails', () => {
   })
 
   it('has certainly done nothing if the server refused it, or if the pool says so', () => {
-    const refused = new Error('refused')
-    driver.meanings.set(refused, { outcome: 'refused' })
     const pool = newPool(1)
-    assert.ok(pool.hasDoneNothing(refused))
+    assert.ok(pool.hasDoneNothing(meaning('refused')))
     assert.ok(pool.hasDoneNothing(new StoreUnavailable('too late', { nothingWritten: true })))
     assert.ok(!pool.hasDoneNothing(new StoreUnavailable('too late')))
     assert.ok(!pool.hasDoneNothing(new Error('lost')))
   })
 
   it('is StoreUnavailable if the database is, and its cause is told once', async () => {
-    const cause = new Error('timeout expired')
-    driver.meanings.set(cause, { outcome: 'unknown', reason: 'connection' })
-    const { work } = countTries(1, cause)
-    await assert.rejects(newPool(1).run(work), (error) => {
+    const cause = meaning('unknown', 'connection', 'timeout expired')
+    await assert.rejects(newPool(1).run(failing(1, cause).work), (error) => {
       assert.ok(error instanceof StoreUnavailable)
-      assert.equal(error.cause, cause)
-      assert.equal(error.reason, 'connection')
+      assert.deepEqual([error.cause, error.reason], [cause, 'connection'])
       // The log adds the cause to the message.
       assert.equal(error.message, 'the database server failed')
       assert.equal(describeError(error), 'the database server failed: timeout expired')
@@ -451,9 +393,8 @@ describe('work that fails', () => {
   })
 
   it('says that a write came too late, and not how the server put it', async () => {
-    const cause = new Error('cannot take square root of a negative number')
-    driver.meanings.set(cause, { outcome: 'late', reason: 'timeout' })
-    const { work, count } = countTries(Number.POSITIVE_INFINITY, cause)
+    const cause = meaning('late', 'timeout', 'cannot take square root of a negative number')
+    const { work, count } = failing(Number.POSITIVE_INFINITY, cause)
     const pool = newPool(2)
     const other = begin(pool)
     await settle()
@@ -464,31 +405,23 @@ describe('work that fails', () => {
     assert.equal(other.got.connection?.state, 'destroyed', 'it does not know the new time of the clock')
     await passSlowly(DEADLINE - PAUSE)
     assert.ok(count() > 1, 'the clock of the server was perhaps set')
-    await assert.rejects(use.promise, (error) => {
-      assert.ok(error instanceof StoreUnavailable)
-      assert.equal(error.reason, 'timeout')
-      assert.ok(error.nothingWritten)
-      assert.match(describeError(error), /^the write reached the database server after its deadline[^:]*$/)
-      return true
-    })
+    assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
+    assert.equal(use.error.reason, 'timeout')
+    assert.match(describeError(use.error), /^the write reached the database server after its deadline[^:]*$/)
   })
 
   it('throws its own error otherwise, or the reason of the signal', async () => {
     const own = new Error('own')
-    await assert.rejects(newPool(1).run(countTries(1, own).work), own)
-    const reason = new Error('reason')
-    driver.meanings.set(reason, { outcome: 'lost', reason: 'connection' })
-    const { work, count } = countTries(0, own)
+    await assert.rejects(newPool(1).run(failing(1, own).work), own)
+    const reason = meaning('lost', 'connection')
+    const { work, count } = failing(0, own)
     await assert.rejects(newPool(1).run(work, { signal: AbortSignal.abort(reason) }), reason)
     assert.equal(count(), 0)
     const aborting = new AbortController()
-    const run = newPool(1).run(
-      async () => {
-        aborting.abort(reason)
-        throw own
-      },
-      { signal: aborting.signal },
-    )
-    await assert.rejects(run, reason)
+    const abort = async () => {
+      aborting.abort(reason)
+      throw own
+    }
+    await assert.rejects(newPool(1).run(abort, { signal: aborting.signal }), reason)
   })
 })

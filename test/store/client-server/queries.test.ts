@@ -12,20 +12,28 @@ import {
 } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { earlierTable } from '../earlier-schemas.ts'
+import { DROP_EARLIER_WORDS, EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
-import { give, restrict, TABLES } from './tables-of-others.ts'
+import { GORM, give, restrict } from './tables-of-others.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
 const PLENTY = { books: 1000, text: 1024 * 1024 }
 
+/** What an upgrade that was killed has already added. */
+const BEGUN = {
+  postgres: ['ALTER TABLE books ADD COLUMN search_words_2 tsvector'],
+  mysql: ['ALTER TABLE books ADD COLUMN search_words_2_of VARBINARY(32)'],
+}
+
 for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`queries on a database that others wrote, on ${engine}`, { skip: engineMissing(engine) }, () => {
+  describe(`queries on a database that others or earlier versions wrote, on ${engine}`, {
+    skip: engineMissing(engine),
+  }, () => {
     const databases = useDatabases(engine)
 
-    const prepare = (t: TestContext, statements: (name: string) => readonly string[]) =>
+    const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
       prepareDatabase(t, databases, statements)
 
     it('a table of the earlier release is upgraded, by several instances at once', async (t) => {
@@ -59,7 +67,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
 
     it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
-      const { open, url, run } = await prepare(t, () => [])
+      const { open, url, run } = await prepare(t)
       await (await open()).close()
       // So many words that the books are indexed in several steps.
       const title = Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
@@ -86,7 +94,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
 
     it('texts with as many and as long words as there may be are indexed', async (t) => {
-      const { open, run } = await prepare(t, () => [])
+      const { open, run } = await prepare(t)
       const store = await open()
       const han = (first: number, length: number) =>
         Array.from({ length }, (_, i) => String.fromCodePoint(first + i)).join('')
@@ -119,6 +127,57 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.match(reports.join('\n'), /^waiting up to 30 seconds for [^\n]*$/)
     })
 
+    /** Books that the earlier version has indexed, and that are found by its rules or by those of this one only. */
+    const earlier = (name: string) => [
+      ...earlierTable(engine, name, 250),
+      ...EARLIER_WORDS[engine],
+      "INSERT INTO books (title, author, year) VALUES ('백년의 고독', 'A', 1), ('Cien años de soledad', 'A', 1)",
+      indexEarlierWords(engine),
+    ]
+
+    it('an upgrade of the words that was killed is finished by several instances', async (t) => {
+      const { open, reports } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
+      const stores = await Promise.all(Array.from({ length: 3 }, () => open()))
+      for (const store of stores) {
+        assert.equal((await titles(store, 'old')).length, 250)
+        assert.deepEqual(await titles(store, '고독'), ['백년의 고독'])
+        assert.deepEqual(await titles(store, 'anos'), ['Cien años de soledad'])
+      }
+      assert.deepEqual(reports, [])
+    })
+
+    it('instances of both versions write, and neither undoes the work of the other', async (t) => {
+      const { open, run, query } = await prepare(t, earlier)
+      const store = await open()
+      assert.equal((await titles(store, 'old')).length, 250)
+      /** Which books each version has still to index. */
+      const due = async () => {
+        const [row] = await query(
+          engine === 'postgres'
+            ? `SELECT count(*) FILTER (WHERE search_words_of IS NULL) AS earlier,
+                 count(*) FILTER (WHERE search_words_2_of IS NULL) AS own FROM books`
+            : `SELECT SUM(search_words_of IS NULL) AS earlier, SUM(search_words_2_of IS NULL) AS own FROM books`,
+        )
+        return [Number(row?.earlier), Number(row?.own)]
+      }
+      await run("INSERT INTO books (title, author, year) VALUES ('서울', 'Earlier instance', 1)")
+      await store.create({ title: '부산', author: 'A', year: 1 })
+      assert.deepEqual(await titles(store, '울'), ['서울'])
+      assert.deepEqual(await titles(store, '산'), ['부산'])
+      assert.deepEqual(await due(), [2, 0])
+      await run(indexEarlierWords(engine))
+      assert.deepEqual(await due(), [0, 0])
+      await run("UPDATE books SET title = '대구' WHERE title = '서울'")
+      assert.deepEqual([await titles(store, '울'), await titles(store, '구')], [[], ['대구']])
+      await run("DELETE FROM books WHERE title = '대구'")
+      assert.deepEqual(await titles(store, '구'), [])
+      await run(...DROP_EARLIER_WORDS[engine])
+      const { id } = await store.create({ title: '제주', author: 'A', year: 1 })
+      await store.update(id, { year: 2 })
+      assert.deepEqual(await titles(store, '주'), ['제주'])
+      assert.deepEqual(await titles(await open(), '주'), ['제주'])
+    })
+
     it('an account that may not change the table: searches are refused until an administrator has', async (t) => {
       const { open, reports, run, query } = await prepare(t, (name) => [
         gorm(engine),
@@ -147,7 +206,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
 
     it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
-      const { open, query, url } = await prepare(t, () => [])
+      const { open, query, url } = await prepare(t)
       // Searches wait for half of this time.
       const store = await open(4, 10_000)
       await store.create({ title: 'Dune', author: 'A', year: 1 })
@@ -169,7 +228,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
   })
 }
 
-const gorm = (engine: ServerEngine) => TABLES[engine].suiting['as GORM makes it'] ?? ''
+const gorm = (engine: ServerEngine) => GORM[engine]
 
 /** Finds statements that wait for a lock of a table. */
 const WAITING = {
@@ -205,6 +264,4 @@ async function titles(store: Store, searched: string): Promise<string[]> {
   return booksOf(page).map(({ title }) => title)
 }
 
-function count(store: Store, filter: BookFilter): Promise<number> {
-  return store.count(filter)
-}
+const count = (store: Store, filter: BookFilter) => store.count(filter)

@@ -12,21 +12,12 @@ import { listAll } from '../pages.ts'
 import { prepareDatabase } from './prepared-database.ts'
 
 /** What the configuration of a server may set for each connection, to the harm of this service. */
-const POSTGRES = [
-  'client_encoding = LATIN1',
-  'array_nulls = off',
-  'quote_all_identifiers = on',
-  'default_transaction_isolation = serializable',
-]
+const POSTGRES = ['client_encoding = LATIN1', 'array_nulls = off', 'quote_all_identifiers = on']
 const MYSQL = [
   'SET NAMES latin1',
-  "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'",
-  'SET sql_select_limit = 1',
+  "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN",
+  'SET sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE',
   'SET sql_select_limit = 0',
-  'SET autocommit = 0, completion_type = CHAIN',
-  'SET max_join_size = 1',
-  'SET sql_safe_updates = 1',
-  'SET tx_isolation = SERIALIZABLE',
 ]
 
 const TITLES = ['García Márquez 📚', "\\'", 'NULL', 'Ёлки']

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { connect as secure, TLSSocket } from 'node:tls'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { engineMissing } from '../../support/engines.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { memoryDirectory } from '../../support/server-directory.ts'
-import { useMisnamedCertificate, useServers } from '../client-server/tls-modes.ts'
-import { type Attacker, PROTOCOL, relayTo, response, startAttacker } from './attacker.ts'
+import { useMisnamedCertificate, useServers } from '../client-server/misnamed-certificate.ts'
 
 const SECRET = 'hunter2'
 
@@ -17,6 +19,30 @@ host all by_trust    all trust
 host all by_password all password
 host all by_md5      all md5
 host all all         all scram-sha-256`
+
+/** A message of the server about authentication (postgresql.org/docs/current/protocol-message-formats.html). */
+function authentication(code: number, data: Buffer | string = ''): Buffer {
+  const message = Buffer.concat([Buffer.from([0, 0, 0, 0, 0, 0, 0, code]), Buffer.from(data)])
+  message.writeInt32BE(message.length)
+  return Buffer.concat([Buffer.from('R'), message])
+}
+
+const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
+
+/** What a server sends while a client logs in, and for a query. */
+const PROTOCOL = {
+  ready: Buffer.concat([authentication(0), READY_FOR_QUERY]),
+  emptyResult: Buffer.concat([Buffer.from([0x49, 0, 0, 0, 4]), READY_FOR_QUERY]),
+  passwordInClear: authentication(3),
+  passwordAsMd5: authentication(5, 'salt'),
+  scram: authentication(10, 'SCRAM-SHA-256\0\0'),
+  scramPlus: authentication(10, 'SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0'),
+  challenge: authentication(11, 'r=x,s=eA==,i=4096'),
+  proof: authentication(12, `v=${Buffer.alloc(32).toString('base64')}`),
+}
+
+/** What a client of PostgreSQL sends first, to ask for TLS. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 /** Connects and asks something, so that it is known to work. */
 async function use(url: string): Promise<void> {
@@ -42,59 +68,42 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
   })
   before(async () => {
     const md5 = createHash('md5').update(`${SECRET}by_md5`).digest('hex')
-    for (const [role, password] of [
-      ['by_scram', SECRET],
-      ['by_trust', SECRET],
-      ['by_password', SECRET],
-      ['by_md5', `md5${md5}`],
-    ]) {
+    for (const role of ['by_scram', 'by_trust', 'by_password', 'by_md5']) {
+      const password = role === 'by_md5' ? `md5${md5}` : SECRET
       await server('ecdsa').query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`)
     }
   })
 
   const urlOf = (name: 'ecdsa' | 'rsa' | 'plain', query: string) => `${server(name).url}?${query}`
-  const as = (role: string, query: string) => {
-    const url = new URL(urlOf('ecdsa', query))
-    url.username = role
-    url.password = SECRET
-    return url.href
-  }
+  const as = (role: string, query: string, port = server('ecdsa').port, password = SECRET) =>
+    Object.assign(new URL(urlOf('ecdsa', query)), { username: role, password, port }).href
 
-  for (const certificate of ['ecdsa', 'rsa'] as const) {
-    for (const mode of ['prefer', 'require'] as const) {
-      it(`require works with SCRAM and sslmode=${mode}, with a certificate of ${certificate}`, () =>
-        use(urlOf(certificate, `channel_binding=require&sslmode=${mode}`)))
-    }
-  }
+  for (const certificate of ['ecdsa', 'rsa'] as const)
+    it(`require works with SCRAM and TLS, with a certificate of ${certificate}`, async () => {
+      for (const mode of ['prefer', 'require'])
+        await use(urlOf(certificate, `channel_binding=require&sslmode=${mode}`))
+    })
 
   it('require is refused without TLS', async () => {
-    await assert.rejects(use(urlOf('plain', 'channel_binding=require')), /channel_binding=require/)
-    await assert.rejects(
-      use(urlOf('ecdsa', 'channel_binding=require&sslmode=disable')),
-      /channel_binding=require/,
-    )
+    for (const url of [
+      urlOf('plain', 'channel_binding=require'),
+      urlOf('ecdsa', 'channel_binding=require&sslmode=disable'),
+    ])
+      await assert.rejects(use(url), /channel_binding=require/)
   })
 
-  for (const role of ['by_trust', 'by_password', 'by_md5']) {
-    it(`require is refused, prefer and disable are not, when the server authenticates ${role}`, async () => {
+  for (const role of ['by_scram', 'by_trust', 'by_password', 'by_md5'])
+    it(`prefer and disable work when the server authenticates ${role}, and require only with SCRAM`, async () => {
       for (const mode of ['require', 'disable']) {
-        await assert.rejects(
-          use(as(role, `channel_binding=require&sslmode=${mode}`)),
-          /channel_binding=require/,
-        )
-        await use(as(role, `channel_binding=prefer&sslmode=${mode}`))
-        await use(as(role, `channel_binding=disable&sslmode=${mode}`))
+        for (const binding of ['prefer', 'disable'])
+          await use(as(role, `channel_binding=${binding}&sslmode=${mode}`))
+        if (role !== 'by_scram')
+          await assert.rejects(
+            use(as(role, `channel_binding=require&sslmode=${mode}`)),
+            /channel_binding=require/,
+          )
       }
     })
-  }
-
-  it('prefer and disable work with SCRAM, with and without TLS', async () => {
-    for (const binding of ['prefer', 'disable']) {
-      for (const mode of ['require', 'disable']) {
-        await use(as('by_scram', `channel_binding=${binding}&sslmode=${mode}`))
-      }
-    }
-  })
 
   describe('against somebody in between', () => {
     let attacker: Attacker | undefined
@@ -104,17 +113,16 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
       query: string,
       attack: (client: Socket) => void,
       withTls = true,
-    ): Promise<string> => {
+      password = SECRET,
+    ) => {
       attacker?.close()
       attacker = await startAttacker(withTls ? other() : undefined, attack)
-      const url = new URL(as('by_scram', query))
-      url.port = String(attacker.port)
-      return url.href
+      return as('by_scram', query, attacker.port, password)
     }
     const sentNothing = async () => {
-      const received = await attacker?.received()
-      assert.match(received ?? '', /by_scram/)
-      assert.doesNotMatch(received ?? '', new RegExp(SECRET))
+      const received = (await attacker?.received()) ?? ''
+      assert.match(received, /by_scram/)
+      assert.doesNotMatch(received, new RegExp(SECRET))
     }
 
     it('fails as the server sees another certificate than the client, unless it is disabled', async () => {
@@ -128,19 +136,13 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
 
     const { ready, emptyResult, passwordInClear, passwordAsMd5, scram, scramPlus, challenge, proof } =
       PROTOCOL
-    for (const [what, messages] of Object.entries({
-      'asks for the password': [passwordInClear],
-      'asks for the password with MD5': [passwordAsMd5],
-      'asks for nothing': [ready],
-      'has no channel binding': [scram],
-      'offers channel binding, and then asks for the password': [scramPlus, passwordInClear],
-      'offers channel binding, and then asks for the password with MD5': [scramPlus, passwordAsMd5],
-      'offers channel binding, and then asks for nothing': [scramPlus, ready],
-      'offers channel binding, and then pretends to have proven itself': [
-        scramPlus,
-        Buffer.concat([proof, ready]),
-      ],
-    })) {
+    for (const [what, messages] of [
+      ['asks for the password', [passwordInClear]],
+      ['asks for nothing', [ready]],
+      ['has no channel binding', [scram]],
+      ['offers channel binding, and then asks for the password with MD5', [scramPlus, passwordAsMd5]],
+      ['offers channel binding, and then pretends to be proven', [scramPlus, Buffer.concat([proof, ready])]],
+    ] as const)
       it(`require gives away nothing to one that ${what}`, async () => {
         for (const [mode, withTls] of [
           ['require', true],
@@ -152,7 +154,6 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
           await sentNothing()
         }
       })
-    }
 
     it('would give away the password otherwise, which shows that these tests would see it', async () => {
       const url = await attack('sslmode=require', response(passwordInClear, ready, emptyResult, emptyResult))
@@ -162,10 +163,84 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     })
 
     it('leaves no connection open that failed on this side', async () => {
-      const url = new URL(await attack('sslmode=require', response(scram, challenge)))
-      url.password = ''
-      await assert.rejects(use(url.href), /password/)
+      const url = await attack('sslmode=require', response(scram, challenge), true, '')
+      await assert.rejects(use(url), /password/)
       await sentNothing()
     })
   })
 })
+
+/** Who is in between: a client takes it for the server. */
+interface Attacker {
+  readonly port: number
+  /** All that clients sent until they ended their connections, as it is after decryption. */
+  received(): Promise<string>
+  close(): void
+}
+
+/**
+ * Starts one on 127.0.0.1.
+ * @param certificate its own, for TLS; without one it says that it has none.
+ * @param attack what it does with a connection once it is encrypted, or would be.
+ */
+async function startAttacker(
+  certificate: { readonly certFile: string; readonly keyFile: string } | undefined,
+  attack: (client: Socket) => void,
+): Promise<Attacker> {
+  const received: Buffer[] = []
+  const sockets: Socket[] = []
+  const take = (client: Socket) => {
+    client.on('error', () => {})
+    client.on('data', (chunk: Buffer) => received.push(chunk))
+    attack(client)
+  }
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    socket.once('data', (first: Buffer) => {
+      if (!first.equals(SSL_REQUEST)) {
+        take(socket)
+        socket.emit('data', first)
+      } else if (certificate === undefined) {
+        socket.end('N')
+      } else {
+        socket.write('S')
+        const [cert, key] = [readFileSync(certificate.certFile), readFileSync(certificate.keyFile)]
+        take(new TLSSocket(socket, { isServer: true, cert, key }))
+      }
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async received() {
+      await Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))
+      return Buffer.concat(received).toString('latin1')
+    },
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** Answers each message of the client with the next of these. */
+function response(...messages: readonly Buffer[]): (client: Socket) => void {
+  return (client) => {
+    const rest = [...messages]
+    client.on('data', () => client.write(rest.shift() ?? Buffer.alloc(0)))
+  }
+}
+
+/** Passes everything on to a real server and back, encrypted on both sides. */
+function relayTo(port: number): (client: Socket) => void {
+  return (client) => {
+    client.pause()
+    const socket = connect(port, '127.0.0.1', () => socket.write(SSL_REQUEST))
+    socket.once('data', () => {
+      const server = secure({ socket, rejectUnauthorized: false })
+      for (const each of [server, client]) each.on('error', () => server.destroy())
+      client.pipe(server).pipe(client)
+    })
+  }
+}

@@ -1,150 +1,227 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
-import { at, FULL, filled, means, refuses, url } from './target.ts'
+import { TLS_MODES } from '../../../src/store/client-server/tls.ts'
+import {
+  type PostgresTarget,
+  parsePostgresKeywords,
+  parsePostgresUrl,
+} from '../../../src/store/postgres/url.ts'
+
+/** What a URL sets, apart from what has its default. */
+type Given = Partial<Omit<PostgresTarget, 'tls'>> & {
+  /** Of a single host. */
+  readonly host?: string
+  readonly port?: number | undefined
+  readonly tls?: Partial<PostgresTarget['tls']>
+}
+
+/** A target with defaults where nothing is given. */
+const filled = ({ tls, host, port, ...given }: Given): PostgresTarget => ({
+  user: undefined,
+  password: undefined,
+  hosts: [{ host, port }],
+  sessionAttrs: undefined,
+  loadBalanceHosts: 'disable',
+  database: undefined,
+  channelBinding: 'prefer',
+  options: undefined,
+  applicationName: 'book-catalogue',
+  ...given,
+  tls: { mode: 'prefer', authority: undefined, certificate: undefined, key: undefined, ...tls },
+})
+
+type Environment = Readonly<Record<string, string>>
+
+const parse = (text: string, environment: Environment = {}) =>
+  /^postgres(ql)?:/.test(text)
+    ? parsePostgresUrl(text, environment)
+    : parsePostgresKeywords(text, environment)
+
+/** Tests that each text means what is given with it, and has defaults else. */
+function means(
+  ...cases: readonly (readonly [text: string, given: Given, environment?: Environment])[]
+): void {
+  for (const [text, given, environment] of cases)
+    it(`${JSON.stringify(text)} is read`, () => assert.deepEqual(parse(text, environment), filled(given)))
+}
+
+/** Tests that each text is refused with a message like this. */
+function refuses(...cases: readonly (readonly [text: string, message: RegExp])[]): void {
+  for (const [text, message] of cases)
+    it(`${JSON.stringify(text)} is refused`, () => assert.throws(() => parse(text), { message }))
+}
+
+const FULL = { user: 'u', password: 'p', host: 'h', port: 5433, database: 'd' }
+
+const at = (host: string, port?: number) => ({ host, port })
 
 describe('the URL of a PostgreSQL database', () => {
-  means(url, [
+  means(
     ['postgres://u:p@h:5433/d', FULL],
-    ['postgresql://u:p@h:5433/d', FULL],
-    ['postgres://u:p@h/d', { ...FULL, port: undefined }],
-    ['postgres://u:p@h:/d', { ...FULL, port: undefined }],
-    ['postgres://u@h:5433/d', { ...FULL, password: undefined }],
+    ['postgresql://u:p@h:/d', { ...FULL, port: undefined }],
     ['postgres://u:@h:5433/d', { ...FULL, password: undefined }],
-    ['postgres://:p@h:5433/d', { ...FULL, user: undefined }],
-    ['postgres://@h', { host: 'h' }],
-    ['postgres://u:p@h:5433', { ...FULL, database: undefined }],
-    ['postgres://u:p@h:5433/', { ...FULL, database: undefined }],
-    ['postgres://h', { host: 'h' }],
-    ['postgres://:5433/', { port: 5433 }],
+    ['postgres://:p@h:5433/', { ...FULL, user: undefined, database: undefined }],
     ['postgres://', {}],
-    ['postgres:///d', { database: 'd' }],
+    ['postgres:///d?&', { database: 'd' }],
     ['postgres://u@', { user: 'u' }],
-    ['postgres://h?', { host: 'h' }],
-    ['postgres://h/d?&', { host: 'h', database: 'd' }],
     ['postgres://[::1]:5433/d', { host: '::1', port: 5433, database: 'd' }],
-    ['postgres://u:p@[2001:db8::1234]/d', { ...FULL, host: '2001:db8::1234', port: undefined }],
     ['postgres://[fe80::1%25eth0]/d', { host: 'fe80::1%eth0', database: 'd' }],
     [
       'postgres://u%40x:p%3A%2F%3F%23%5B%5D%40%25@%68:5433/d%2Fe',
       { ...FULL, user: 'u@x', password: 'p:/?#[]@%', database: 'd/e' },
     ],
-    ['postgres://%C3%BC:%E6%BC%A2@h:5433/d', { ...FULL, user: 'ü', password: '漢' }],
-    ['postgres://ü:漢 +@h:5433/d', { ...FULL, user: 'ü', password: '漢 +' }],
-    ['postgres://u:p:q@h:5433/d', { ...FULL, password: 'p:q' }],
-    ['postgres://u:p@q@h:5433/d', { ...FULL, password: 'p@q' }],
-    ['postgres://u:p;,!$&()*=@h:5433/d', { ...FULL, password: 'p;,!$&()*=' }],
-  ])
+    ['postgres://%C3%BC:漢 +@h:5433/d', { ...FULL, user: 'ü', password: '漢 +' }],
+    ['postgres://u:p@q;,!$&()*=:@h:5433/d', { ...FULL, password: 'p@q;,!$&()*=:' }],
+    ['postgres://u:p@%2Frun%2Fpostgresql:5433/d', { ...FULL, host: '/run/postgresql' }],
+    [
+      'postgres://u:p@localhost/d?host=/cloudsql/a:b:c',
+      { ...FULL, port: undefined, host: '/cloudsql/a:b:c' },
+    ],
+    ['postgres://a:b@c:1/e?user=u&password=p&host=h&port=5433&dbname=d', FULL],
+    ['postgres://?u%73er=u&user=v&password=a+b', { user: 'v', password: 'a+b' }],
+    ['postgres://?hostaddr=127.0.0.1', { host: '127.0.0.1' }],
+    ['postgres://h?options=-c%20search_path%3Dx', { host: 'h', options: '-c search_path=x' }],
+    ['postgres://h?options=endpoint=ep-1', { host: 'h', options: 'endpoint=ep-1' }],
+    ['postgres://h?application_name=a@b%26c', { host: 'h', applicationName: 'a@b&c' }],
+    ['postgres://h?channel_binding=disable', { host: 'h', channelBinding: 'disable' }],
+    [
+      'postgres://h?connect_timeout=10&keepalives=1&keepalives_idle=30&keepalives_interval=5&keepalives_count=3&sslsni=1&sslcompression=0&tcp_user_timeout=1&gssencmode=disable&client_encoding=utf8&sslnegotiation=postgres&fallback_application_name=x&pgbouncer=true&supa=x',
+      { host: 'h' },
+    ],
+  )
 
-  describe('with a Unix socket', () => {
-    means(url, [
-      ['postgres:///d?host=/run/postgresql', { host: '/run/postgresql', database: 'd' }],
-      ['postgres://%2Frun%2Fpostgresql/d', { host: '/run/postgresql', database: 'd' }],
-      ['postgres://u:p@%2Frun%2Fpostgresql:5433/d', { ...FULL, host: '/run/postgresql' }],
-      ['postgres://u:p@/d?host=%2Frun%2Fpostgresql&port=5433', { ...FULL, host: '/run/postgresql' }],
-      [
-        'postgres://u:p@localhost/d?host=/cloudsql/a:b:c',
-        { ...FULL, port: undefined, host: '/cloudsql/a:b:c' },
-      ],
-    ])
-  })
-
-  describe('with several hosts', () => {
-    means(url, [
-      ['postgres://u:p@a:1,b:2/d', { ...FULL, port: undefined, hosts: [at('a', 1), at('b', 2)] }],
-      ['postgres://a,b:2,c/d', { database: 'd', hosts: [at('a'), at('b', 2), at('c')] }],
-      ['postgres://[::1]:1,[fe80::1%25eth0]/', { hosts: [at('::1', 1), at('fe80::1%eth0')] }],
-      ['postgres:///?host=a,b&port=1,2', { hosts: [at('a', 1), at('b', 2)] }],
-      ['postgres:///?host=a,b&port=1,', { hosts: [at('a', 1), at('b')] }],
-      ['postgres://x:1/?host=a,b', { hosts: [at('a', 1), at('b', 1)] }],
-      ['postgres://?hostaddr=::1,127.0.0.1&port=1', { hosts: [at('::1', 1), at('127.0.0.1', 1)] }],
-      ['postgres://a,b?target_session_attrs=any', { hosts: [at('a'), at('b')], sessionAttrs: 'any' }],
-      ['postgres://a,b?load_balance_hosts=random', { hosts: [at('a'), at('b')], loadBalanceHosts: 'random' }],
-      [
-        'postgres://a?load_balance_hosts=disable&target_session_attrs=standby',
-        { host: 'a', sessionAttrs: 'standby' },
-      ],
-    ])
-
-    it('from the variables of libpq', () => {
-      const environment = {
-        PGHOST: 'a,b',
-        PGPORT: '1,2',
-        PGTARGETSESSIONATTRS: 'prefer-standby',
-        PGLOADBALANCEHOSTS: 'random',
-      }
-      const given = { sessionAttrs: 'prefer-standby', loadBalanceHosts: 'random' } as const
-      const hosts = [at('a', 1), at('b', 2)]
-      assert.deepEqual(parsePostgresUrl('postgres://', environment), filled({ ...given, hosts }))
-      assert.deepEqual(
-        parsePostgresUrl('postgres://c:3?hostaddr=', environment),
-        filled({ ...given, host: 'c', port: 3 }),
-      )
-      assert.deepEqual(
-        parsePostgresUrl('postgres://?hostaddr=::1,::2', environment),
-        filled({ ...given, hosts: [at('::1', 1), at('::2', 2)] }),
-      )
-      assert.deepEqual(parsePostgresUrl('postgres://', { PGHOST: '', PGPORT: '' }), filled({}))
-    })
-  })
-
-  describe('with parameters', () => {
-    means(url, [
-      ['postgres://?user=u&password=p&host=h&port=5433&dbname=d', FULL],
-      ['postgres://a:b@c:1/e?user=u&password=p&host=h&port=5433&dbname=d', FULL],
-      ['postgres://?u%73er=u&user=v', { user: 'v' }],
-      ['postgres://?hostaddr=127.0.0.1', { host: '127.0.0.1' }],
-      ['postgres://h?options=-c%20search_path%3Dx', { host: 'h', options: '-c search_path=x' }],
-      ['postgres://h?options=endpoint%3Dep-1', { host: 'h', options: 'endpoint=ep-1' }],
-      ['postgres://h?options=endpoint=ep-1', { host: 'h', options: 'endpoint=ep-1' }],
-      ['postgres://h?application_name=a@b%26c', { host: 'h', applicationName: 'a@b&c' }],
-      ['postgres://h?password=a+b', { host: 'h', password: 'a+b' }],
-      ['postgres://h?channel_binding=require', { host: 'h', channelBinding: 'require' }],
-      ['postgres://h?channel_binding=disable', { host: 'h', channelBinding: 'disable' }],
-      [
-        'postgres://h?connect_timeout=10&keepalives=1&keepalives_idle=30&sslsni=1&gssencmode=disable&client_encoding=utf8&sslnegotiation=postgres&fallback_application_name=x',
-        { host: 'h' },
-      ],
-    ])
-  })
-
-  refuses(url, [
+  refuses(
     ['postgres:/h/d', /scheme:\/\/user:password@host/],
     ['postgres://u:p#q@h/d', /write special characters as %XX/],
     ['postgres://u:1/q@h/d', /write special characters as %XX/],
-    ['postgres://u:p@h/d#x', /write special characters as %XX/],
     ['postgres://u:p@h/d\n', /line break/],
     ['postgres://u:p%@h/d', /% that does not begin a %XX/],
-    ['postgres://u:p%zz@h/d', /% that does not begin a %XX/],
     ['postgres://u:p%FF@h/d', /% that does not begin a %XX/],
     ['postgres://u:p%00@h/d', /%00/],
     ['postgres://h:0/d', /port.* 1 to 65535/],
     ['postgres://h:65536/d', /port.* 1 to 65535/],
-    ['postgres://h:5432x/d', /port.* 1 to 65535/],
-    ['postgres://h?port=-1', /port.* 1 to 65535/],
+    ['postgres://h?port=5432x', /port.* 1 to 65535/],
+    ['postgres://h?hostaddr=127.0.0.1', /both host and hostaddr/],
+    ['postgres://[::1', /host:port/],
+    ['postgres://[::1]z', /host:port/],
+    ['postgres://::1/d', /port/],
+    ['postgres://u:password@h:5432/d?sslmod=require', /the parameter "sslmod", which is not known/],
+    ['postgres://h?sslmode', /parameter without a value/],
+    ['postgres://h?gssencmode=require', /gssencmode other than disable, prefer/],
+    ['postgres://h?sslnegotiation=direct', /sslnegotiation other than postgres/],
+    ['postgres://h?client_encoding=LATIN1', /client_encoding other than/],
+    ['postgres://h?channel_binding=yes', /channel_binding other than disable, prefer, require/],
+    ['postgres://h?channel_binding=', /empty channel_binding/],
+  )
+})
+
+describe('several hosts of PostgreSQL', () => {
+  const environment = {
+    PGHOST: 'a,b',
+    PGPORT: '1,2',
+    PGTARGETSESSIONATTRS: 'prefer-standby',
+    PGLOADBALANCEHOSTS: 'random',
+  }
+  const given = { sessionAttrs: 'prefer-standby', loadBalanceHosts: 'random' } as const
+
+  means(
+    ['postgres://u:p@a:1,b:2/d', { ...FULL, port: undefined, hosts: [at('a', 1), at('b', 2)] }],
+    ['postgres://[::1]:1,[fe80::1%25eth0],c/', { hosts: [at('::1', 1), at('fe80::1%eth0'), at('c')] }],
+    ['postgres:///?host=a,b&port=1,', { hosts: [at('a', 1), at('b')] }],
+    ['postgres://x:1/?host=a,b', { hosts: [at('a', 1), at('b', 1)] }],
+    ['postgres://?hostaddr=::1,127.0.0.1&port=1', { hosts: [at('::1', 1), at('127.0.0.1', 1)] }],
+    ['postgres://a,b?target_session_attrs=any', { hosts: [at('a'), at('b')], sessionAttrs: 'any' }],
+    ['postgres://a,b?load_balance_hosts=random', { hosts: [at('a'), at('b')], loadBalanceHosts: 'random' }],
+    ['postgres://', { ...given, hosts: [at('a', 1), at('b', 2)] }, environment],
+    ['postgres://c:3?hostaddr=', { ...given, host: 'c', port: 3 }, environment],
+    ['postgres://?hostaddr=::1,::2', { ...given, hosts: [at('::1', 1), at('::2', 2)] }, environment],
+    ['postgres://', {}, { PGHOST: '', PGPORT: '' }],
+  )
+
+  refuses(
     ['postgres://h1,/d', /empty host/],
-    ['postgres://,h2:5432/d', /empty host/],
     ['postgres://h1:0,h2/d', /port.* 1 to 65535/],
     ['postgres://h?host=h1,h2,h3&port=1,2', /another number of ports/],
     ['postgres://h1:1,h2:2/d?host=h3', /another number of ports/],
     ['postgres://h1,h2?load_balance_hosts=on', /load_balance_hosts other than disable, random/],
-    ['postgres://h?hostaddr=127.0.0.1', /both host and hostaddr/],
-    ['postgres://[::1', /host:port/],
-    ['postgres://[]', /host:port/],
-    ['postgres://[::1]z', /host:port/],
-    ['postgres://::1/d', /port/],
-    ['postgres://h?uzer=x', /the parameter "uzer", which is not known/],
-    ['postgres://u:password@h:5432/d?sslmod=require', /the parameter "sslmod", which is not known/],
-    ['postgres://h?sslmode', /parameter without a value/],
-    ['postgres://h?connection_limit=1', /the parameter "connection_limit", which is not known/],
-    ['postgres://h?gssencmode=require', /gssencmode other than disable, prefer/],
-    ['postgres://h?sslnegotiation=direct', /sslnegotiation other than postgres/],
+    ['postgres://h?target_session_attrs=', /empty target_session_attrs/],
     [
       'postgres://h?target_session_attrs=master',
       /target_session_attrs other than any, read-write, primary, read-only, standby, prefer-standby/,
     ],
-    ['postgres://h?target_session_attrs=', /empty target_session_attrs/],
-    ['postgres://h?client_encoding=LATIN1', /client_encoding other than/],
-    ['postgres://h?require_auth=scram-sha-256', /the parameter "require_auth", which is not known/],
-  ])
+  )
+})
+
+describe("libpq's form of name=value", () => {
+  means(
+    ['user=u password=p host=h port=5433 dbname=d', FULL],
+    [' user = u\tpassword =p\nhost= h port=5433 dbname=d ', FULL],
+    ["user='u' password='p' host='h' port='5433' dbname='d'", FULL],
+    ["dbname=d password='it\\'s \\\\ \\a b'", { database: 'd', password: "it's \\ a b" }],
+    ["dbname=d password=it\\'s\\ \\\\", { database: 'd', password: "it's \\" }],
+    ["dbname=d password=''", { database: 'd' }],
+    ['dbname=d password=a=b%20@/?#', { database: 'd', password: 'a=b%20@/?#' }],
+    ['host=h port=1 port=2 sslmode=require', { host: 'h', port: 2, tls: { mode: 'require' } }],
+    ['host=a,/run/postgresql port=1,2', { hosts: [at('a', 1), at('/run/postgresql', 2)] }],
+    // As in libpq, the value is what comes next.
+    ['host=h password= user=u', { host: 'h', password: 'user=u' }],
+  )
+
+  refuses(
+    ['host=h dbname', /form name=value/],
+    ["host=h password='x", /form name=value/],
+    ["host=h password='x'y", /form name=value/],
+    ["host=h password=x'y", /form name=value/],
+    ['host=h password=x\\', /form name=value/],
+    ['host=h1,,h2', /empty host/],
+    ['host=h port=1,2', /another number of ports/],
+    ['HOST=h', /the parameter "HOST", which is not known/],
+    ['host=h sslmode=', /empty sslmode/],
+  )
+})
+
+describe('TLS in the URL of a PostgreSQL database', () => {
+  const environment = {
+    PGSSLMODE: 'verify-ca',
+    PGSSLROOTCERT: 'ca.pem',
+    PGSSLCERT: 'c.pem',
+    PGSSLKEY: 'k.pem',
+    PGCHANNELBINDING: 'require',
+  }
+  const tls = { mode: 'verify-ca', authority: 'ca.pem', certificate: 'c.pem', key: 'k.pem' } as const
+  const system = { mode: 'verify-full', authority: 'system' } as const
+
+  means(
+    ...TLS_MODES.map((mode) => [`postgres://h?sslmode=${mode}`, { host: 'h', tls: { mode } }] as const),
+    ['postgres://h?ssl=true', { host: 'h', tls: { mode: 'require' } }],
+    ['postgres://h?ssl=true&sslmode=verify-full', { host: 'h', tls: { mode: 'verify-full' } }],
+    [
+      'postgres://h?sslmode=verify-ca&sslrootcert=/a%20b/ca.pem',
+      { host: 'h', tls: { mode: 'verify-ca', authority: '/a b/ca.pem' } },
+    ],
+    ['postgres://h?sslcert=c.pem&sslkey=k.pem', { host: 'h', tls: { certificate: 'c.pem', key: 'k.pem' } }],
+    ['postgres://h?sslrootcert=system', { host: 'h', tls: system }],
+    ['postgres://h?sslrootcert=system&sslmode=verify-full', { host: 'h', tls: system }],
+    ['postgres://h?sslrootcert=', { host: 'h' }],
+    ['postgres://h', { host: 'h', tls, channelBinding: 'require' }, environment],
+    ['host=h', { host: 'h', tls, channelBinding: 'require' }, environment],
+    [
+      'postgres://h?sslmode=verify-full&channel_binding=disable',
+      { host: 'h', tls: { ...tls, mode: 'verify-full' }, channelBinding: 'disable' },
+      environment,
+    ],
+    ['postgres://h', { host: 'h' }, { PGSSLMODE: '' }],
+  )
+
+  refuses(
+    ['postgres://h?sslmode=on', /sslmode other than disable, allow, prefer, require, verify-ca, verify-full/],
+    ['postgres://h?sslmode=REQUIRE', /sslmode other than/],
+    ['postgres://h?ssl=1', /the parameter "ssl", which is not known/],
+    [
+      'postgres://h?sslrootcert=system&sslmode=require',
+      /sslrootcert=system, which needs sslmode=verify-full/,
+    ],
+    ['postgres://h?sslcert=c.pem', /only one of the two files/],
+    ['postgres://h?sslkey=k.pem', /only one of the two files/],
+  )
 })

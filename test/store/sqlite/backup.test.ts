@@ -7,15 +7,20 @@ import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
 import { damageMiddle } from '../../support/damage.ts'
 import { newFile } from './file.ts'
 
-it('a backup that is interrupted between its steps leaves nothing behind', async () => {
+it('a backup that is interrupted between its steps, of which it tells, leaves nothing behind', async () => {
   using file = newFile()
   const database = new DatabaseSync(file.path)
   database.exec('CREATE TABLE large AS SELECT zeroblob(10000000) AS x')
   database.close()
   const interruption = new AbortController()
-  const interrupt = () => interruption.abort(new Error('interrupted'))
+  const steps: number[] = []
+  const interrupt = (copied: number, total: number) => {
+    steps.push(copied / total)
+    interruption.abort(new Error('interrupted'))
+  }
   const backup = backupSqlite(file.path, join(file.directory, 'copy.db'), interrupt, interruption.signal)
   await assert.rejects(backup, /interrupted/)
+  assert.ok(steps.length > 0 && steps.every((part) => part > 0 && part < 1), `${steps}`)
   assert.deepEqual(readdirSync(file.directory), ['books.db'])
 })
 

@@ -18,11 +18,14 @@ import { newFile, openFile } from './file.ts'
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
 describe('opening an SQLite file', () => {
-  it('makes the directories above it', async () => {
+  it('makes the directories above it, and is the only file left after close', async () => {
     using file = newFile()
     const path = join(file.directory, 'a/b/c/books.db')
+    await (await openFile(path)).close()
+    // An empty file is a new one, too.
+    writeFileSync(path, '')
     const store = await openFile(path)
-    await store.create(BOOK)
+    assert.equal((await store.create(BOOK)).id, 1)
     await store.close()
     assert.deepEqual(readdirSync(dirname(path)), ['books.db'])
   })
@@ -46,14 +49,6 @@ describe('opening an SQLite file', () => {
     })
   }
 
-  it('takes an empty file for a new one', async () => {
-    using file = newFile()
-    writeFileSync(file.path, '')
-    const store = await openFile(file.path)
-    assert.equal((await store.create(BOOK)).id, 1)
-    await store.close()
-  })
-
   it('opens a file to which another process is writing for long', async () => {
     using file = newFile()
     const first = await openFile(file.path)
@@ -76,30 +71,47 @@ describe('opening an SQLite file', () => {
     await assert.rejects(openFile(file.path), (error) => isOneLine(error, StoreNotOpened))
   })
 
-  for (const journal of ['wal', 'delete']) {
-    it(`refuses a newer version's file (journal_mode ${journal}), names both versions, changes nothing`, async () => {
+  for (const [what, journal, sql, says] of [
+    [
+      'a later version',
+      'wal',
+      'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99',
+      /\b99\b.*up to 6\b/,
+    ],
+    [
+      'a later version',
+      'delete',
+      'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99',
+      /\b99\b.*up to 6\b/,
+    ],
+    [
+      'another program',
+      'wal',
+      'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)',
+      /another program/,
+    ],
+    ['another program', 'delete', 'CREATE TABLE notes (text TEXT)', /another program/],
+    ['another program', 'wal', 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1', /another program/],
+    [
+      'another program',
+      'wal',
+      'CREATE TABLE books (id INTEGER PRIMARY KEY, title, author, year); PRAGMA user_version = 1',
+      /another program/,
+    ],
+    [
+      'another program',
+      'wal',
+      'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
+      /another program/,
+    ],
+  ] as const)
+    it(`refuses a file of ${what} and changes nothing: ${journal}, ${sql}`, async () => {
       using file = newFile()
-      makeDatabase(file.path, journal, 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99')
-      const message = await refusal(file.path)
-      assert.match(message, /\b99\b/)
-      assert.match(message, /up to 6\b/)
+      using database = new DatabaseSync(file.path)
+      database.exec(`PRAGMA journal_mode = ${journal}; ${sql}`)
+      database.close()
+      assert.match(await refusal(file.path), says)
     })
-
-    for (const [what, sql] of Object.entries({
-      'table named books': 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)',
-      'table of another name': 'CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES (1)',
-      'version of its own': 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1',
-      'table of books like ours':
-        'CREATE TABLE books (id INTEGER PRIMARY KEY, title, author, year); PRAGMA user_version = 1',
-      'mark of its own': 'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
-    })) {
-      it(`refuses another program's database (${what}, journal_mode ${journal}), changes nothing`, async () => {
-        using file = newFile()
-        makeDatabase(file.path, journal, sql)
-        assert.match(await refusal(file.path), /another program/)
-      })
-    }
-  }
 
   it('refuses a file that is no database, changes nothing', async () => {
     using file = newFile()
@@ -107,24 +119,14 @@ describe('opening an SQLite file', () => {
     assert.match(await refusal(file.path), /not a database/)
   })
 
-  it('refuses a directory under a regular file', async () => {
-    using file = newFile()
-    writeFileSync(file.path, 'x')
-    const path = join(file.path, 'books.db')
-    await assert.rejects(
-      () => openFile(path),
-      (error) => isOneLine(error, StoreNotOpened) && error.message.includes(path),
-    )
-    assert.equal(readFileSync(file.path, 'utf8'), 'x')
-  })
-
-  it('refuses a directory in place of the file', async () => {
+  it('refuses a directory in place of the file, and a file in place of its directory', async () => {
     using file = newFile()
     mkdirSync(file.path)
-    await assert.rejects(
-      () => openFile(file.path),
-      (error) => isOneLine(error, StoreNotOpened) && error.message.includes(file.path),
-    )
+    assert.ok((await messageOf(file.path)).includes(file.path))
+    const path = join(file.directory, 'file/books.db')
+    writeFileSync(dirname(path), 'x')
+    assert.ok((await messageOf(path)).includes(path))
+    assert.equal(readFileSync(dirname(path), 'utf8'), 'x')
   })
 })
 
@@ -145,7 +147,6 @@ describe('a message about a file that cannot be opened', () => {
   for (const [what, mode, fileMode] of [
     ['a directory that others own', 0o555, undefined],
     ['a file that others own', 0o777, 0],
-    ['both', 0o555, 0o444],
   ] as const) {
     it(`names the file, its directory, the owners, the modes and the user: ${what}`, async () => {
       using file = newFile()
@@ -155,13 +156,10 @@ describe('a message about a file that cannot be opened', () => {
       const { uid, gid } = statSync(file.directory)
       const described = (path: string, mode: number) =>
         `${path} \\(owner ${uid}:${gid}, mode ${mode.toString(8)}(?:, not writable: \\w+)?\\)`
-      const [ofFile, ofDirectory] = [described(file.path, fileMode ?? 0), described(file.directory, mode)]
-      assert.match(
-        await refusedToNobody(file.directory, file.path),
-        new RegExp(
-          `: .+; ${fileMode === undefined ? '' : `${ofFile}, `}${ofDirectory}; this process runs as ${user()}:\\d+$`,
-        ),
-      )
+      const files = fileMode === undefined ? [] : [described(file.path, fileMode)]
+      const all = [...files, described(file.directory, mode)].join(', ')
+      const message = await refusedToNobody(file.directory, file.path)
+      assert.match(message, new RegExp(`: .+; ${all}; this process runs as ${user()}:\\d+$`))
     })
   }
 
@@ -183,26 +181,21 @@ describe('a message about a file that cannot be opened', () => {
     )
   })
 
-  for (const [name, errcode] of Object.entries({
-    SQLITE_PROTOCOL: 15,
-    SQLITE_NOLFS: 22,
-    SQLITE_IOERR_RDLOCK: 2314,
-    SQLITE_IOERR_LOCK: 3850,
-    SQLITE_IOERR_SHMOPEN: 4618,
-    SQLITE_IOERR_SHMMAP: 5386,
-  }))
-    it(`names the file system where it is probably the reason: ${name}`, () =>
+  it('names the file system, or the disk, where it is probably the reason', () => {
+    const problemOf = (errcode: number) =>
+      describeProblem(Object.assign(new Error('x'), { errcode }), '/mnt/books.db')
+    // PROTOCOL, NOLFS, and IOERR_UNLOCK, _RDLOCK, _BLOCKED, _CHECKRESERVEDLOCK, _LOCK, _SHMOPEN, _SHMLOCK, _SHMMAP.
+    for (const errcode of [15, 22, 2058, 2314, 2826, 3594, 3850, 4618, 5130, 5386])
       assert.match(
-        describeProblem(Object.assign(new Error('x'), { errcode }), '/mnt/books.db'),
+        problemOf(errcode),
         /^; the file system of \/mnt\/books\.db probably has no locks .*NFS, SMB and FUSE/,
-      ))
+      )
+    // IOERR_SHMSIZE.
+    assert.equal(problemOf(4874), '; the disk of /mnt/books.db is probably full')
+    // CORRUPT.
+    assert.equal(problemOf(11), '')
+  })
 })
-
-function makeDatabase(path: string, journal: string, sql: string): void {
-  const database = new DatabaseSync(path)
-  database.exec(`PRAGMA journal_mode = ${journal}; ${sql}`)
-  database.close()
-}
 
 /** Opens a file that must be refused, and checks that it and its directory stay as they were. */
 async function refusal(path: string): Promise<string> {

@@ -20,8 +20,10 @@ const NEWEST_OF_YEARS: BookQuery = { filter: SOME_YEARS, order: [{ name: 'id', d
 /** More than may wait, and how many may. */
 const [MANY, MAX_WAITING] = [1500, 1000]
 
-/** How long it takes, in milliseconds, until a query very likely runs; and until a test hangs. */
-const [SOON, TIMEOUT] = [500, 60_000]
+/** How long these tests wait for a lock, in milliseconds. */
+const timeout = 60_000
+
+const reason = new Error('nobody waits')
 
 /** A store whose queries of keys never end, until `end` is called. Each of its books has a key. */
 async function openEndless(t: TestContext) {
@@ -30,7 +32,7 @@ async function openEndless(t: TestContext) {
   await first.create(BOOK)
   await first.count(SOME_YEARS)
   await first.close()
-  const database = new DatabaseSync(file.path, { timeout: TIMEOUT })
+  const database = new DatabaseSync(file.path, { timeout })
   database.exec(`
     DROP TABLE book_keys;
     CREATE TABLE stop (last INTEGER); INSERT INTO stop VALUES (1e18);
@@ -41,16 +43,29 @@ async function openEndless(t: TestContext) {
     ${KEY_INDEXES.map(({ name }) => `CREATE INDEX ${name} ON stop (last)`).join(';')};
     DELETE FROM ${UNINDEXED}`)
   const store = await openFile(file.path)
+  const checkpointer = new DatabaseSync(file.path, { timeout: 0 })
   t.after(async () => {
     // A test may have closed it.
     await store.close().catch(() => {})
     database.close()
+    checkpointer.close()
     file[Symbol.dispose]()
   })
-  return { store, end: () => database.exec('UPDATE stop SET last = 1') }
+  return {
+    store,
+    end: () => database.exec('UPDATE stop SET last = 1'),
+    /** Waits until a query very likely runs: then the log cannot be begun anew after a write. */
+    async untilRunning() {
+      const busy = () => checkpointer.prepare('PRAGMA wal_checkpoint(RESTART)').get()?.busy
+      for (let isBusy = false; !isBusy; await setTimeout(5)) {
+        database.exec('UPDATE stop SET last = last')
+        isBusy = busy() === 1
+      }
+    },
+  }
 }
 
-describe('a query on SQLite', { timeout: TIMEOUT }, () => {
+describe('a query on SQLite', () => {
   it('is given up when it takes too long, and the next of the same kind is answered', async (t) => {
     const { store, end } = await openEndless(t)
     assert.equal(await store.count({}), 1)
@@ -70,11 +85,11 @@ describe('a query on SQLite', { timeout: TIMEOUT }, () => {
   })
 
   it('is given up when nobody waits for it, waiting or running, and the same one is answered the next time', async (t) => {
-    const { store, end } = await openEndless(t)
+    const { store, end, untilRunning } = await openEndless(t)
     const controller = new AbortController()
     const ask = () => store.page(NEWEST_OF_YEARS, undefined, PLENTY, controller)
     const asked = [ask(), ask(), ask()].map((page) => assert.rejects(page, reason))
-    await setTimeout(SOON)
+    await untilRunning()
     controller.abort(reason)
     await Promise.all(asked)
     end()
@@ -83,10 +98,10 @@ describe('a query on SQLite', { timeout: TIMEOUT }, () => {
   })
 
   it('keeps only those of its own kind waiting: pages come meanwhile', async (t) => {
-    const { store } = await openEndless(t)
+    const { store, untilRunning } = await openEndless(t)
     const controller = new AbortController()
     const count = assert.rejects(store.count(SOME_YEARS, controller), reason)
-    await setTimeout(SOON)
+    await untilRunning()
     const newest: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
     assert.equal((await store.page(newest, undefined, PLENTY)).count, 1)
     assert.equal(store.load().queries_waiting, 1)
@@ -107,20 +122,20 @@ describe('a query on SQLite', { timeout: TIMEOUT }, () => {
   })
 
   it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
-    const { store } = await openEndless(t)
+    const { store, untilRunning } = await openEndless(t)
     const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>
       assert.rejects(count, StoreUnavailable),
     )
-    await setTimeout(SOON)
+    await untilRunning()
     await store.close()
     await Promise.all(asked)
   })
 
   it('is refused at once when very many wait', async (t) => {
-    const { store } = await openEndless(t)
+    const { store, untilRunning } = await openEndless(t)
     const controller = new AbortController()
     const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
-    await setTimeout(SOON)
+    await untilRunning()
     const results = Promise.allSettled(Array.from({ length: MANY }, () => store.count({})))
     controller.abort(reason)
     await first
@@ -157,5 +172,3 @@ describe('a query on SQLite', { timeout: TIMEOUT }, () => {
     assert.match(reports.join(), /^the searches thread died: it was terminated/)
   })
 })
-
-const reason = new Error('nobody waits')

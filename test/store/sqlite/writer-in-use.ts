@@ -9,9 +9,6 @@ import type { Store } from '../../../src/catalogue/store.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { newFile, openFile } from './file.ts'
 
-/** A test that takes as long as this hangs, in milliseconds. */
-export const timeout = 60_000
-
 export let file: ReturnType<typeof newFile>
 export let store: Store
 let closed: boolean
