@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { it } from 'node:test'
+import { it, mock } from 'node:test'
 import { serve } from './serve.ts'
 
 /** How often the delay is looked at, in milliseconds. */
@@ -35,6 +35,8 @@ it('requests are turned away while the mean delay is over 500 ms twice in a row,
 })
 
 it('an event loop that does not turn for 600 ms, and again, is late', async (t) => {
+  // Of `serve`.
+  mock.reset()
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { app, authorization } = await serve(t)
   t.mock.timers.tick(INTERVAL)

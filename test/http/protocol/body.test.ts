@@ -102,16 +102,14 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
       assert.equal((await connection.response()).status, 200)
     })
 
-    it(`${line}: when it is chunked, before it ends, also in chunks of a byte`, async () => {
-      for (const size of [1, 0x10000]) {
-        const chunk = `${size.toString(16)}\r\n${' '.repeat(size)}\r\n`
-        using connection = await RawConnection.open(server.url)
-        await connection.send(authorized(line, 'Transfer-Encoding: chunked'))
-        for (let sent = 0; sent <= limit; sent += 0x10000) await connection.send(chunk.repeat(0x10000 / size))
-        assertFailure(await connection.response(), 413, 'Request body too large')
-        await connection.send(`${chunk.repeat(100)}0\r\n\r\n${authorized('GET /book/1')}`)
-        assert.equal((await connection.response()).status, 200)
-      }
+    it(`${line}: when it is chunked, before it ends`, async () => {
+      const size = limit === 4096 ? 1 : 0x10000
+      const chunk = `${size.toString(16)}\r\n${' '.repeat(size)}\r\n`
+      using connection = await RawConnection.open(server.url)
+      await connection.send(authorized(line, 'Transfer-Encoding: chunked') + chunk.repeat(limit / size + 1))
+      assertFailure(await connection.response(), 413, 'Request body too large')
+      await connection.send(`${chunk.repeat(100)}0\r\n\r\n${authorized('GET /book/1')}`)
+      assert.equal((await connection.response()).status, 200)
     })
 
     it(`${line}: but not one of ${limit} bytes`, async () =>

@@ -292,6 +292,7 @@ describe('unusual requests that are good', () => {
     'HTTP/1.0 with Host': () => authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0'),
     'an empty Host': () => authorized('GET /books').replace('Host: test', 'Host:'),
     'an expectation of something unknown': () => authorized('GET /books', 'Expect: foo'),
+    'an empty query': () => authorized('GET /books?'),
     'a query without a meaning': () => authorized('GET /openapi.json?x=%zz&y[]=1&y[]=2&__proto__=3'),
     'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
     'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
