@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Book } from '../../src/catalogue/book.ts'
-import { entityTag, hasPreconditions, ifMatch, ifNoneMatch } from '../../src/http/conditional-requests.ts'
+import type { Book, BookChanges } from '../../src/catalogue/book.ts'
+import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
+import {
+  conditionalWrite,
+  entityTag,
+  hasPreconditions,
+  ifMatch,
+  ifNoneMatch,
+  type Preconditions,
+} from '../../src/http/conditional-requests.ts'
+import { failure } from '../../src/http/envelope.ts'
+import { newFile, openFile } from '../store/sqlite/file.ts'
 
 const BOOK: Book = { id: 1, title: 'Dune', author: 'Frank Herbert', year: 1965 }
 const TAG = entityTag(BOOK)
@@ -18,64 +28,35 @@ const NAMING: readonly string[] = [
   // What Apache, Caddy, Jetty and others make of it.
   ...['-gzip', '-br', '-zstd', '-deflate', '--gzip', ';gzip'].map(ended),
   `W/${ended('-gzip')}`,
-  `"other", ${TAG}`,
-  `${TAG}, "other"`,
-  `${TAG},${TAG}`,
-  `W/${TAG}, ${TAG}`,
-  `${TAG}, W/${TAG}`,
   `W/"other", W/${TAG}`,
-  `"other", ${ended('-br')}`,
   `"a,b" , "" ,\t${TAG}\t`,
-  `"*", ${TAG}`,
   // RFC 9110 §5.6.1.2: empty members of a list are ignored.
   `, ,${TAG},,`,
-  `\t ${TAG} `,
   // obs-text, and every other character that a tag may have.
   `"!#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~\u0080\u00ff", ${TAG}`,
-  `"\\", ${TAG}`,
 ]
 
 const NOT_NAMING: readonly string[] = [
   '',
   ',',
-  ' ',
-  '""',
   'W/""',
-  '"other"',
-  `"${TAG.slice(1, -1).toLowerCase()}x"`,
+  '"a", "b", W/"c"',
   TAG.toLowerCase(),
   `"${TAG.slice(1, -2)}"`,
-  '"a", "b", W/"c"',
-  'W/"other"',
-  '"other-gzip"',
   '"-gzip"',
-  ...['x', '-', '-gzi', '-gzipx', '-gzip-', '---gzip', ';-gzip', 'gzip', '-GZIP', '-identity'].map(ended),
-  `"${TAG.slice(1, -1)} "`,
-]
-
-/** What is no list of entity tags as a whole includes nothing, whatever a part of it may look like. */
-const MALFORMED: readonly string[] = [
-  TAG.slice(1, -1),
+  ...['x', '-gzi', '-gzip-', '---gzip', ';-gzip', 'gzip', '-GZIP', '-identity'].map(ended),
+  // What is no list of entity tags as a whole includes nothing, whatever a part of it may look like.
   TAG.slice(1),
   TAG.slice(0, -1),
   `'${TAG.slice(1, -1)}'`,
   `w/${TAG}`,
-  `W /${TAG}`,
   `W/ ${TAG}`,
-  `W${TAG}`,
   `${TAG} ${TAG}`,
-  `${TAG}${TAG}`,
   `${TAG};`,
-  `${TAG}x`,
-  `x${TAG}`,
+  `x, ${TAG}`,
   `*, ${TAG}`,
   `${TAG}, *`,
-  '*, *',
   '**',
-  '*x',
-  `${TAG}, x`,
-  `x, ${TAG}`,
-  `${TAG}, "open`,
   `"open, ${TAG}`,
   `"a b", ${TAG}`,
   `"a\u007f", ${TAG}`,
@@ -137,13 +118,6 @@ describe('If-Match and If-None-Match', () => {
     })
   }
 
-  for (const list of MALFORMED) {
-    it(`find nothing in ${JSON.stringify(list)}, which is malformed`, () => {
-      assert.equal(match(list), false)
-      assert.equal(noneMatch(list), true)
-    })
-  }
-
   it('find a tag in any list that is well-formed, wherever it stands', () => {
     const tag = fc.tuple(fc.boolean(), fc.stringMatching(/^[\x21\x23-\x7e\x80-\xff]{0,5}$/))
     const comma = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , , ')
@@ -181,4 +155,105 @@ describe('a request has conditions to check', () => {
     it(`${expected ? 'with' : 'not with'} ${JSON.stringify(conditions)}`, () =>
       assert.equal(hasPreconditions(conditions), expected))
   }
+})
+
+describe('a write with conditions', () => {
+  let file: ReturnType<typeof newFile>
+  let store: Store
+  let book: Book
+  /** What is done to the store, in order. */
+  let done: string[]
+  /** What others do each time between reading and writing. */
+  let meanwhile: (time: number) => Promise<unknown>
+
+  beforeEach(async () => {
+    file = newFile()
+    store = await openFile(file.path)
+    book = await store.create({ title: 'T', author: 'A', year: 0 })
+    done = []
+    meanwhile = async () => {}
+  })
+  afterEach(async () => {
+    await store.close()
+    file[Symbol.dispose]()
+  })
+
+  const watched = (): Pick<Store, 'find'> => ({
+    find: async (id) => {
+      done.push('find')
+      const found = await store.find(id)
+      await meanwhile(done.length)
+      return found
+    },
+  })
+  const update = (conditions: Preconditions, changes: BookChanges) =>
+    conditionalWrite(watched(), book.id, conditions, (expected) => {
+      done.push('update')
+      return store.update(book.id, changes, expected)
+    })
+  const remove = (conditions: Preconditions) =>
+    conditionalWrite(watched(), book.id, conditions, (expected) => {
+      done.push('delete')
+      return store.delete(book.id, expected)
+    })
+
+  for (const conditions of [{}, { 'if-match': '*' }]) {
+    it(`is that write alone with ${JSON.stringify(conditions)}`, async () => {
+      assert.equal((await update(conditions, { year: 1 }))?.year, 1)
+      assert.equal(await remove(conditions), true)
+      assert.equal(await remove(conditions), false)
+      assert.equal(await update(conditions, { year: 2 }), undefined)
+      assert.deepEqual(done, ['update', 'delete', 'delete', 'update'])
+    })
+  }
+
+  it('writes nothing when a condition does not hold', async () => {
+    for (const conditions of [{ 'if-match': '"other"' }, { 'if-none-match': entityTag(book) }]) {
+      await assert.rejects(update(conditions, { year: 1 }), failure.preconditionFailed)
+      await assert.rejects(remove(conditions), failure.preconditionFailed)
+    }
+    assert.deepEqual(new Set(done), new Set(['find']))
+  })
+
+  it('reads and writes once when nobody comes between', async () => {
+    assert.equal((await update({ 'if-match': entityTag(book) }, { year: 1 }))?.year, 1)
+    assert.deepEqual(done, ['find', 'update'])
+  })
+
+  it('is refused when another changes the book between reading and writing', async () => {
+    meanwhile = () => store.update(book.id, { title: 'of another' })
+    const conditions = { 'if-match': entityTag(book) }
+    await assert.rejects(update(conditions, { year: 1 }), failure.preconditionFailed)
+    await assert.rejects(remove(conditions), failure.preconditionFailed)
+    assert.deepEqual({ ...(await store.find(book.id)) }, { ...book, title: 'of another' })
+  })
+
+  it('decides again, and writes, when the condition still holds after the change of another', async () => {
+    meanwhile = async (time) => time === 1 && store.update(book.id, { title: 'of another' })
+    const updated = await update({ 'if-none-match': '"other"' }, { year: 1 })
+    assert.deepEqual({ ...updated }, { ...book, title: 'of another', year: 1 })
+    assert.deepEqual(done, ['find', 'update', 'find', 'update'])
+  })
+
+  it('finds no book when another deletes it between reading and writing', async () => {
+    meanwhile = () => store.delete(book.id)
+    assert.equal(await update({ 'if-match': entityTag(book) }, { year: 1 }), undefined)
+    assert.deepEqual(done, ['find', 'update', 'find'])
+  })
+
+  it('gives up when others change the book each time', async () => {
+    meanwhile = (time) => store.update(book.id, { year: time })
+    for (const write of [
+      () => update({ 'if-none-match': '"x"' }, { title: 'X' }),
+      () => remove({ 'if-none-match': '"x"' }),
+    ]) {
+      done = []
+      await assert.rejects(
+        write(),
+        (error) => error instanceof StoreUnavailable && error.reason === 'conflict' && error.nothingWritten,
+      )
+      assert.equal(done.length, 20, '10 times reading and writing')
+    }
+    assert.equal((await store.find(book.id))?.title, 'T')
+  })
 })

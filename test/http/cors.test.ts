@@ -1,165 +1,149 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { describe, it } from 'node:test'
-import { assertFailure, head, refusal } from '../support/raw-socket.ts'
-import { useService } from '../support/use-service.ts'
+import { ACCOUNT } from '../support/service.ts'
+import { serve, useServer } from './serve.ts'
 
 const LISTED = 'https://books.example'
 const OTHER_LISTED = 'http://localhost:3000'
-const METHODS = 'GET, HEAD, POST, PUT, DELETE'
 
-interface Answer {
-  readonly status: number | undefined
-  readonly headers: Record<string, string | string[] | undefined>
-  readonly body: string
+const ALLOWED = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+  'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
+  'access-control-max-age': '600',
+}
+const EXPOSED = {
+  'access-control-expose-headers':
+    'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
 }
 
-function send(url: string, method: string, path: string, headers: Record<string, string>): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    request(url + path, { method, headers, agent: false }, (response) => {
-      let body = ''
-      response.setEncoding('utf8').on('data', (text) => {
-        body += text
-      })
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }))
-    })
-      .on('error', reject)
-      .end()
-  })
-}
-
-const preflight = (origin: string, method: string) => ({
-  origin,
-  'access-control-request-method': method,
-  'access-control-request-headers': 'authorization,content-type',
-})
-
-function corsHeaders({ headers }: Answer): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')))
-}
-
-const NOT_ALLOWED = '{"status":405,"message":"Method not allowed","data":null}'
-const NOT_FOUND = '{"status":404,"message":"Not found","data":null}'
-
-describe('without CORS_ORIGIN', () => {
-  const service = useService()
-
-  it('no response has a header of CORS, and a preflight is a method that is not allowed', async () => {
-    for (const origin of [LISTED, 'null', service.url]) {
-      const read = await send(service.url, 'GET', '/books', { origin, authorization: service.token })
-      assert.equal(read.status, 200)
-      assert.deepEqual(corsHeaders(read), {})
-      for (const method of ['PUT', 'DELETE']) {
-        const asked = await send(service.url, 'OPTIONS', '/book/1', preflight(origin, method))
-        assert.equal(asked.body, NOT_ALLOWED)
-        assert.deepEqual(corsHeaders(asked), {})
-      }
-    }
-  })
-})
-
-for (const [CORS_ORIGIN, allowed, others] of [
+for (const [corsOrigins, allowed, others] of [
+  [[], [], [LISTED, 'null']],
   [
-    `${LISTED},${OTHER_LISTED}`,
     [LISTED, OTHER_LISTED],
-    [
-      'https://books.example.evil.example',
-      'http://books.example',
-      'https://books.example:8443',
-      'null',
-      'https://BOOKS.example',
-      `${LISTED}/`,
-      `${LISTED}, ${OTHER_LISTED}`,
-      '*',
-    ],
+    [LISTED, OTHER_LISTED],
+    ['https://books.example.evil.example', 'http://books.example', 'null', `${LISTED}/`, '*'],
   ],
-  ['*', [LISTED, 'https://anything.example', 'null'], []],
-] as const) {
-  describe(`with CORS_ORIGIN=${CORS_ORIGIN}`, () => {
-    const service = useService((started) => started.createBook(), { CORS_ORIGIN })
-    const get = (headers: Record<string, string>) =>
-      send(service.url, 'GET', '/book/1', { authorization: service.token, ...headers })
+  [['*'], [LISTED, 'null'], []],
+] as const)
+  describe(`with CORS_ORIGIN=${corsOrigins}`, () => {
+    const server = useServer({ corsOrigins })
+
+    async function send(method: 'GET' | 'OPTIONS', url: string, headers: Record<string, string>) {
+      const response = await server.app.inject({ method, url, headers })
+      const { statusCode, payload, headers: told } = response
+      const fields = Object.entries(told).filter(([name]) => name.startsWith('access-control-'))
+      return { status: statusCode, payload, headers: told, cors: Object.fromEntries(fields) }
+    }
+    const preflight = (origin: string) => ({ origin, 'access-control-request-method': 'PUT' })
 
     for (const origin of allowed) {
-      it(`a page of ${origin} may call the service`, async () => {
-        const expected = {
-          'access-control-allow-origin': CORS_ORIGIN === '*' ? '*' : origin,
-          'access-control-expose-headers':
-            'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
-        }
-        const read = await get({ origin })
-        assert.equal(read.status, 200)
-        assert.deepEqual(corsHeaders(read), expected)
-        assert.equal(read.headers.vary, 'Origin')
-        const refused = await get({ origin, authorization: 'x' })
-        assert.equal(refused.status, 401)
-        assert.deepEqual(corsHeaders(refused), expected, 'the page may read why it is refused')
-        assert.equal(refused.headers.vary, 'Origin')
-      })
-
-      for (const method of ['PUT', 'DELETE', 'POST']) {
-        it(`a page of ${origin} may ask whether it may ${method} with Authorization`, async () => {
-          const asked = await send(service.url, 'OPTIONS', '/book/1', preflight(origin, method))
-          assert.equal(asked.status, 204)
-          assert.equal(asked.body, '')
-          assert.deepEqual(corsHeaders(asked), {
-            'access-control-allow-origin': CORS_ORIGIN === '*' ? '*' : origin,
-            'access-control-allow-methods': METHODS,
-            'access-control-allow-headers':
-              'Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id',
-            'access-control-expose-headers':
-              'ETag, Link, Location, Retry-After, X-Invalid-Input, X-Request-Id, X-Search-Index, X-Stored, X-Total-Count',
-            'access-control-max-age': '600',
-          })
-        })
+      const expected = {
+        'access-control-allow-origin': corsOrigins[0] === '*' ? '*' : origin,
+        ...EXPOSED,
       }
-    }
 
-    for (const origin of others) {
-      it(`a page of ${origin} is told nothing of CORS`, async () => {
-        const read = await get({ origin })
-        assert.equal(read.status, 200)
-        assert.deepEqual(corsHeaders(read), {})
-        assert.equal(read.headers.vary, 'Origin', 'no cache may give this response to a page that is listed')
-        const asked = await send(service.url, 'OPTIONS', '/book/1', preflight(origin, 'PUT'))
-        assert.equal(asked.body, NOT_ALLOWED)
-        assert.deepEqual(corsHeaders(asked), {})
+      it(`a page of ${origin} may call the service, and read why it is refused`, async () => {
+        for (const [authorization, status] of [
+          [server.authorization, 200],
+          ['x', 401],
+        ] as const) {
+          const response = await send('GET', '/books?limit=1', { origin, authorization })
+          assert.deepEqual([response.status, response.cors], [status, expected])
+          assert.match(String(response.headers.vary), /^Origin\b/)
+        }
+      })
+
+      it(`a page of ${origin} may ask what it may send`, async () => {
+        const { status, payload, cors } = await send('OPTIONS', '/book/1', preflight(origin))
+        assert.deepEqual([status, payload, cors], [204, '', { ...expected, ...ALLOWED }])
       })
     }
 
-    it('no cache may give the page to another origin, also if it has not changed', async () => {
-      const { headers } = await send(service.url, 'GET', '/', { origin: LISTED })
-      const again = { origin: LISTED, 'if-none-match': String(headers.etag) }
-      const unchanged = await send(service.url, 'GET', '/', again)
-      assert.equal(unchanged.status, 304)
-      assert.deepEqual(unchanged.headers.vary, headers.vary)
-    })
-
-    it('without an Origin nothing is different', async () => {
-      assert.deepEqual(corsHeaders(await get({})), {})
-    })
+    for (const origin of others)
+      it(`a page of ${origin} is told nothing of CORS`, async () => {
+        const read = await send('GET', '/books', { origin, authorization: server.authorization })
+        assert.deepEqual([read.status, read.cors], [200, {}])
+        // No cache may give this response to a page that is listed.
+        assert.equal(/Origin/.test(String(read.headers.vary)), corsOrigins.length > 0)
+        const asked = await send('OPTIONS', '/book/1', preflight(origin))
+        assert.deepEqual([asked.status, asked.cors], [405, {}])
+      })
 
     it('OPTIONS that is no preflight is 405 on a path that is known, and 404 on others', async () => {
-      for (const headers of [{}, { origin: LISTED }, { 'access-control-request-method': 'PUT' }]) {
-        for (const path of ['/book/1', '/book', '/books', '/token', '/']) {
-          const { status, body, headers: told } = await send(service.url, 'OPTIONS', path, headers)
-          assert.deepEqual({ status, body }, { status: 405, body: NOT_ALLOWED }, path)
-          assert.ok(told.allow !== undefined)
-        }
-        for (const path of ['/nowhere', '/book/']) {
-          const { status, body } = await send(service.url, 'OPTIONS', path, headers)
-          assert.deepEqual({ status, body }, { status: 404, body: NOT_FOUND }, path)
-        }
-      }
-    })
-
-    it('a preflight that is malformed HTTP is 400', async () => {
-      const fields = [`Origin: ${LISTED}`, 'Access-Control-Request-Method: PUT', 'Host: other']
-      assertFailure(await refusal(service.url, head('OPTIONS /book/1', ...fields)), 400, 'Bad request')
-    })
-
-    it('cookies and other credentials of the browser are never asked for', async () => {
-      assert.equal((await get({ origin: LISTED })).headers['access-control-allow-credentials'], undefined)
+      for (const headers of [{}, { origin: LISTED }, { 'access-control-request-method': 'PUT' }])
+        for (const [path, status] of [
+          ['/book/1', 405],
+          ['/', 405],
+          ['/nowhere', 404],
+          ['/book/', 404],
+        ] as const)
+          assert.equal((await send('OPTIONS', path, headers as Record<string, string>)).status, status)
     })
   })
-}
+
+it('no cache may give the web page to another origin, also if it has not changed', async (t) => {
+  const { app } = await serve(t, { corsOrigins: [LISTED] })
+  const { headers } = await app.inject({ url: '/', headers: { origin: LISTED } })
+  const again = { origin: LISTED, 'if-none-match': String(headers.etag) }
+  const unchanged = await app.inject({ url: '/', headers: again })
+  assert.deepEqual([unchanged.statusCode, unchanged.headers.vary], [304, headers.vary])
+})
+
+it('a preflight that is malformed HTTP is 400', async (t) => {
+  const { app } = await serve(t, { corsOrigins: ['*'] })
+  const headers = { origin: LISTED, 'access-control-request-method': 'PUT', host: 'a, b' }
+  assert.equal((await app.inject({ method: 'OPTIONS', url: '/book/1', headers })).statusCode, 400)
+})
+
+describe('a login that a browser sends for a page', () => {
+  const server = useServer({ corsOrigins: [LISTED] })
+  const logIn = async (headers: Record<string, string>) =>
+    (await server.app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })).statusCode
+
+  for (const [headers, status] of [
+    [{}, 200],
+    [{ origin: 'https://here' }, 200],
+    [{ origin: 'http://here:80' }, 200],
+    [{ origin: 'https://here:8443' }, 403],
+    [{ origin: 'https://elsewhere' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: LISTED }, 200],
+    [{ origin: LISTED, 'sec-fetch-site': 'cross-site' }, 200],
+    [{ origin: 'https://here', 'sec-fetch-site': 'same-origin' }, 200],
+    [{ origin: 'https://elsewhere', 'sec-fetch-site': 'same-origin' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: 'https://here', 'sec-fetch-site': 'same-site' }, 403],
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+  ] as const)
+    it(`with ${JSON.stringify(headers)} is ${status}`, async () =>
+      assert.equal(await logIn({ host: 'here', ...headers }), status))
+
+  it('is refused also where the service has no valid name', async () =>
+    assert.equal(await logIn({ host: '%', origin: 'https://here' }), 403))
+
+  it('has a warning in the log, once for each origin, and for twenty of them', async (t) => {
+    const { app, lines } = await serve(t)
+    for (let i = 0; i < 50; i++) {
+      const headers = { host: 'here', origin: `https://of${i >> 1}` }
+      await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })
+    }
+    const warnings = lines().filter(({ msg }) => msg.startsWith('a login was refused, because'))
+    assert.deepEqual(
+      warnings.map(({ origin, host }) => [origin, host]),
+      Array.from({ length: 20 }, (_, i) => [`https://of${i}`, 'here']),
+    )
+  })
+})
+
+it('X-Forwarded-For that is ignored has one warning in the log', async (t) => {
+  for (const [trustProxy, expected] of [
+    [false, 1],
+    [1, 0],
+  ] as const) {
+    const { app, lines } = await serve(t, { trustProxy })
+    for (const headers of [{}, { 'x-forwarded-for': '::1' }, { 'x-forwarded-for': '::2' }])
+      await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })
+    const warnings = lines().filter(({ msg }) => msg.startsWith('X-Forwarded-For is ignored'))
+    assert.equal(warnings.length, expected)
+  }
+})

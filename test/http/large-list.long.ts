@@ -12,9 +12,6 @@ import { type Service, startService, temporaryDirectory } from '../support/servi
 /** How many books there are: on a server fewer, which is enough to see them in the memory if they are held. */
 const BOOKS: Readonly<Record<Engine, number>> = { sqlite: 1_000_000, postgres: 300_000, mysql: 300_000 }
 
-/** Parts of the list whose times are compared. */
-const PARTS = 20
-
 /** What the memory of the service may rise by while it answers, in bytes. */
 const RISE = 64 * 1024 * 1024
 
@@ -90,16 +87,13 @@ function largeList(engine: Engine, books: number): void {
       }
     }
     const [ids] = await Promise.all([
-      readIds(service.url, authorization, books / PARTS).finally(() => {
+      readIds(service.url, authorization).finally(() => {
         done = true
       }),
       readSingly(),
     ])
     assert.equal(ids.count, books)
     assert.ok(ids.ascending)
-    // If every page read the rest of the table, the first ones would take many times as long as the last ones.
-    const [first, last] = [Math.min(...ids.times.slice(0, 5)), Math.min(...ids.times.slice(-5))]
-    assert.ok(first < 5 * last, `${first} ms at the beginning, ${last} ms at the end`)
     assert.ok(reads > 20, `only ${reads} single reads were answered meanwhile`)
     assert.ok(peak - idle < RISE, `the memory rose by ${Math.round((peak - idle) / 1024 / 1024)} MiB`)
   })
@@ -121,24 +115,21 @@ function open(url: string, authorization: string): Promise<import('node:http').I
   })
 }
 
-/** Reads the list without holding it. @returns how many ids it had, whether they ascended, and how long each part took. */
-async function readIds(url: string, authorization: string, part: number) {
+/** Reads the list without holding it. @returns how many ids it had, and whether they ascended. */
+async function readIds(url: string, authorization: string) {
   const response = await open(url, authorization)
   assert.equal(response.statusCode, 200)
-  let [count, last, ascending, rest, begin] = [0, 0, true, '', performance.now()]
-  const times: number[] = []
+  let [count, last, ascending, rest] = [0, 0, true, '']
   for await (const chunk of response.setEncoding('latin1')) {
     const text = rest + chunk
     const end = text.lastIndexOf('}') + 1
     for (const [, id] of text.slice(0, end).matchAll(/\{"id":(\d+),/g)) {
       if (Number(id) <= last) ascending = false
       last = Number(id)
-      if (++count % part !== 0) continue
-      times.push(performance.now() - begin)
-      begin = performance.now()
+      count++
     }
     rest = text.slice(end)
   }
   assert.equal(rest, '', 'the envelope is closed')
-  return { count, ascending, times }
+  return { count, ascending }
 }

@@ -8,7 +8,6 @@ const STAYING = 2500
 const WRITERS = 4
 /** Books that each writer creates, and then deletes, at the same time. */
 const BATCH = 12
-const LIMIT = 100
 
 /** One of each kind: by one field, two in the same direction, two in different ones, and three. */
 const ORDERS = ['title', '-title', 'author,year', 'author,-year', '-year,title', '-author,year,-title']
@@ -19,83 +18,70 @@ const book = (i: number) => ({
   year: (i * 17) % 2000,
 })
 
+const idsOf = async (response: Response) =>
+  ((await response.json()) as { data: { id: number }[] }).data.map(({ id }) => id)
+
 for (const engine of ENGINES) {
   describe(`sorted lists beside writers on ${engine}`, { skip: engineMissing(engine) }, () => {
     let url: string | undefined
-    const service = useService(fill, async () => {
-      url = await (await databases?.())?.createDatabase()
-      return url === undefined ? {} : { DB_URL: url }
-    })
+    let staying: readonly number[] = []
+    const service = useService(
+      async (started) => {
+        await started.importBooks(Array.from({ length: STAYING }, (_, i) => book(i)))
+        staying = await idsOf(await call('GET', '/books'))
+        assert.equal(staying.length, STAYING)
+      },
+      async () => {
+        url = await (await databases?.())?.createDatabase()
+        return url === undefined ? {} : { DB_URL: url }
+      },
+    )
     after(async () => {
       if (url !== undefined) await (await databases?.())?.dropDatabase(url)
     })
     // Ends the server after the hook above.
     const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
-    let staying: readonly number[] = []
 
-    async function fill() {
-      const books = Array.from({ length: STAYING }, (_, i) => `${JSON.stringify(book(i))}\n`)
-      const imported = await call('POST', '/books/import', books.join(''), 'application/x-ndjson')
-      assert.equal(imported.status, 200)
-      const list = (await (await call('GET', '/books')).json()) as { data: { id: number }[] }
-      staying = list.data.map(({ id }) => id)
-      assert.equal(staying.length, STAYING)
-    }
-
-    function call(
-      method: string,
-      path: string,
-      body: string | null = null,
-      contentType = 'application/json',
-    ) {
-      const headers = { authorization: service.token, 'content-type': contentType }
-      return fetch(service.url + path, { method, body, headers })
-    }
-
-    async function create(i: number): Promise<number> {
-      const response = await call('POST', '/book', JSON.stringify(book(i)))
-      assert.equal(response.status, 201)
-      return ((await response.json()) as { data: { id: number } }).data.id
-    }
-
-    async function remove(id: number): Promise<void> {
-      assert.equal((await call('DELETE', `/book/${id}`)).status, 200)
+    async function call(method: string, path: string, body?: object, accept = 'application/json') {
+      const headers = { authorization: service.token, accept }
+      const response = await fetch(service.url + path, {
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
+      })
+      assert.ok(response.ok, `${method} ${path}: ${response.status}`)
+      return response
     }
 
     /** Creates and deletes books of its own until it is told to stop. */
     async function write(seed: number, signal: AbortSignal): Promise<void> {
       for (let i = seed; !signal.aborted; i += 7 * BATCH) {
-        const created = await Promise.all(Array.from({ length: BATCH }, (_, k) => create(i + 7 * k)))
-        await Promise.all(created.map(remove))
+        const created = await Promise.all(
+          Array.from({ length: BATCH }, (_, k) => call('POST', '/book', book(i + 7 * k))),
+        )
+        await Promise.all(created.map(({ headers }) => call('DELETE', `/${headers.get('location')}`)))
       }
     }
 
     const FORMS: Record<string, (sort: string) => Promise<number[]>> = {
       'by pages': async (sort) => {
         const ids: number[] = []
-        for (let path: string | undefined = `/books?sort=${sort}&limit=${LIMIT}`; path !== undefined; ) {
+        for (let path: string | undefined = `/books?sort=${sort}&limit=100`; path !== undefined; ) {
           const response = await call('GET', path)
-          const { data } = (await response.json()) as { data: { id: number }[] }
-          ids.push(...data.map(({ id }) => id))
+          ids.push(...(await idsOf(response)))
           const [, next] = /^<([^>]*)>/.exec(response.headers.get('link') ?? '') ?? []
           path = next && `/${next}`
         }
         return ids
       },
-      whole: async (sort) => {
-        const { data } = (await (await call('GET', `/books?sort=${sort}`)).json()) as {
-          data: { id: number }[]
-        }
-        return data.map(({ id }) => id)
-      },
+      whole: async (sort) => idsOf(await call('GET', `/books?sort=${sort}`)),
       'as CSV': async (sort) => {
-        const headers = { authorization: service.token, accept: 'text/csv' }
-        const text = await (await fetch(`${service.url}/books?sort=${sort}`, { headers })).text()
+        const text = await (await call('GET', `/books?sort=${sort}`, undefined, 'text/csv')).text()
         return text.split('\r\n').slice(1, -1).map(Number.parseFloat)
       },
     }
 
-    for (const [form, walk] of Object.entries(FORMS)) {
+    for (const [form, walk] of Object.entries(FORMS))
       it(`${form}: no book that stays is missing or comes twice, in any order`, async () => {
         const stop = new AbortController()
         const writers = Array.from({ length: WRITERS }, (_, i) => write(STAYING + i * 311, stop.signal))
@@ -114,6 +100,5 @@ for (const engine of ENGINES) {
         }
         assert.deepEqual(faults, [])
       })
-    }
   })
 }

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { it } from 'node:test'
-import { Auth } from '../../src/auth/auth.ts'
 import type { QueryOptions } from '../../src/catalogue/store.ts'
-import { newFile, openFile } from '../store/sqlite/file.ts'
-import { ACCOUNT, SECRET } from '../support/service.ts'
-import { createTestServer } from '../support/test-server.ts'
+import { serve } from './serve.ts'
 
 for (const [path, query] of [
   ['/books?q=a', 'page'],
@@ -13,23 +10,22 @@ for (const [path, query] of [
   ['/books?q=a&count=true', 'count'],
   ['/books/statistics', 'statistics'],
 ] as const)
-  it(`${path}: its ${query} is of a client, ends with it, and tells it that the index is behind`, async () => {
-    using file = newFile()
-    const store = await openFile(file.path)
+  it(`${path}: its ${query} is of a client, ends with it, and tells it that the index is behind`, async (t) => {
     const held = Promise.withResolvers<QueryOptions>()
     let isHeld = false
-    const answer = (...given: unknown[]) => {
-      const options = given.at(-1) as QueryOptions
-      options.onIncomplete?.()
-      if (!isHeld) return Reflect.apply(store[query], store, given)
-      held.resolve(options)
-      return once(options.signal as AbortSignal, 'abort')
-    }
-    const app = createTestServer({ ...store, page: store.page.bind(store), [query]: answer })
-    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const { url, authorization } = await serve(t, {
+      replaced: (store) => ({
+        [query]: (...given: unknown[]) => {
+          const options = given.at(-1) as QueryOptions
+          options.onIncomplete?.()
+          if (!isHeld) return Reflect.apply(store[query], store, given)
+          held.resolve(options)
+          return once(options.signal as AbortSignal, 'abort')
+        },
+      }),
+    })
     const leaving = new AbortController()
-    const headers = { authorization: await new Auth(ACCOUNT, SECRET).issue() }
-    const ask = () => fetch(url + path, { headers, signal: leaving.signal })
+    const ask = () => fetch(url + path, { headers: { authorization }, signal: leaving.signal })
     assert.equal((await ask()).headers.get('x-search-index'), 'incomplete')
     isHeld = true
     const asking = assert.rejects(ask())
@@ -37,6 +33,4 @@ for (const [path, query] of [
     assert.deepEqual([client, signal?.aborted], ['127.0.0.1', false])
     leaving.abort()
     await Promise.all([asking, once(signal as AbortSignal, 'abort')])
-    await app.close()
-    await store.close()
   })

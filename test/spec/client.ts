@@ -34,7 +34,8 @@ export interface Book {
 }
 
 export interface Options {
-  readonly token?: string
+  /** Undefined for none. */
+  readonly token?: string | undefined
   /** Sent as JSON. */
   readonly json?: unknown
   /** Sent as it is. */

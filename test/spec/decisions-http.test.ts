@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertResponse, type Book, call, targets } from './client.ts'
-import { exchange, request } from './raw.ts'
+import { exchange, keepOpen, request } from './raw.ts'
 import { NOVEL, useSession } from './session.ts'
 
 const MIB = 1024 * 1024
-
-const CONTENT_TYPES = [
-  'application/x-www-form-urlencoded',
-  'text/plain',
-  'application/xml',
-  'multipart/form-data; boundary=x',
-  'application/json; charset=utf-8',
-  'nonsense',
-  '/;=',
-]
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const ALLOWED: Record<string, string[]> = {
@@ -24,94 +14,88 @@ const ALLOWED: Record<string, string[]> = {
   '/book/1': ['DELETE', 'GET', 'PUT'],
 }
 const UNKNOWN_PATHS = [
-  ...[
-    '/nothing',
-    '/book/',
-    '/books/',
-    '/token/',
-    '/book/1/',
-    '/books/1',
-    '/book/1/2',
-    '/token/1',
-    '/v1/books',
-  ],
-  ...['/Books', '/BOOK/1', '//books', '//book/1', '/book//1', '/books%2F', '/%00', '/%', '/books;x', '/*'],
+  ...['/nothing', '/book/', '/books/', '/token/', '/book/1/', '/books/1', '/book/1/2', '/v1/books'],
+  ...['/Books', '//books', '/book//1', '/books%2F', '/%00', '/%', '/books;x', '/*'],
 ]
 
-for (const target of targets()) {
+const HOST = 'Host: localhost\r\n'
+const login = (headers: string, body: string) => `POST /token HTTP/1.1\r\n${HOST}${headers}\r\n\r\n${body}`
+
+const MALFORMED: Record<string, string | Uint8Array> = {
+  'no HTTP': 'HELLO\r\n\r\n',
+  'an unknown method': `FOO /books HTTP/1.1\r\n${HOST}\r\n`,
+  'no version': `GET /books\r\n${HOST}\r\n`,
+  'version 2.0 in the form of 1.1': `GET /books HTTP/2.0\r\n${HOST}\r\n`,
+  'a space in the path': `GET /book/ 1 HTTP/1.1\r\n${HOST}\r\n`,
+  'no Host': 'GET /books HTTP/1.1\r\n\r\n',
+  'two Hosts': `GET /books HTTP/1.1\r\n${HOST}Host: other\r\n\r\n`,
+  'a Host that is none': 'GET /books HTTP/1.1\r\nHost: a b/c\r\n\r\n',
+  'a header without a colon': `GET /books HTTP/1.1\r\n${HOST}nonsense\r\n\r\n`,
+  'a space before the colon': `GET /books HTTP/1.1\r\n${HOST}Accept : x\r\n\r\n`,
+  'a NUL in a header': `GET /books HTTP/1.1\r\n${HOST}Accept: a\0b\r\n\r\n`,
+  'a negative Content-Length': login('Content-Length: -1', '{}'),
+  'two Content-Lengths': login('Content-Length: 2\r\nContent-Length: 3', '{} '),
+  'Content-Length and chunks': login(
+    'Content-Length: 2\r\nTransfer-Encoding: chunked',
+    '2\r\n{}\r\n0\r\n\r\n',
+  ),
+  'a chunk without its size': login('Transfer-Encoding: chunked', 'x\r\n{}\r\n0\r\n\r\n'),
+  'an encoding other than chunked': login('Transfer-Encoding: x', '{}'),
+  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'the beginning of TLS': Buffer.from('16030100a5010000a10303', 'hex'),
+}
+
+const HEADER_BLOCKS: Record<string, (size: number) => string[]> = {
+  'one header': (size) => [`X-Large: ${'x'.repeat(size)}`],
+  Authorization: (size) => [`Authorization: ${'x'.repeat(size)}`],
+  'many headers': (size) => Array.from({ length: size / 64 }, (_, i) => `X-${i}: `.padEnd(62, 'x')),
+}
+
+for (const target of targets())
   describe(`decisions on HTTP (${target.name})`, () => {
     const session = useSession(target)
     const { username, password } = target
-    const book = Buffer.from(JSON.stringify(NOVEL))
+    const TOO_LARGE = 'Request body too large'
 
-    it('decision: the Content-Type of a JSON body is not required: absent', async () => {
-      const { id } = await session.create()
-      const login = Buffer.from(JSON.stringify({ username, password }))
-      const responses = [
-        await call(target, 'POST', '/token', { text: login }),
-        await session.call('POST', '/book', { text: book }),
-        await session.call('PUT', `/book/${id}`, { text: book }),
-      ]
-      assert.deepEqual(
-        responses.map(({ status }) => status),
-        [200, 201, 200],
-      )
-    })
-
-    for (const type of CONTENT_TYPES) {
+    for (const type of [undefined, 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', '/;='])
       it(`decision: the Content-Type of a JSON body is not required: ${type}`, async () => {
-        const headers = { 'content-type': type }
+        const options = (json: object) => ({
+          text: Buffer.from(JSON.stringify(json)),
+          ...(type !== undefined && { headers: { 'content-type': type } }),
+        })
         const { id } = await session.create()
-        const responses = [
-          await call(target, 'POST', '/token', { json: { username, password }, headers }),
-          await session.call('POST', '/book', { json: NOVEL, headers }),
-          await session.call('PUT', `/book/${id}`, { json: NOVEL, headers }),
-        ]
-        assert.deepEqual(
-          responses.map(({ status }) => status),
-          [200, 201, 200],
-        )
+        const created = await session.call('POST', '/book', options(NOVEL))
+        const updated = await session.call('PUT', `/book/${id}`, options(NOVEL))
+        const token = await call(target, 'POST', '/token', options({ username, password }))
+        assert.deepEqual([token.status, created.status, updated.status], [200, 201, 200])
       })
-    }
 
-    it('decision: a body of exactly 1 MiB is accepted', async () => {
-      const title = 'x'.repeat(MIB - Buffer.byteLength(JSON.stringify({ ...NOVEL, title: '' })))
-      const created = await session.create({ title })
-      assert.equal(created.title, title)
+    it('decision: a body of exactly 1 MiB is accepted, and one byte more is 413 Request body too large', async () => {
+      const withSize = (size: number) => {
+        const json = { ...NOVEL, title: '' }
+        return { ...json, title: 'x'.repeat(size - Buffer.byteLength(JSON.stringify(json))) }
+      }
+      const created = await session.create(withSize(MIB))
+      const path = `/book/${created.id}`
+      await session.expect('PUT', path, { json: withSize(MIB) }, 200, 'Book updated successfully', created)
+      await session.expect('POST', '/book', { json: withSize(MIB + 1) }, 413, TOO_LARGE)
+      await session.expect('PUT', path, { json: withSize(MIB + 1) }, 413, TOO_LARGE)
       await session.assertStored(created)
-      const json = { title: 'x'.repeat(MIB - Buffer.byteLength(JSON.stringify({ title: '' }))) }
-      const updated = await session.call('PUT', `/book/${created.id}`, { json })
-      assertResponse(updated, 200, 'Book updated successfully', { ...created, ...json })
+      const inCharacters = { ...NOVEL, title: '€'.repeat(MIB / 3) }
+      await session.expect('POST', '/book', { json: inCharacters }, 413, TOO_LARGE)
     })
 
     it('decision: the body of a login may have 4 KiB, and is 413 Request body too large with a byte more', async () => {
-      const login = JSON.stringify({ username, password })
-      const text = login.padEnd(4096 - Buffer.byteLength(login) + login.length)
+      const json = JSON.stringify({ username, password })
+      const text = json.padEnd(4096 - Buffer.byteLength(json) + json.length)
       assertResponse(await call(target, 'POST', '/token', { text }), 200, 'Token generated successfully')
-      const response = await call(target, 'POST', '/token', { text: `${text} ` })
-      assertResponse(response, 413, 'Request body too large', null)
-    })
-
-    it('decision: a body over 1 MiB is 413 Request body too large: one byte more', async () => {
-      const created = await session.create()
-      const text = JSON.stringify(NOVEL).padEnd(MIB + 1)
-      assertResponse(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
-      const updated = await session.call('PUT', `/book/${created.id}`, { text })
-      assertResponse(updated, 413, 'Request body too large', null)
-      await session.assertStored(created)
-    })
-
-    it('decision: a body over 1 MiB is 413 Request body too large: counted in bytes, not characters', async () => {
-      const json = { ...NOVEL, title: '€'.repeat(MIB / 3) }
-      assertResponse(await session.call('POST', '/book', { json }), 413, 'Request body too large', null)
+      assertResponse(await call(target, 'POST', '/token', { text: `${text} ` }), 413, TOO_LARGE)
     })
 
     // RFC 9112 §9.6: closed at once, the connection would be reset and the response lost.
     it('decision: a body over 1 MiB is 413 Request body too large: also told to a client that is still sending', async () => {
-      const text = ''.padEnd(8 * MIB)
-      for (let time = 1; time <= 5; time++) {
-        assertResponse(await session.call('POST', '/book', { text }), 413, 'Request body too large', null)
-      }
+      for (let time = 1; time <= 5; time++)
+        await session.expect('POST', '/book', { text: ''.padEnd(8 * MIB) }, 413, TOO_LARGE)
     })
 
     it('decision: a body over 1 MiB is 413 Request body too large: without Content-Length', async () => {
@@ -121,58 +105,55 @@ for (const target of targets()) {
       const accepted = (await exchange(target, chunked(MIB))).body
       assert.equal(accepted.message, 'Book created successfully')
       await session.call('DELETE', `/book/${(accepted.data as Book).id}`)
-      assertResponse(await exchange(target, chunked(MIB + 1)), 413, 'Request body too large', null)
+      assertResponse(await exchange(target, chunked(MIB + 1)), 413, TOO_LARGE)
     })
 
     it('decision: answers are kept by no cache, except that a browser may keep a book to ask about it', async () => {
       const { id } = await session.create()
       const { headers } = await session.call('GET', `/book/${id}`)
-      assert.equal(headers.get('cache-control'), 'private, no-cache')
       const condition = { authorization: session.token, 'if-none-match': headers.get('etag') ?? '' }
       const unchanged = await fetch(`${target.url}/book/${id}`, { headers: condition })
       assert.equal(unchanged.status, 304)
-      assert.equal(unchanged.headers.get('cache-control'), 'private, no-cache')
-      const file = { authorization: session.token, accept: 'text/csv' }
+      for (const told of [headers, unchanged.headers])
+        assert.equal(told.get('cache-control'), 'private, no-cache')
       const others = [
-        unchanged,
-        await fetch(`${target.url}/books`, { headers: file }),
+        await fetch(`${target.url}/books`, { headers: { authorization: session.token, accept: 'text/csv' } }),
         await session.call('GET', '/books?limit=1'),
         await session.call('POST', '/book', { json: NOVEL }),
         await session.call('PUT', `/book/${id}`, { json: {} }),
         await session.call('POST', '/book', { text: '' }),
-        await session.call('GET', `/book/${await session.missingId()}`),
         await session.call('DELETE', `/book/${id}`),
+        await session.call('GET', `/book/${id}`),
         await call(target, 'POST', '/token', { json: { username, password } }),
         await call(target, 'GET', '/books'),
         await call(target, 'GET', '/nowhere'),
         await exchange(target, request(target, 'GET', '/books').replace('Host', 'Guest')),
         await exchange(target, 'what is this?\r\n\r\n'),
       ]
-      for (const [i, { headers: told }] of others.entries()) {
-        if (i > 0) assert.equal(told.get('cache-control'), 'no-store')
+      for (const { headers: told } of others) assert.equal(told.get('cache-control'), 'no-store')
+      for (const { headers: told } of [unchanged, ...others])
         assert.equal(told.get('x-content-type-options'), 'nosniff')
-      }
     })
 
     it('decision: every 401 has a challenge, of no scheme that makes a browser ask for a password', async () => {
-      const wrong = { username, password: `${password}x` }
-      for (const response of [
-        await call(target, 'GET', '/books'),
-        await call(target, 'GET', '/books', { token: 'x' }),
-        await call(target, 'POST', '/token', { json: wrong }),
-      ]) {
-        assert.equal(response.status, 401)
-        assert.equal(response.headers.get('www-authenticate'), 'Token realm="books"')
+      const challenge = async (path: string, options: Parameters<typeof call>[3]) => {
+        const { status, headers } = await call(target, options?.json ? 'POST' : 'GET', path, options)
+        assert.equal(status, 401)
+        return headers.get('www-authenticate') ?? ''
       }
-      for (const scheme of ['Bearer ', 'bearer  ', 'Token ', 'Basic '])
-        for (const token of [session.token, 'x']) {
-          const answer = await call(target, 'GET', '/books', { token: scheme + token })
-          assertResponse(answer, 401, 'Invalid token', null)
-          const challenge = answer.headers.get('www-authenticate') ?? ''
-          assert.match(challenge, /^Token realm="books", .*"Send the token alone, without Bearer [^"]*"$/)
-        }
-      const { id } = await session.create()
-      assert.equal((await session.call('GET', `/book/${id}`)).headers.get('www-authenticate'), null)
+      for (const answer of [
+        await challenge('/books', {}),
+        await challenge('/books', { token: 'x' }),
+        await challenge('/token', { json: { username, password: `${password}x` } }),
+      ])
+        assert.equal(answer, 'Token realm="books"')
+      for (const token of ['Bearer', `bearer  ${session.token}`, 'Token x', 'Basic x'])
+        assert.match(
+          await challenge('/books', { token }),
+          /^Token realm="books", .*"Send the token alone, without Bearer [^"]*"$/,
+        )
+      const { headers } = await session.call('GET', '/books?limit=1')
+      assert.equal(headers.get('www-authenticate'), null)
     })
 
     it('decision: a login that a page of another origin makes the browser send is 403', async () => {
@@ -183,40 +164,53 @@ for (const target of targets()) {
       }
     })
 
-    for (const path of UNKNOWN_PATHS) {
+    for (const path of UNKNOWN_PATHS)
       it(`decision: unknown path is 404 Not found; no token needed to be told so: ${path}`, async () => {
-        for (const method of METHODS) {
+        for (const method of METHODS)
           assertResponse(await exchange(target, request(target, method, path)), 404, 'Not found', null)
-        }
       })
-    }
 
-    for (const [path, allowed] of Object.entries(ALLOWED)) {
-      for (const method of METHODS.filter((method) => !allowed.includes(method))) {
-        it(`decision: known path, wrong method is 405 Method not allowed with Allow; no token needed to be told so: ${method} ${path}`, async () => {
-          for (const options of [{}, { token: 'x' }, { token: session.token }]) {
-            const reply = await call(target, method, path, options)
-            assertResponse(reply, 405, 'Method not allowed', null)
+    for (const [path, allowed] of Object.entries(ALLOWED))
+      it(`decision: known path, wrong method is 405 Method not allowed with Allow; no token needed to be told so: ${path}`, async () => {
+        for (const method of METHODS.filter((method) => !allowed.includes(method)))
+          for (const token of [undefined, 'x', session.token]) {
+            const reply = await session.expect(method, path, { token }, 405, 'Method not allowed')
             const methods = (reply.headers.get('allow') ?? '').split(',').map((name) => name.trim())
             assert.deepEqual(methods.filter((name) => name !== 'HEAD' && name !== 'OPTIONS').sort(), allowed)
             assert.equal(methods.includes('HEAD'), allowed.includes('GET'), 'HEAD goes with GET')
           }
-        })
-      }
-    }
+      })
 
     it('decision: HEAD is allowed where GET is, and answers the same without a body', async () => {
       const { id } = await session.create()
-      const head = async (path: string, token?: string) => {
-        const headers = token === undefined ? {} : { authorization: token }
-        const response = await fetch(target.url + path, { method: 'HEAD', headers })
-        assert.equal(await response.text(), '')
-        return response.status
+      for (const [path, token, status] of [
+        ['/books', session.token, 200],
+        ['/books', '', 401],
+        [`/book/${id}`, session.token, 200],
+        [`/book/${await session.missingId()}`, session.token, 404],
+      ] as const) {
+        const response = await fetch(target.url + path, { method: 'HEAD', headers: { authorization: token } })
+        assert.deepEqual([response.status, await response.text()], [status, ''])
       }
-      assert.equal(await head('/books', session.token), 200)
-      assert.equal(await head(`/book/${id}`, session.token), 200)
-      assert.equal(await head(`/book/${await session.missingId()}`, session.token), 404)
-      assert.equal(await head('/books'), 401)
+    })
+
+    for (const [name, bytes] of Object.entries(MALFORMED))
+      it(`decision: malformed HTTP is 400 Bad request, enveloped, then closed: ${name}`, async () =>
+        assertResponse(await exchange(target, bytes), 400, 'Bad request', null))
+
+    const OVER_LIMIT =
+      'decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed'
+
+    for (const [name, make] of Object.entries(HEADER_BLOCKS))
+      it(`${OVER_LIMIT}: ${name}`, async () => {
+        const allowed = await exchange(target, request(target, 'GET', '/nothing', make(15 * 1024)))
+        assertResponse(allowed, 404, 'Not found', null)
+        const large = keepOpen(request(target, 'GET', '/nothing', make(17 * 1024)))
+        assertResponse(await exchange(target, large), 431, 'Request header fields too large', null)
+      })
+
+    it(`${OVER_LIMIT}: the path`, async () => {
+      const bytes = keepOpen(request(target, 'GET', `/${'x'.repeat(17 * 1024)}`))
+      assertResponse(await exchange(target, bytes), 431, 'Request header fields too large', null)
     })
   })
-}

@@ -1,124 +1,97 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertResponse, type Book, call, targets } from './client.ts'
+import { assertResponse, type Book, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 
 /** Ids that are not canonical, some of them other spellings of the id of a book that exists. */
 const NO_IDS: Record<string, (id: number) => string> = {
   'id + .0': (id) => `${id}.0`,
-  'id + .5': (id) => `${id}.5`,
   'id + e0': (id) => `${id}e0`,
   'id + n': (id) => `${id}n`,
-  'id + a letter': (id) => `${id}a`,
   'id + ;': (id) => `${id};`,
-  'id + ,': (id) => `${id},`,
   'id + a quote': (id) => `${id}'`,
   'id + %20': (id) => `${id}%20`,
   'id + %00': (id) => `${id}%00`,
-  'id + %0A': (id) => `${id}%0A`,
   'id + %2F': (id) => `${id}%2F`,
   'id + %': (id) => `${id}%`,
   '0 + id': (id) => `0${id}`,
   '+ + id': (id) => `+${id}`,
   '- + id': (id) => `-${id}`,
-  '%2B + id': (id) => `%2B${id}`,
-  '%20 + id': (id) => `%20${id}`,
   'id in hexadecimal': (id) => `0x${id.toString(16)}`,
-  'id in octal': (id) => `0o${id.toString(8)}`,
   'id in percent-encoding': (id) => String(id).replaceAll(/\d/g, '%3$&'),
-  'id in full-width digits': (id) => {
-    return String(id).replaceAll(/\d/g, (digit) => encodeURIComponent(String.fromCharCode(0xff10 + +digit)))
-  },
+  'id in full-width digits': (id) =>
+    String(id).replaceAll(/\d/g, (digit) => encodeURIComponent(String.fromCharCode(0xff10 + +digit))),
   'id + 2^53': (id) => String(2n ** 53n + BigInt(id)),
   'id + 2^64': (id) => String(2n ** 64n + BigInt(id)),
+  'a digit 5000 times': () => '1'.repeat(5000),
 }
-const NEVER_IDS = [
-  ...[
-    'abc',
-    '1.5',
-    '+1',
-    '01',
-    '0',
-    '1e3',
-    '%31',
-    '-1',
-    '-0',
-    '00',
-    '0.0',
-    '1e400',
-    '1_000',
-    '.',
-    ':id',
-    '*',
-  ],
-  ...['NaN', 'Infinity', 'null', 'undefined', 'true', '[object%20Object]', '%', '%zz', '%C3%28', '%FF', '~'],
-  ...['9007199254740992', '9223372036854775808', '18446744073709551616', '1%20or%201=1'],
-]
-for (const text of NEVER_IDS) NO_IDS[text] = () => text
-NO_IDS['a digit 5000 times'] = () => '1'.repeat(5000)
+for (const text of [
+  'abc',
+  '0',
+  '-0',
+  '1_000',
+  '.',
+  ':id',
+  'NaN',
+  'Infinity',
+  'null',
+  '%C3%28',
+  '1%20or%201=1',
+])
+  NO_IDS[text] = () => text
+for (const text of ['9007199254740992', '9223372036854775808']) NO_IDS[text] = () => text
 
-for (const target of targets()) {
+for (const target of targets())
   describe(`decisions on ids (${target.name})`, () => {
     const session = useSession(target)
 
-    for (const [name, spell] of Object.entries(NO_IDS)) {
+    for (const [name, spell] of Object.entries(NO_IDS))
       it(`decision: \`:id\` not a canonical decimal integer from 1 to 2^53−1 is 404 Book not found, on GET, PUT and DELETE: ${name}`, async () => {
         const book = await session.create()
-        const path = `/book/${spell(book.id)}`
         const headers = [`Authorization: ${session.token}`]
         for (const method of ['GET', 'PUT', 'DELETE']) {
           const body = method === 'PUT' ? '{"title":"changed"}' : ''
-          const reply = await exchange(target, request(target, method, path, headers, body))
-          assertResponse(reply, 404, 'Book not found', null)
+          const bytes = request(target, method, `/book/${spell(book.id)}`, headers, body)
+          assertResponse(await exchange(target, bytes), 404, 'Book not found', null)
         }
         await session.assertStored(book)
       })
-    }
 
     it('decision: the largest id, 2^53−1, is 404 Book not found while no book has it', async () => {
       const path = `/book/${Number.MAX_SAFE_INTEGER}`
-      assertResponse(await session.call('GET', path), 404, 'Book not found', null)
-      assertResponse(await session.call('PUT', path, { json: {} }), 404, 'Book not found', null)
-      assertResponse(await session.call('DELETE', path), 404, 'Book not found', null)
+      await session.expect('GET', path, {}, 404, 'Book not found')
+      await session.expect('PUT', path, { json: {} }, 404, 'Book not found')
+      await session.expect('DELETE', path, {}, 404, 'Book not found')
     })
 
     it('decision: `:id` not a canonical decimal integer: authentication comes first, and a PUT body last', async () => {
-      assertResponse(await call(target, 'GET', '/book/abc'), 401, 'Authorization token required', null)
-      assertResponse(await call(target, 'PUT', '/book/abc', { token: 'x' }), 401, 'Invalid token', null)
-      assertResponse(await session.call('PUT', '/book/abc', { text: '{' }), 404, 'Book not found', null)
+      await session.expect('GET', '/book/abc', { token: undefined }, 401, 'Authorization token required')
+      await session.expect('PUT', '/book/abc', { token: 'x' }, 401, 'Invalid token')
+      await session.expect('PUT', '/book/abc', { text: '{' }, 404, 'Book not found')
     })
 
-    it('decision: DELETE of a missing id is 404 Book not found', async () => {
-      const { id } = await session.create()
-      assertResponse(await session.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
-      assertResponse(await session.call('DELETE', `/book/${id}`), 404, 'Book not found', null)
-    })
-
-    it('decision: DELETE of a missing id: of several deletes at once, one succeeds', async () => {
+    it('decision: DELETE of a missing id is 404 Book not found: of several at once, one succeeds', async () => {
       const { id } = await session.create()
       const replies = await Promise.all([1, 2, 3, 4].map(() => session.call('DELETE', `/book/${id}`)))
       assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 404, 404, 404])
+      await session.expect('DELETE', `/book/${id}`, {}, 404, 'Book not found')
     })
 
-    it('decision: ids are never reused, not even after the newest book is deleted', async () => {
+    it('decision: ids are integers from 1 and never reused, not even after the newest book is deleted', async () => {
       const ids: number[] = []
       for (let time = 1; time <= 5; time++) ids.push(await session.missingId())
-      const { id } = await session.create()
-      assert.ok(!ids.includes(id), `id ${id} had been given before: ${ids}`)
+      ids.push((await session.create()).id)
       assert.equal(new Set(ids).size, ids.length, `ids were given again: ${ids}`)
-    })
-
-    it('decision: ids are integers from 1', async () => {
-      const { id } = await session.create()
-      assert.ok(id >= 1)
+      assert.ok(Math.min(...ids) >= 1)
     })
 
     it('decision: the order of the list is by `id`, also after earlier books have changed', async () => {
       const books: Book[] = []
       for (let time = 1; time <= 12; time++) books.push(await session.create())
       for (const { id } of books.slice(0, 3).reverse()) {
-        await session.call('PUT', `/book/${id}`, { json: { title: `${id} changed, and longer than before` } })
+        const json = { title: `${id} changed, and longer than before` }
+        await session.expect('PUT', `/book/${id}`, { json }, 200, 'Book updated successfully')
       }
       const ids = (await session.call<Book[]>('GET', '/books')).body.data.map(({ id }) => id)
       assert.ok(books.every(({ id }) => ids.includes(id)))
@@ -128,4 +101,3 @@ for (const target of targets()) {
       )
     })
   })
-}

@@ -48,22 +48,35 @@ class Session {
     return reply
   }
 
+  /** Sends a request as `call` does, and checks the response, to the character. */
+  async expect<Data = unknown>(
+    method: string,
+    path: string,
+    options: Options,
+    status: number,
+    message: string,
+    data?: Data,
+  ): Promise<Reply<Data>> {
+    const reply = await this.call<Data>(method, path, options)
+    assertResponse(reply, status, message, data)
+    return reply
+  }
+
   /** Creates a book and answers it as stored. */
   async create(fields: Partial<Omit<Book, 'id'>> = {}): Promise<Book> {
-    const reply = await this.call<Book>('POST', '/book', { json: { ...NOVEL, ...fields } })
-    assertResponse(reply, 201, 'Book created successfully')
-    return reply.body.data
+    const json = { ...NOVEL, ...fields }
+    return (await this.expect<Book>('POST', '/book', { json }, 201, 'Book created successfully')).body.data
   }
 
   /** Checks that a book can be read and is stored as given. */
   async assertStored(book: Book): Promise<void> {
-    assertResponse(await this.call('GET', `/book/${book.id}`), 200, 'Book retrieved successfully', book)
+    await this.expect('GET', `/book/${book.id}`, {}, 200, 'Book retrieved successfully', book)
   }
 
   /** An id that no book has: that of a book just deleted. */
   async missingId(): Promise<number> {
     const { id } = await this.create()
-    assertResponse(await this.call('DELETE', `/book/${id}`), 200, 'Book deleted successfully', null)
+    await this.expect('DELETE', `/book/${id}`, {}, 200, 'Book deleted successfully', null)
     return id
   }
 }

@@ -1,20 +1,15 @@
 /** Texts that a store or a codec may spoil, by name. */
 export const TEXTS: Record<string, string> = {
-  quotes: `'single' "double" \`back\` “curly” «angle»`,
-  SQL: `Robert'); DROP TABLE books; -- %s ? $1 :a /* */`,
-  HTML: '<script>alert("x")</script> &amp; &#39; <!-- -->',
-  backslashes: 'C:\\new\\table \\u0041 \\" \\0 \\',
-  'CR, LF and tab': 'one\r\ntwo\nthree\rfour\tfive',
-  'spaces around': '  both  ',
-  emoji: '😀 👩‍👩‍👧‍👦 🏳️‍🌈 🇺🇳 👍🏽',
+  'quotes and backslashes': `'single' "double" \`back\` “curly” C:\\new\\table \\u0041 \\" \\0 \\`,
+  SQL: `Robert'); DROP TABLE books; -- %s ? $1 :a /* */ %_`,
+  HTML: '<script>alert("x")</script> &amp; <!-- -->',
+  'line breaks, tab and spaces around': '  one\r\ntwo\nthree\rfour\tfive\u2028six ',
+  emoji: '😀 👩‍👩‍👧‍👦 🏳️‍🌈 🇺🇳',
   'a combining accent': 'cafe\u0301',
   'the same accent composed': 'caf\u00e9',
-  'many combining marks': `Z${'\u0335\u0321\u0341'.repeat(20)}`,
   'right to left': 'ספר الكتاب \u202eoverride\u202c',
   'East Asian': '百年の孤独 백년의 고독 𠮷野家',
   'the word null': 'null',
-  digits: '0123e4',
-  'U+2028 and U+2029': 'a\u2028b\u2029c',
 }
 
 /** Texts at the edges of what Unicode counts as well-formed. */
@@ -24,10 +19,8 @@ export const EDGE_TEXTS: Record<string, string> = {
   'control characters': Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)).join(''),
   'DEL and C1 controls': '\u007f\u0080\u0085\u009f',
   'a byte order mark': '\ufefftitle',
-  'U+FFFD': '\ufffd',
-  'U+FFFE and U+FFFF': '\ufffe\uffff',
+  'U+FFFD, U+FFFE and U+FFFF': '\ufffd\ufffe\uffff',
   'U+D7FF and U+E000, around the surrogates': '\ud7ff\ue000',
   'U+10000 and U+10FFFF': '\u{10000}\u{10ffff}',
-  '100 kB': 'x'.repeat(100_000),
   '100 kB of emoji': '😀'.repeat(25_000),
 }

@@ -97,6 +97,11 @@ export class RawConnection implements Disposable {
     this.#socket.destroy()
   }
 
+  /** Ends the connection as a client that has crashed does. */
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+
   #tell(): void {
     this.#news.resolve()
     this.#news = Promise.withResolvers()

@@ -1,173 +1,393 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import { pageOf } from '../../../src/catalogue/page.ts'
 import { dropRest } from '../../../src/http/protocol/close.ts'
-import { assertFailure, RawConnection, refusal } from '../../support/raw-socket.ts'
-import { useService } from '../../support/use-service.ts'
+import { assertFailure, head, RawConnection, refusal } from '../../support/raw-socket.ts'
+import { useServer } from '../serve.ts'
 
-const KIB = 1024
-
-const service = useService()
-
+const MIB = 1024 * 1024
 const HOST = 'Host: test\r\n'
-const get = (fields: string) => `GET /books HTTP/1.1\r\n${fields}\r\n`
-const post = (fields: string, body: string) => `POST /token HTTP/1.1\r\n${HOST}${fields}\r\n${body}`
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'
+const NO_MORE = '0\r\n\r\n'
+const BOOK = '{"title":"T","author":"A","year":1}'
 
-describe('malformed HTTP is answered with 400 Bad request, and the connection closed', () => {
-  for (const [name, bytes] of Object.entries({
-    'no HTTP at all': 'what is this?\r\n\r\n',
-    'the beginning of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-    'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-    'an unknown method': `BREW /books HTTP/1.1\r\n${HOST}\r\n`,
-    'a method in lower case': `get /books HTTP/1.1\r\n${HOST}\r\n`,
-    'an unknown version': `GET /books HTTP/1.2\r\n${HOST}\r\n`,
-    'another protocol': `GET /books SIP/2.0\r\n${HOST}\r\n`,
-    'a space in the path': `GET /bo oks HTTP/1.1\r\n${HOST}\r\n`,
-    'a control character in the path': `GET /bo\x01oks HTTP/1.1\r\n${HOST}\r\n`,
-    'a relative path': `GET books HTTP/1.1\r\n${HOST}\r\n`,
-    'line feeds without carriage returns': 'GET /books HTTP/1.1\nHost: test\n\n',
-    'a space in the name of a header': get(`${HOST}Bad header: x\r\n`),
-    'a space behind the name of a header': get(`${HOST}Authorization : x\r\n`),
-    'a header without a colon': get(`${HOST}Authorization\r\n`),
-    'a header without a name': get(`${HOST}: x\r\n`),
-    'a folded header': get(`${HOST}A: x\r\n y\r\n`),
-    'NUL in a header': get(`${HOST}A: \0\r\n`),
-    'a bare carriage return in a header': get(`${HOST}A: x\ry\r\n`),
-    'no Host': get(''),
-    'no Host, with an expectation': get('Expect: x\r\n'),
-    'two Hosts': get(`${HOST}${HOST}`),
-    'Content-Length and Transfer-Encoding': post(`Content-Length: 2\r\n${CHUNKED}`, '{}'),
-    'Transfer-Encoding and Content-Length': post(`${CHUNKED}Content-Length: 2\r\n`, '0\r\n\r\n'),
-    'two different Content-Lengths': post('Content-Length: 2\r\nContent-Length: 3\r\n', '{}'),
-    'twice the same Content-Length': post('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'),
-    'a list as Content-Length': post('Content-Length: 2, 2\r\n', '{}'),
-    'a negative Content-Length': post('Content-Length: -1\r\n', '{}'),
-    'a signed Content-Length': post('Content-Length: +2\r\n', '{}'),
-    'a hexadecimal Content-Length': post('Content-Length: 0x2\r\n', '{}'),
-    'a Content-Length beyond any number': post(`Content-Length: ${'9'.repeat(30)}\r\n`, '{}'),
-    'an empty Content-Length': post('Content-Length: \r\n', '{}'),
-    'a Transfer-Encoding that does not end in chunked': post(
-      'Transfer-Encoding: chunked, x\r\n',
-      '0\r\n\r\n',
-    ),
-    'a chunk without a size': post(CHUNKED, 'zz\r\n{}\r\n0\r\n\r\n'),
-    'a chunk with a negative size': post(CHUNKED, '-2\r\n{}\r\n0\r\n\r\n'),
-    'a chunk longer than its size': post(CHUNKED, '1\r\n{}\r\n0\r\n\r\n'),
-    'a bad chunk after a good one': post(CHUNKED, '2\r\n{}\r\nzz\r\n'),
-    'a chunk with a size beyond any number': post(CHUNKED, `${'f'.repeat(20)}\r\n{}\r\n`),
-    'CONNECT to another host': 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n',
-    'CONNECT to an endpoint': `CONNECT /books HTTP/1.1\r\n${HOST}\r\n`,
-  })) {
-    it(name, async () => {
-      assertFailure(await refusal(service.url, Buffer.from(bytes, 'latin1')), 400, 'Bad request')
-    })
-  }
+const get = (fields: string, version = 'HTTP/1.1', path = '/books') =>
+  `GET ${path} ${version}\r\n${fields}\r\n`
+const post = (fields: string, body: string, version = 'HTTP/1.1') =>
+  `POST /token ${version}\r\n${HOST}${fields}\r\n${body}`
+const coded = (coding: string, version = 'HTTP/1.1') =>
+  post(`Transfer-Encoding: ${coding}\r\n`, `2\r\n{}\r\n${NO_MORE}`, version)
 
-  it('a bad chunk in the body of a book, although its token is good', async () => {
-    const head = `POST /book HTTP/1.1\r\n${HOST}Authorization: ${service.token}\r\n${CHUNKED}\r\n`
-    assertFailure(await refusal(service.url, `${head}zz\r\n`), 400, 'Bad request')
-  })
-
-  it('every byte of it in a packet of its own', async () => {
-    using connection = await RawConnection.open(service.url)
-    for (const byte of get(`${HOST}Bad header: x\r\n`)) await connection.send(byte)
-    assertFailure(await connection.response(), 400, 'Bad request')
-    assert.equal(await connection.rest(), '')
-  })
-
-  it('after good requests on the same connection', async () => {
-    using connection = await RawConnection.open(service.url)
-    for (let i = 0; i < 2; i++) {
-      await connection.send(get(HOST))
-      assertFailure(await connection.response(), 401, 'Authorization token required')
-    }
-    await connection.send('what is this?\r\n\r\n')
-    assertFailure(await connection.response(), 400, 'Bad request')
-    assert.equal(await connection.rest(), '')
-  })
-})
-
-describe('a header block over 16 KiB is answered with 431, and the connection closed', () => {
-  for (const [name, bytes] of Object.entries({
-    'in one header': get(`${HOST}A: ${'x'.repeat(16 * KIB)}\r\n`),
-    'in many headers': get(HOST + `A: ${'x'.repeat(100)}\r\n`.repeat(180)),
-    'in the name of a header': get(`${HOST}${'x'.repeat(16 * KIB)}: x\r\n`),
-    'in the path': `GET /${'x'.repeat(17 * KIB)} HTTP/1.1\r\n${HOST}\r\n`,
-    'in the trailers of a body': post(CHUNKED, `2\r\n{}\r\n0\r\nA: ${'x'.repeat(17 * KIB)}\r\n\r\n`),
-    'without an end': `GET /books HTTP/1.1\r\n${HOST}A: ${'x'.repeat(17 * KIB)}`,
-  })) {
-    it(name, async () => {
-      assertFailure(await refusal(service.url, bytes), 431, 'Request header fields too large')
-    })
-  }
-
-  it('of a client that sends 200 kB and reads only afterwards', async () => {
-    using connection = await RawConnection.open(service.url)
-    connection.stopReading()
-    await connection.send(`GET /books HTTP/1.1\r\n${HOST}A: `)
-    for (let sent = 0; sent < 200_000; sent += 10_000) await connection.send('x'.repeat(10_000))
-    assertFailure(await connection.response(), 431, 'Request header fields too large')
-    assert.equal(await connection.rest(), '')
-    assert.equal(connection.wasCut, false)
-  })
-
-  it('but not one of 15 KiB', async () => {
-    using connection = await RawConnection.open(service.url)
-    await connection.send(get(`${HOST}Authorization: ${service.token}\r\nA: ${'x'.repeat(15 * KIB)}\r\n`))
-    assert.equal((await connection.response()).status, 200)
-  })
-})
-
-it('after all this the service answers, and has logged no failure', async () => {
-  const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
-  assert.deepEqual(await response.json(), { status: 200, message: 'Books retrieved successfully', data: [] })
-  assert.doesNotMatch(service.output(), /"level":[456]0/)
-})
-
-/** A request of which a part of the body is missing. */
-async function beginRequest(t: TestContext) {
-  const server = createServer().listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const client = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  t.after(() => client[Symbol.dispose]())
-  const coming = once(server, 'request') as Promise<[IncomingMessage]>
-  await client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\nbody`)
-  const [request] = await coming
-  return { client, request }
+/** Requests that are malformed, or of which another server may think that they end elsewhere or are for somebody else. */
+const MALFORMED: Record<string, string> = {
+  'no HTTP at all': 'what is this?\r\n\r\n',
+  'a method in lower case': `get /books HTTP/1.1\r\n${HOST}\r\n`,
+  'an unknown version': get(HOST, 'HTTP/1.2'),
+  'another protocol': get(HOST, 'SIP/2.0'),
+  'a control character in the path': get(HOST, 'HTTP/1.1', '/bo\x01oks'),
+  'a relative path': get(HOST, 'HTTP/1.1', 'books'),
+  'an absolute URL': get(HOST, 'HTTP/1.1', 'http://test/books'),
+  'an absolute URL on HTTP/1.0': get('', 'HTTP/1.0', 'http://test/books'),
+  CONNECT: head('CONNECT test:443'),
+  'CONNECT to an endpoint': head('CONNECT /books'),
+  'bare line feeds': 'GET /books HTTP/1.1\nHost: test\n\n',
+  'one bare line feed after a header': get(`${HOST}A: x\nB: y\r\n`),
+  'a header without a name': get(`${HOST}: x\r\n`),
+  'a blank before the colon': post('Transfer-Encoding : chunked\r\n', NO_MORE),
+  'a folded header': post('Transfer-Encoding:\r\n chunked\r\n', NO_MORE),
+  'NUL in a header': get(`${HOST}A: \0\r\n`),
+  'a bare carriage return in a header': get(`${HOST}A: x\ry\r\n`),
+  'no Host': get(''),
+  'no Host, with an expectation': get('Expect: x\r\n'),
+  'two equal Hosts': get(HOST + HOST),
+  'two Hosts in one': get('Host: test, other\r\n'),
+  'a Host with a path': get('Host: test/x\r\n'),
+  'a Host with a user': get('Host: me@test\r\n'),
+  'Content-Length, then Transfer-Encoding': post(`Content-Length: 6\r\n${CHUNKED}`, NO_MORE),
+  'Transfer-Encoding, then Content-Length': post(`${CHUNKED}Content-Length: 6\r\n`, NO_MORE),
+  'two equal Content-Lengths': post('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'),
+  'a list as Content-Length': post('Content-Length: 2, 2\r\n', '{}'),
+  'a signed Content-Length': post('Content-Length: +2\r\n', '{}'),
+  'a Content-Length beyond any number': post(`Content-Length: ${'9'.repeat(30)}\r\n`, '{}'),
+  'chunked on HTTP/1.0': coded('chunked', 'HTTP/1.0'),
+  'gzip, chunked': coded('gzip, chunked'),
+  'chunked twice': post(CHUNKED + CHUNKED, NO_MORE),
+  xchunked: coded('xchunked'),
+  'chunked, with a vertical tab before it': coded('\x0bchunked'),
+  'chunked, then identity': coded('chunked, identity'),
+  identity: post('Transfer-Encoding: identity\r\n', '{}'),
+  'a chunk whose size ends in a bare line feed': post(CHUNKED, `2\n{}\r\n${NO_MORE}`),
+  'a chunk longer than its size': post(CHUNKED, `1\r\n{}\r\n${NO_MORE}`),
+  'a chunk with a size beyond any number': post(CHUNKED, `${'f'.repeat(20)}\r\n{}\r\n`),
 }
 
-it('a client that is refused is not cut at once after the process stood still', async (t) => {
-  const { request } = await beginRequest(t)
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  dropRest(request)
-  t.mock.timers.tick(5000)
-  assert.equal(request.socket.destroyed, false)
-  t.mock.timers.tick(1000)
-  assert.equal(request.socket.destroyed, true)
+describe('a connection is closed after what cannot be read', () => {
+  const server = useServer({ importLimit: 10 * MIB })
+  const authorized = (line: string, ...fields: string[]) =>
+    head(line, `Authorization: ${server.authorization}`, ...fields)
+  const smuggled = () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK
+  const assertNothingStored = async () => assert.equal(await server.store.count({}), 0)
+
+  for (const [name, bytes] of Object.entries(MALFORMED))
+    it(`${name} is 400, and what follows it is no request`, async () => {
+      const sent = Buffer.from(bytes + smuggled().repeat(3), 'latin1')
+      assertFailure(await refusal(server.url, sent), 400, 'Bad request')
+      await assertNothingStored()
+    })
+
+  it('what is refused has no effect of its own', async () => {
+    const chunked = `${BOOK.length.toString(16)}\r\n${BOOK}\r\n${NO_MORE}`
+    const length = `Content-Length: ${BOOK.length}`
+    for (const bytes of [
+      authorized('POST http://test/book', length) + BOOK,
+      authorized('POST /book', 'Transfer-Encoding: gzip, chunked') + chunked,
+      authorized('POST /book', 'Host: test', length) + BOOK,
+      `${authorized('POST /book', 'Transfer-Encoding: chunked')}zz\r\n`,
+    ])
+      assertFailure(await refusal(server.url, bytes), 400, 'Bad request')
+    await assertNothingStored()
+  })
+
+  it('it is so with every byte in a packet of its own, and what came before is answered', async () => {
+    using connection = await RawConnection.open(server.url)
+    for (const byte of head('GET /nowhere').repeat(2) + get(HOST + HOST)) await connection.send(byte)
+    await connection.send(smuggled())
+    for (let i = 0; i < 2; i++) assertFailure(await connection.response(), 404, 'Not found')
+    assertFailure(await connection.response(), 400, 'Bad request')
+    assert.equal(await connection.rest(), '')
+    await assertNothingStored()
+  })
+
+  it('a client that asks for the end is heard no further', async () => {
+    using connection = await RawConnection.open(server.url)
+    await connection.send(head('GET /nowhere', 'Connection: close') + smuggled())
+    assertFailure(await connection.response(), 404, 'Not found')
+    assert.equal(await connection.rest(), '')
+    await assertNothingStored()
+  })
+
+  for (const [name, bytes] of Object.entries({
+    'in one header': get(`${HOST}A: ${'x'.repeat(16 * 1024)}\r\n`),
+    'in many headers': get(HOST + `A: ${'x'.repeat(78)}\r\n`.repeat(200)),
+    'in the path': get(HOST, 'HTTP/1.1', `/${'x'.repeat(17 * 1024)}`),
+    'in the trailers of a body': post(CHUNKED, `2\r\n{}\r\n0\r\nA: ${'x'.repeat(17 * 1024)}\r\n\r\n`),
+    'without an end': `${get(`${HOST}A: ${'x'.repeat(17 * 1024)}`)}`.trimEnd(),
+  }))
+    it(`a header block over 16 KiB is 431: ${name}`, async () =>
+      assertFailure(await refusal(server.url, bytes), 431, 'Request header fields too large'))
+
+  it('a client that goes on sending loses neither refusal', async () => {
+    for (const [bytes, more, status, message] of [
+      [get(HOST + HOST), smuggled(), 400, 'Bad request'],
+      [`${get(`${HOST}A: `).trimEnd()}`, 'x'.repeat(10_000), 431, 'Request header fields too large'],
+    ] as const) {
+      using connection = await RawConnection.open(server.url)
+      connection.stopReading()
+      await connection.send(bytes)
+      for (let i = 0; i < 20; i++) await connection.send(more)
+      assertFailure(await connection.response(), status, message)
+      assert.equal(await connection.rest(), '')
+      assert.equal(connection.wasCut, false)
+    }
+  })
+
+  for (const [what, status, fields, start] of [
+    ['a bad second line', 400, ['Content-Type: text/csv'], `title,author,year\n"${'x'.repeat(3 * MIB)}`],
+    ['a Content-Length over the limit', 413, ['Content-Type: text/csv', `Content-Length: ${MIB ** 3}`], ''],
+    ['a wrong type', 415, [], ''],
+  ] as const)
+    it(`a client that asks for the end, and sends all of its file before it reads, gets the response: ${what}`, async () => {
+      using connection = await RawConnection.open(server.url)
+      connection.stopReading()
+      const body = start + 'T,A,1\n'.repeat(MIB)
+      const length = status === 413 ? [] : [`Content-Length: ${body.length}`]
+      const request = once(server.app.server, 'request') as Promise<[IncomingMessage, ServerResponse]>
+      await connection.send(authorized('POST /books/import', 'Connection: close', ...fields, ...length))
+      const [, response] = await request
+      if (start === '' && !response.writableFinished) await once(response, 'finish')
+      await connection.send(body)
+      assert.equal((await connection.response()).status, status)
+      assert.equal(await connection.rest(), '')
+      assert.equal(connection.wasCut, false)
+    })
+
+  it('but is cut if its body does not end', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    using connection = await RawConnection.open(server.url)
+    const fields = ['Connection: close', 'Transfer-Encoding: chunked']
+    await connection.send(`${head('POST /books/import', ...fields)}1\r\n \r\n`)
+    assertFailure(await connection.response(), 401, 'Authorization token required')
+    for (let i = 0; i < 2; i++) t.mock.timers.tick(1000)
+    assert.equal(await connection.rest(), '')
+  })
+
+  it('nothing of this is a failure in the log', () => {
+    assert.deepEqual(
+      server.lines().filter(({ level }) => level > 30),
+      [],
+    )
+  })
 })
 
-it('a client that is refused and sends the rest in time is not cut later', async (t) => {
-  const { client, request } = await beginRequest(t)
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  dropRest(request)
-  const closed = once(request, 'close')
-  await client.send('123456')
-  await closed
-  for (let i = 0; i < 2; i++) t.mock.timers.tick(5000)
-  assert.equal(request.socket.destroyed, false)
+/** What makes the parser give up, at each of the places where it can, what tells of it, and the response to it. */
+const FATAL: Record<string, { bytes: string; event?: string; status?: number; message?: string }> = {
+  garbage: { bytes: 'what is this?\r\n\r\n' },
+  'a bad chunk': { bytes: `${head('POST /token', 'Transfer-Encoding: chunked')}zz\r\n` },
+  'a header block over 16 KiB': {
+    bytes: head('GET /books', `A: ${'x'.repeat(17 * 1024)}`),
+    status: 431,
+    message: 'Request header fields too large',
+  },
+  CONNECT: { bytes: head('CONNECT test:443'), event: 'connect' },
+}
+
+describe('requests whose responses take long', () => {
+  let asked = Promise.withResolvers<void>()
+  let go = Promise.withResolvers<void>()
+  const waitToGo = async () => {
+    asked.resolve()
+    await go.promise
+    asked = Promise.withResolvers()
+    go = Promise.withResolvers()
+  }
+  const server = useServer({
+    replaced: (store) => ({
+      find: async (id) => {
+        await waitToGo()
+        return { id, title: 'slow', author: 'A', year: 1 }
+      },
+      create: async (book) => {
+        await waitToGo()
+        return store.create(book)
+      },
+      // More than the buffers of the system take.
+      page: async (_query, after) => {
+        const id = Number(after?.[0] ?? 0) + 1
+        const book = { id, title: 'x'.repeat(MIB), author: 'A', year: 1 }
+        return pageOf([book], { last: [id], more: id < 20 })
+      },
+    }),
+  })
+  const authorized = (line: string, ...fields: string[]) =>
+    head(line, `Authorization: ${server.authorization}`, ...fields)
+  const SLOW = {
+    'GET /book/7': { request: () => authorized('GET /book/7'), status: 200 },
+    'POST /book': {
+      request: () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK,
+      status: 201,
+    },
+  }
+
+  for (const [name, { request, status }] of Object.entries(SLOW)) {
+    it(`decision: ${name} of a client that closes its side of the connection is for nobody`, async () => {
+      using connection = await RawConnection.open(server.url)
+      await connection.send(request())
+      await asked.promise
+      connection.finish()
+      assert.equal(await connection.rest(), '')
+      go.resolve()
+    })
+
+    for (const [kind, { bytes, event = 'clientError', ...refusal }] of Object.entries(FATAL))
+      for (const packets of [1, 2])
+        it(`${name}, then ${kind}, in ${packets} packets: both are answered in turn`, async () => {
+          using connection = await RawConnection.open(server.url)
+          const refused = once(server.app.server, event)
+          await connection.send(packets === 1 ? request() + bytes : request())
+          await asked.promise
+          if (packets === 2) await connection.send(bytes)
+          await refused
+          go.resolve()
+          assert.equal((await connection.response()).status, status)
+          const { status: second = 400, message = 'Bad request' } = refusal
+          assertFailure(await connection.response(), second, message)
+          assert.equal(await connection.rest(), '')
+        })
+  }
+
+  it('two requests, then garbage: all are answered, in their order', async () => {
+    using connection = await RawConnection.open(server.url)
+    const requests = authorized('GET /book/7') + authorized('DELETE /book/999')
+    await connection.send(requests + FATAL.garbage?.bytes)
+    await asked.promise
+    go.resolve()
+    assert.equal((await connection.response()).status, 200)
+    assertFailure(await connection.response(), 404, 'Book not found')
+    assertFailure(await connection.response(), 400, 'Bad request')
+    assert.equal(await connection.rest(), '')
+  })
+
+  it('a list that the client has not taken yet, then garbage: the list is whole', async () => {
+    using connection = await RawConnection.open(server.url)
+    connection.stopReading()
+    const refused = once(server.app.server, 'clientError')
+    await connection.send(authorized('GET /books') + FATAL.garbage?.bytes)
+    await refused
+    const [list = '', refusal = '', ...more] = (await connection.rest()).split(/(?=HTTP\/1\.1 )/)
+    assert.match(list, /^HTTP\/1\.1 200 OK\r\n/)
+    assert.ok(list.endsWith('\r\n]}\r\n0\r\n\r\n'))
+    assert.match(refusal, /^HTTP\/1\.1 400 .*"message":"Bad request","data":null\}$/s)
+    assert.deepEqual(more, [])
+  })
+
+  it('a request that is answered before its body, which is malformed, gets no second response', async () => {
+    using connection = await RawConnection.open(server.url)
+    await connection.send(`${head('POST /book', 'Transfer-Encoding: chunked')}zz\r\n`)
+    assertFailure(await connection.response(), 401, 'Authorization token required')
+    assert.equal(await connection.rest(), '')
+  })
 })
 
-it('a request whose client has gone leaves no timer that would keep the process from ending', async (t) => {
-  const { client, request } = await beginRequest(t)
-  const closed = new Promise((resolve) => request.on('error', () => {}).once('close', resolve))
-  client[Symbol.dispose]()
-  await closed
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const before = timers()
-  dropRest(request)
-  assert.equal(timers(), before)
+describe('unusual requests that are good', () => {
+  const server = useServer({}, ({ store }) => store.create(JSON.parse(BOOK)))
+  const authorized = (line: string, ...fields: string[]) =>
+    head(line, `Authorization: ${server.authorization}`, ...fields)
+
+  for (const [name, request] of Object.entries({
+    'HTTP/1.0 without Host': () =>
+      authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0').replace('Host: test\r\n', ''),
+    'HTTP/1.0 with Host': () => authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0'),
+    'an empty Host': () => authorized('GET /books').replace('Host: test', 'Host:'),
+    'an expectation of something unknown': () => authorized('GET /books', 'Expect: foo'),
+    'an empty query': () => authorized('GET /books?'),
+    'a query without a meaning': () => authorized('GET /openapi.json?x=%zz&y[]=1&y[]=2&__proto__=3'),
+    'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
+    'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
+    '15 KiB of headers': () => authorized('GET /books', `A: ${'x'.repeat(15 * 1024)}`),
+  }))
+    it(`${name} is served`, async () => {
+      using connection = await RawConnection.open(server.url)
+      await connection.send(request())
+      assert.equal((await connection.response()).status, 200)
+    })
+
+  for (const protocol of ['h2c', 'websocket'])
+    it(`an upgrade to ${protocol} is served, as the last request of its connection: Node drops the rest`, async () => {
+      using connection = await RawConnection.open(server.url)
+      const upgrade = authorized('GET /books', 'Connection: Upgrade', `Upgrade: ${protocol}`)
+      await connection.send(upgrade + authorized('DELETE /book/1'))
+      const { status, headers } = await connection.response()
+      assert.deepEqual([status, headers.get('connection')], [200, 'close'])
+      assert.equal(await connection.rest(), '')
+    })
+
+  it('an expectation of 100-continue is met', async () => {
+    using connection = await RawConnection.open(server.url)
+    for (const [line, body, ...fields] of [
+      ['PUT /book/1', '{}'],
+      ['POST /books/import?dry_run=true', 'title,author,year\n', 'Content-Type: text/csv'],
+    ] as const) {
+      const length = `Content-Length: ${body.length}`
+      await connection.send(authorized(line, 'Expect: 100-continue', length, ...fields))
+      assert.equal((await connection.response()).status, 100)
+      await connection.send(body)
+      const { status, headers } = await connection.response()
+      assert.deepEqual([status, headers.get('connection')], [200, 'keep-alive'])
+    }
+  })
+
+  for (const [status, line, ...fields] of [
+    [401, 'PUT /book/1', 'Authorization: x', 'Content-Length: 2'],
+    [404, 'POST /nowhere', 'Content-Length: 2'],
+    [405, 'PUT /books', 'Content-Length: 2'],
+    [413, 'POST /book', 'Content-Length: 10000000000'],
+    [413, 'POST /books/import', 'Content-Length: 10000000000', 'Content-Type: text/csv'],
+    [415, 'POST /books/import', 'Content-Length: 2'],
+  ] as const)
+    it(`decision: a client that expects 100-continue need not send a body that the headers refuse: ${line}, ${status}`, async () => {
+      const isTokenGood = status !== 401
+      const request = (isTokenGood ? authorized : head)(line, 'Expect: 100-continue', ...fields)
+      const response = await refusal(server.url, request)
+      assert.equal(response.status, status)
+    })
+})
+
+describe('a client that is refused', () => {
+  /** A request of which a part of the body is missing. */
+  async function beginRequest(t: TestContext) {
+    const server = createServer().listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const client = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    t.after(() => client[Symbol.dispose]())
+    const coming = once(server, 'request') as Promise<[IncomingMessage]>
+    await client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\nbody`)
+    const [request] = await coming
+    return { client, request }
+  }
+
+  it('is not cut at once after the process stood still', async (t) => {
+    const { request } = await beginRequest(t)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    dropRest(request)
+    t.mock.timers.tick(5000)
+    assert.equal(request.socket.destroyed, false)
+    t.mock.timers.tick(1000)
+    assert.equal(request.socket.destroyed, true)
+  })
+
+  it('and sends the rest in time is not cut later', async (t) => {
+    const { client, request } = await beginRequest(t)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    dropRest(request)
+    const closed = once(request, 'close')
+    await client.send('123456')
+    await closed
+    for (let i = 0; i < 2; i++) t.mock.timers.tick(5000)
+    assert.equal(request.socket.destroyed, false)
+  })
+
+  it('and has gone leaves no timer that would keep the process from ending', async (t) => {
+    const { client, request } = await beginRequest(t)
+    const closed = new Promise((resolve) => request.on('error', () => {}).once('close', resolve))
+    client[Symbol.dispose]()
+    await closed
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    dropRest(request)
+    assert.equal(timers(), before)
+  })
 })

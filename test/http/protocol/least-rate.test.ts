@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it, mock } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { atLeast } from '../../../src/http/protocol/least-rate.ts'
 
 const late = new Error('late')
@@ -13,12 +13,13 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
  * @returns how many chunks came, and the error.
  */
 async function receive(
+  t: TestContext,
   chunks: readonly (readonly [wait: number, bytes: number])[],
   work = 0,
-): Promise<{ received: number; error: unknown }> {
+) {
   let now = 0
-  mock.method(performance, 'now', () => now)
-  mock.timers.enable({ apis: ['setTimeout'] })
+  t.mock.method(performance, 'now', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   async function* arriving() {
     for (const [wait, bytes] of chunks) {
       await sleep(wait)
@@ -26,60 +27,46 @@ async function receive(
     }
   }
   let received = 0
-  let end: { received: number; error: unknown } | undefined
   const receiving = async () => {
     for await (const _chunk of atLeast(arriving(), RATE, () => late)) {
       received++
       await sleep(work)
     }
   }
+  let end: { received: number; error?: unknown } | undefined
   receiving().then(
     () => {
-      end = { received, error: undefined }
+      end = { received }
     },
     (error) => {
       end = { received, error }
     },
   )
-  try {
-    for (; end === undefined; now++) {
-      mock.timers.tick(1)
-      await new Promise(setImmediate)
-    }
-    return end
-  } finally {
-    mock.reset()
+  for (; end === undefined; now++) {
+    t.mock.timers.tick(1)
+    await new Promise(setImmediate)
   }
+  return end
 }
 
 describe('the least rate', () => {
-  it('lets pass what arrives as fast, in chunks or in bursts', async () => {
-    assert.deepEqual(await receive(Array(8).fill([60, 100])), { received: 8, error: undefined })
-    assert.deepEqual(await receive([...Array(5).fill([0, 10_000]), [250, 1]]), {
-      received: 6,
-      error: undefined,
-    })
-    assert.deepEqual(await receive([]), { received: 0, error: undefined })
-  })
-
-  it('ends what arrives in drops, or not at all', async () => {
-    assert.deepEqual(await receive(Array(20).fill([50, 1])), { received: 6, error: late })
-    assert.deepEqual(await receive([[1000, 1]]), { received: 0, error: late })
-  })
-
-  it('does not save up for later what arrives faster', async () => {
-    assert.deepEqual(
-      await receive([
+  for (const [name, chunks, expected, work] of [
+    ['lets pass what arrives as fast', Array(8).fill([60, 100]), { received: 8 }],
+    ['lets pass bursts with a pause', [...Array(5).fill([0, 10_000]), [250, 1]], { received: 6 }],
+    ['lets pass nothing at all', [], { received: 0 }],
+    ['ends what arrives in drops', Array(20).fill([50, 1]), { received: 6, error: late }],
+    ['ends what does not arrive', [[1000, 1]], { received: 0, error: late }],
+    [
+      'saves nothing up for later',
+      [
         [0, 1_000_000],
         [350, 1],
-      ]),
+      ],
       { received: 1, error: late },
-    )
-  })
-
-  it('does not count the time that the receiver takes', async () => {
-    assert.deepEqual(await receive(Array(8).fill([0, 1]), 100), { received: 8, error: undefined })
-  })
+    ],
+    ['does not count the time that the receiver takes', Array(8).fill([0, 1]), { received: 8 }, 100],
+  ] as [string, [number, number][], object, number?][])
+    it(name, async (t) => assert.deepEqual(await receive(t, chunks, work), expected))
 
   it('ends the sender when no more is wanted', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

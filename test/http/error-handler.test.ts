@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import { SignJWT } from 'jose'
+import { Auth } from '../../src/auth/auth.ts'
+import { pageOf } from '../../src/catalogue/page.ts'
+import { type QueryOptions, type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
+import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { ACCOUNT, SECRET } from '../support/service.ts'
+import { serve, useServer } from './serve.ts'
+
+const BOOK = { title: 'T', author: 'A', year: 1 }
+const failure = (status: number, message: string) => JSON.stringify({ status, message, data: null })
+const isError = ({ level }: { level: number }) => level >= 50
+
+/** Requests of each kind, and the function of the store that answers them. */
+const REQUESTS = [
+  ['GET', '/book/1', 'find'],
+  ['HEAD', '/book/1', 'find'],
+  ['POST', '/book', 'create'],
+  ['PUT', '/book/1', 'update'],
+  ['DELETE', '/book/1', 'delete'],
+  ['GET', '/books', 'page'],
+  ['HEAD', '/books?sort=title', 'page'],
+  ['GET', '/books?limit=1', 'page'],
+  ['GET', '/books?limit=1&count=true', 'count'],
+  ['GET', '/books/statistics', 'statistics'],
+] as const
+
+describe('when the store fails', () => {
+  let error: Error
+  const fail = () => Promise.reject(error)
+  const operations = [...new Set(REQUESTS.map(([, , operation]) => operation))]
+  const server = useServer({
+    replaced: () => Object.fromEntries(operations.map((operation) => [operation, fail])),
+  })
+  let logged = 0
+
+  async function send(method: (typeof REQUESTS)[number][0], url: string) {
+    const payload = method === 'PUT' || method === 'POST' ? { payload: BOOK } : {}
+    const { app, authorization } = server
+    return await app.inject({ method, url, headers: { authorization }, ...payload })
+  }
+
+  for (const [method, url, operation] of REQUESTS) {
+    it(`unexpectedly, ${method} ${url} is 500, its cause in the log and not shown to the client`, async () => {
+      // A status of its own does not make it a bad request.
+      error = Object.assign(new TypeError('the image is malformed'), { statusCode: 500 })
+      const response = await send(method, url)
+      assert.equal(response.payload, method === 'HEAD' ? '' : failure(500, 'Internal server error'))
+      assert.equal(response.statusCode, 500)
+      assert.doesNotMatch(JSON.stringify(response.headers), /malformed|x-total-count/i)
+      const [line, ...others] = server.lines().filter(isError).slice(logged)
+      logged++
+      assert.deepEqual([line.method, line.err.message, others], [method, 'the image is malformed', []])
+      assert.match(line.err.stack, /error-handler\.test\.ts/)
+    })
+
+    it(`for a while, ${method} ${url} is 503 with Retry-After, and says whether ${operation} may be done`, async () => {
+      const isWrite = !['GET', 'HEAD'].includes(method)
+      for (const [nothingWritten, stored] of [
+        [true, 'no'],
+        [false, 'unknown'],
+      ] as const) {
+        error = new StoreUnavailable('the store is away', { nothingWritten })
+        const { headers, statusCode } = await send(method, url)
+        assert.deepEqual([statusCode, headers['retry-after']], [503, '1'])
+        assert.equal(headers['x-stored'], isWrite ? stored : undefined)
+        assert.equal(headers['x-total-count'], undefined)
+        assert.match(String(headers['x-request-id']), /^[\w-]{36}$/)
+      }
+      logged = server.lines().filter(isError).length
+    })
+  }
+
+  it('because another process holds its lock, a write is 503 and nothing else: reads go on, and it is ready', async (t) => {
+    const { app, authorization, path, store, lines } = await serve(t)
+    await store.create(BOOK)
+    using other = new DatabaseSync(path, { timeout: 60_000 })
+    other.exec('BEGIN IMMEDIATE')
+    const ask = async (method: 'GET' | 'PUT', url: string, payload = '{"year":2}') =>
+      await app.inject({ method, url, headers: { authorization }, ...(method === 'PUT' && { payload }) })
+    const writing = ask('PUT', '/book/1')
+    for (const url of ['/book/1', '/books', '/readyz']) assert.equal((await ask('GET', url)).statusCode, 200)
+    assert.equal((await ask('PUT', '/book/1', '{"year":"x"}')).statusCode, 400)
+    assert.equal((await ask('PUT', '/book/999', '{"year":"x"}')).statusCode, 404)
+    const { payload, headers } = await writing
+    assert.deepEqual([payload, headers['x-stored']], [failure(503, 'Service unavailable'), 'no'])
+    other.exec('ROLLBACK')
+    assert.equal((await ask('PUT', '/book/1')).statusCode, 200)
+    const { reason, message } = lines().find(isError).err
+    assert.deepEqual([reason, message], ['conflict', 'database is locked'])
+  })
+})
+
+/** A first page, after which the list goes on as it is told to. */
+const listThat = (goesOn: (options: QueryOptions) => Promise<never>): Partial<Store> => ({
+  page: async (_query, after, _bounds, options = {}) =>
+    after === undefined
+      ? pageOf([{ id: 1, ...BOOK, title: 'x'.repeat(100_000) }], { last: [1], more: true })
+      : await goesOn(options),
+})
+
+describe('a list that has begun', () => {
+  for (const coding of ['identity', 'gzip', 'zstd'])
+    it(`is cut when the store fails, so that its half cannot be taken for the whole, and the log tells why (${coding})`, async (t) => {
+      const fail = () => Promise.reject(new Error('malformed'))
+      const { url, authorization, lines } = await serve(t, { replaced: () => listThat(fail) })
+      const headers = { authorization, 'accept-encoding': coding }
+      await assert.rejects(async () => (await fetch(`${url}/books`, { headers })).arrayBuffer(), TypeError)
+      const [line, ...others] = lines().filter(isError)
+      assert.deepEqual(
+        [line.msg, line.err.message, others],
+        ['a list was cut: the store failed midway', 'malformed', []],
+      )
+    })
+
+  it('is no failure when its client has gone', async (t) => {
+    const asked = Promise.withResolvers<void>()
+    const left = Promise.withResolvers<void>()
+    const wait = async ({ signal }: QueryOptions) => {
+      asked.resolve()
+      await once(signal as AbortSignal, 'abort')
+      left.resolve()
+      throw signal?.reason
+    }
+    const { url, authorization, lines } = await serve(t, { replaced: () => listThat(wait) })
+    const leaving = new AbortController()
+    await fetch(`${url}/books?sort=title`, { headers: { authorization }, signal: leaving.signal })
+    await asked.promise
+    leaving.abort()
+    await left.promise
+    await new Promise(setImmediate)
+    assert.deepEqual(lines().filter(isError), [])
+  })
+})
+
+it('POST /token is 500 Could not generate token when it cannot be signed (§4, §7)', async (t) => {
+  /** Has a key that HS256 refuses. */
+  class RsaAuth extends Auth {
+    readonly #rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+
+    override issue(): Promise<string> {
+      return new SignJWT({ exp: 1 }).setProtectedHeader({ alg: 'HS256' }).sign(this.#rsa)
+    }
+  }
+  const { app, lines } = await serve(t, { auth: new RsaAuth(ACCOUNT, SECRET) })
+  for (const [password, expected] of [
+    [ACCOUNT.password, failure(500, 'Could not generate token')],
+    ['x', failure(401, 'Invalid credentials')],
+  ]) {
+    const response = await app.inject({ method: 'POST', url: '/token', payload: { ...ACCOUNT, password } })
+    assert.equal(response.payload, expected)
+  }
+  assert.deepEqual(
+    lines()
+      .filter(isError)
+      .map(({ msg }) => msg),
+    ['a token could not be signed'],
+  )
+})
+
+it('a client that is refused has two seconds to send the rest of its body, then it is cut', async (t) => {
+  const { app, url, authorization } = await serve(t)
+  // Node would cut it later.
+  app.server.requestTimeout = 0
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  using connection = await RawConnection.open(url)
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+  await connection.send(
+    head('POST /book', `Authorization: ${authorization}`, 'Transfer-Encoding: chunked') + chunk.repeat(17),
+  )
+  assertFailure(await connection.response(), 413, 'Request body too large')
+  for (let i = 0; i < 2; i++) t.mock.timers.tick(1000)
+  assert.equal(await connection.rest(), '')
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { it, mock } from 'node:test'
+import { serve } from './serve.ts'
+
+/** How often the delay is looked at, in milliseconds. */
+const INTERVAL = 500
+
+it('requests are turned away while the mean delay is over 500 ms twice in a row, except those of supervisors', async (t) => {
+  let delay: number | undefined
+  const histogram = Object.getPrototypeOf(Object.getPrototypeOf(monitorEventLoopDelay()))
+  t.mock.getter(histogram, 'count', () => (delay === undefined ? 0 : 1))
+  // Of the delay, ten milliseconds are the resolution.
+  t.mock.getter(histogram, 'mean', () => ((delay ?? 0) + 10) * 1e6)
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { app, authorization } = await serve(t)
+  const ask = (url: string) => app.inject({ url, headers: { authorization } })
+  for (const [next, status] of [
+    [501, 200],
+    [501, 503],
+    [500, 200],
+    [501, 200],
+    // No measurement at all: it has been blocked all the time.
+    [undefined, 503],
+    [501, 503],
+    [500, 200],
+  ] as const) {
+    delay = next
+    t.mock.timers.tick(INTERVAL)
+    const response = await ask('/books')
+    assert.equal(response.statusCode, status, `after ${next} ms`)
+    if (status === 503) assert.match(String(response.headers['retry-after']), /^[1-9]\d*$/)
+    for (const url of ['/healthz', '/readyz']) assert.equal((await ask(url)).statusCode, 200)
+  }
+})
+
+it('an event loop that does not turn for 600 ms, and again, is late', async (t) => {
+  // Of `serve`.
+  mock.reset()
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { app, authorization } = await serve(t)
+  t.mock.timers.tick(INTERVAL)
+  for (let time = 0; time < 2; time++) {
+    for (const end = Date.now() + 600; Date.now() < end; );
+    await new Promise(setImmediate)
+    t.mock.timers.tick(INTERVAL)
+  }
+  assert.equal((await app.inject({ url: '/books', headers: { authorization } })).statusCode, 503)
+})

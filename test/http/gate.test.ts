@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { TrustProxy } from '../../src/config.ts'
+import { requestId } from '../../src/http/gate.ts'
+import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { serve, useServer } from './serve.ts'
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+
+const server = useServer({}, ({ store }) => store.create({ title: 'T', author: 'A', year: 1 }))
+
+async function send(line: string, ...fields: string[]) {
+  using connection = await RawConnection.open(server.url)
+  const bytes = head(line, `Authorization: ${server.authorization}`, ...fields)
+  await connection.send(Buffer.from(bytes, 'latin1'))
+  return await connection.response()
+}
+
+describe('the id of a request', () => {
+  const given = (id: string) => requestId({ headers: { 'x-request-id': id } })
+
+  for (const id of ['a', 'A-Z_a.z:0/9+=@', 'x'.repeat(128)])
+    it(`is the one that came with it: ${id}`, () => assert.equal(given(id), id))
+
+  for (const id of ['', 'a b', 'x'.repeat(129), 'a\r\nX: y', 'a\n', 'a\x9b', 'é', 'a, b', '"', '<b>'])
+    it(`is a new one instead of ${JSON.stringify(id)}`, () => assert.match(given(id), UUID))
+
+  it('is another one for each request that comes without', () => {
+    const ids = Array.from({ length: 100 }, () => requestId({ headers: {} }))
+    assert.equal(new Set(ids).size, ids.length)
+  })
+})
+
+describe('the path counts as it was sent', () => {
+  for (const [path, status, message] of [
+    ['/book/1#', 404, 'Book not found'],
+    ['/book/1%23', 404, 'Book not found'],
+    ['/book/%31?x=%31', 404, 'Book not found'],
+    ['/book/..%2f1', 404, 'Book not found'],
+    [`/book/${'1'.repeat(15_000)}`, 404, 'Book not found'],
+    ['/%62ooks', 404, 'Not found'],
+    ['/book%2F1', 404, 'Not found'],
+    ['/x/../books', 404, 'Not found'],
+    ['/book/%2e%2e/1', 404, 'Not found'],
+    ['/docs/../../package.json', 404, 'Not found'],
+    ['/docs/static/%2e%2e%2f%2e%2e%2fpackage.json', 404, 'Not found'],
+    ['/__proto__', 404, 'Not found'],
+    [`/${'x'.repeat(15_000)}`, 404, 'Not found'],
+    ['/book/\xc0\xb1', 400, 'Bad request'],
+  ] as const)
+    it(`${path.slice(0, 50)}: ${message}`, async () =>
+      assertFailure(await send(`GET ${path}`), status, message))
+
+  it('OPTIONS * is 404 Not found', async () => assertFailure(await send('OPTIONS *'), 404, 'Not found'))
+})
+
+describe('a known path with another method is 405 with Allow, without a token', () => {
+  for (const [path, allow] of [
+    ['/token', 'POST'],
+    ['/books', 'GET, HEAD'],
+    ['/book/abc', 'DELETE, GET, HEAD, PUT'],
+    ['/books/import', 'POST'],
+    ['/books/statistics', 'GET, HEAD'],
+    ['/openapi.json', 'GET, HEAD'],
+    ['/healthz', 'GET, HEAD'],
+    ['/readyz', 'GET, HEAD'],
+    ['/', 'GET, HEAD'],
+  ] as const)
+    for (const method of ['PATCH', 'OPTIONS', 'TRACE', 'QUERY', 'M-SEARCH', 'PROPFIND'])
+      it(`${method} ${path}`, async () => {
+        const response = await send(`${method} ${path}`, 'Authorization: x')
+        assertFailure(response, 405, 'Method not allowed')
+        assert.equal(response.headers.get('allow'), allow)
+      })
+
+  it('before a body is sent or looked at', async () => {
+    for (const field of ['Content-Length: 10', 'Content-Length: 9999999', 'Transfer-Encoding: chunked'])
+      assertFailure(await send('PATCH /books', field), 405, 'Method not allowed')
+  })
+})
+
+describe('the address of a client, of which the log tells', () => {
+  for (const [trustProxy, forwarded, expected] of [
+    [false, '1.1.1.1', '127.0.0.1'],
+    [true, '1.1.1.1, 2.2.2.2', '2.2.2.2'],
+    [2, '9.9.9.9, 1.1.1.1, 2.2.2.2', '1.1.1.1'],
+    [['127.0.0.1'], '1.1.1.1, 2.2.2.2', '2.2.2.2'],
+    [['10.0.0.0/8'], '1.1.1.1', '127.0.0.1'],
+  ] as [TrustProxy, string, string][])
+    it(`is ${expected} with TRUST_PROXY=${trustProxy} and X-Forwarded-For: ${forwarded}`, async (t) => {
+      const { app, lines } = await serve(t, { logLevel: 'trace', trustProxy })
+      await app.inject({ url: '/nowhere?password=x', headers: { 'x-forwarded-for': forwarded } })
+      const { method, path, ip, status } = lines().find(({ msg }) => msg === 'answered')
+      assert.deepEqual([method, path, ip, status], ['GET', '/nowhere', expected, 404])
+    })
+})

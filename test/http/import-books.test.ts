@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it, type TestContext } from 'node:test'
+import type { ImportOptions } from '../../src/catalogue/store.ts'
+import { failure } from '../../src/http/envelope.ts'
+import { ImportTurn } from '../../src/http/services.ts'
+import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { serve } from './serve.ts'
+
+const HEADER = 'title,author,year\n'
+
+it('the turn to import belongs to one owner, who alone ends it', () => {
+  const turn = new ImportTurn()
+  const [first, second] = [{}, {}]
+  assert.deepEqual([turn.begin(first), turn.begin(second), turn.begin(first)], [true, false, false])
+  turn.end(second)
+  assert.equal(turn.begin(second), false, 'a thread that dies does not end the import of another one')
+  turn.end(first)
+  assert.equal(turn.begin(second), true)
+})
+
+describe('POST /books/import', () => {
+  async function open(t: TestContext, options: Parameters<typeof serve>[1] = {}) {
+    const server = await serve(t, options)
+    const connect = async () => {
+      const connection = await RawConnection.open(server.url)
+      t.after(() => connection[Symbol.dispose]())
+      return connection
+    }
+    const headOf = (length: number, query = '', ...fields: string[]) =>
+      head(
+        `POST /books/import${query}`,
+        `Authorization: ${server.authorization}`,
+        'Content-Type: Text/CSV',
+        ...(length < 0 ? ['Transfer-Encoding: chunked'] : [`Content-Length: ${length}`]),
+        ...fields,
+      )
+    /** Begins an import, of which the service has the head. */
+    const begin = async (length: number, ...fields: string[]) => {
+      const connection = await connect()
+      await connection.send(headOf(length, '', 'Expect: 100-continue', ...fields))
+      const { status } = await connection.response()
+      return { connection, status }
+    }
+    return { ...server, connect, headOf, begin }
+  }
+  const dataOf = ({ body }: { body: string }) => JSON.parse(body).data
+
+  it('may take longer than other requests, and keeps a second one from beginning', async (t) => {
+    const { app, connect, begin } = await open(t)
+    app.server.requestTimeout = 1
+    app.server.headersTimeout = 1
+    const file = `${HEADER}T,A,1\n`
+    const { connection, status } = await begin(file.length)
+    assert.equal(status, 100)
+    const late = await connect()
+    await late.send(head('POST /token', 'Content-Length: 10'))
+    assertFailure(await late.response(), 408, 'Request timeout')
+    assert.equal((await begin(file.length)).status, 503)
+    await connection.send(file)
+    assert.equal(dataOf(await connection.response()).added, 1)
+    // The next request on the connection has only the usual time.
+    await connection.send(head('GET /healthz').slice(0, -2))
+    assertFailure(await connection.response(), 408, 'Request timeout')
+  })
+
+  it('has to arrive at 1 KiB per second, averaged over half a minute; then others can import', async (t) => {
+    const { begin, connect, headOf, lines } = await open(t)
+    const { connection: first } = await begin(HEADER.length)
+    await first.send(HEADER)
+    assert.equal((await first.response()).status, 200)
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const timers = t.mock.method(globalThis, 'setTimeout').mock
+    /** How long the service waits for more, in milliseconds, as soon as it waits once more. */
+    const patience = async (count: number) => {
+      const all = () => timers.calls.map((call) => Number(call.arguments[1])).filter((time) => time > 15_000)
+      while (all().length < count) await new Promise(setImmediate)
+      return all().at(-1)
+    }
+    const { connection } = await begin(5000)
+    assert.equal(await patience(1), 30_000)
+    now += 10_000
+    await connection.send(HEADER.padEnd(1024, '\n'))
+    assert.equal(await patience(2), 21_000)
+    t.mock.timers.tick(21_000)
+    const response = await connection.response()
+    assertFailure(response, 408, 'Request timeout')
+    assert.equal(response.headers.get('connection'), 'close')
+    t.mock.timers.reset()
+    const good = await connect()
+    await good.send(headOf(HEADER.length) + HEADER)
+    assert.equal((await good.response()).status, 200)
+    assert.deepEqual(
+      lines().filter(({ level }) => level > 30),
+      [],
+    )
+  })
+
+  it('that is not read to its end is answered, and the connection goes on', async (t) => {
+    const { connect, headOf } = await open(t)
+    const connection = await connect()
+    const file = HEADER + 'x\n'.repeat(200_000)
+    await connection.send(headOf(file.length, '?dry_run=true') + file + head('GET /healthz'))
+    assert.equal(dataOf(await connection.response()).faulty, 10_000)
+    assert.equal((await connection.response()).status, 200)
+  })
+
+  it('refuses a file over the limit, said before or found out, and takes the largest one', async (t) => {
+    const limit = 20_000
+    const { connect, headOf } = await open(t, { importLimit: limit })
+    const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
+    const largest = HEADER.padEnd(limit, '\n')
+    for (const [request, status] of [
+      [headOf(limit + 1), 413],
+      [headOf(-1) + chunked(`${largest}\n`), 413],
+      [headOf(limit) + largest, 200],
+      [headOf(-1) + chunked(largest), 200],
+    ] as const) {
+      const connection = await connect()
+      await connection.send(request)
+      assert.equal((await connection.response()).status, status)
+    }
+  })
+
+  it('of a client that has gone is abandoned, although its whole file has come, and others can import', async (t) => {
+    const importing = Promise.withResolvers<AbortSignal>()
+    const isAbandoned = Promise.withResolvers<void>()
+    const { begin, lines } = await open(t, {
+      replaced: () => ({
+        import: async (books, { signal }: ImportOptions) => {
+          for await (const _book of books);
+          importing.resolve(signal as AbortSignal)
+          await once(signal as AbortSignal, 'abort')
+          isAbandoned.resolve()
+          throw signal?.reason
+        },
+      }),
+    })
+    const file = `${HEADER}T,A,1\n`
+    const { connection } = await begin(file.length)
+    await connection.send(file)
+    const signal = await importing.promise
+    connection.reset()
+    await isAbandoned.promise
+    assert.equal(signal.reason, failure.badRequest)
+    let next = await begin(file.length)
+    while (next.status === 503) next = await begin(file.length)
+    assert.equal(next.status, 100)
+    assert.deepEqual(
+      lines().filter(({ level }) => level > 30),
+      [],
+    )
+  })
+})

@@ -1,0 +1,84 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { after, before, mock, type TestContext } from 'node:test'
+import { Auth } from '../../src/auth/auth.ts'
+import { LoginThrottle } from '../../src/auth/login-throttle.ts'
+import type { Store } from '../../src/catalogue/store.ts'
+import { Cursors } from '../../src/http/page-cursor.ts'
+import { createServer, type ServerSettings } from '../../src/http/server.ts'
+import { ImportTurn } from '../../src/http/services.ts'
+import { createLogger } from '../../src/observability/logging.ts'
+import { newFile, openFile } from '../store/sqlite/file.ts'
+import { ACCOUNT, SECRET } from '../support/service.ts'
+
+// A test may keep the event loop busy, which it shares with the server, and the server must not refuse requests for it.
+const histogram = Object.getPrototypeOf(Object.getPrototypeOf(monitorEventLoopDelay()))
+mock.getter(histogram, 'count', () => 1)
+mock.getter(histogram, 'mean', () => 0)
+
+interface Options extends Partial<ServerSettings> {
+  /** Functions instead of those of the store. */
+  readonly replaced?: (store: Store) => Partial<Store>
+  readonly auth?: Auth
+  readonly importLimit?: number
+}
+
+/** Serves a new SQLite file from this process until `end`. */
+async function start({ replaced, auth, importLimit = 1e6, ...settings }: Options) {
+  const file = newFile()
+  const store = await openFile(file.path)
+  const log: string[] = []
+  const { logLevel = 'info' } = settings
+  const app = createServer(
+    {
+      books: { store: replace(store, replaced?.(store) ?? {}), opened: () => undefined },
+      auth: auth ?? new Auth(ACCOUNT, SECRET),
+      loginLimit: new LoginThrottle(0),
+      cursors: new Cursors(SECRET),
+      importTurns: new ImportTurn(),
+      importLimit,
+    },
+    { trustProxy: false, corsOrigins: [], threads: 1, ...settings, logLevel },
+    createLogger(logLevel, { write: (line) => log.push(line) }),
+  )
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const authorization = await new Auth(ACCOUNT, SECRET).issue()
+  const lines = () => log.map((line) => JSON.parse(line))
+  const end = async () => {
+    app.server.closeAllConnections()
+    await app.close()
+    // At the end of the file of tests, `openFile` has closed it.
+    await Promise.allSettled([store.close()])
+    file[Symbol.dispose]()
+  }
+  return { app, url, path: file.path, store, authorization, lines, end }
+}
+
+type Served = Awaited<ReturnType<typeof start>>
+
+/** A server in this process until the test has ended. */
+export async function serve(t: TestContext, options: Options = {}): Promise<Served> {
+  const served = await start(options)
+  t.after(served.end)
+  return served
+}
+
+/** To be called in a file or a `describe`: the same from before the tests there until after them. */
+export function useServer(options: Options = {}, prepare?: (served: Served) => Promise<unknown>): Served {
+  const served = {} as Served
+  before(async () => {
+    Object.assign(served, await start(options))
+    await prepare?.(served)
+  })
+  after(() => served.end())
+  return served
+}
+
+/** The methods of a store are bound to it, because they use private fields. */
+function replace(store: Store, functions: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value = Reflect.get(functions, name) ?? Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
