@@ -286,7 +286,7 @@ describe('the index of a SQLite file', () => {
     assert.deepEqual(index.step(60_000), { books: books - 1 - second.books, last: Number.POSITIVE_INFINITY })
   })
 
-  it('leaves later writes durable, also after a step that could not begin', () => {
+  it('leaves later writes durable, also after a step that could not begin or failed', () => {
     using file = newFile()
     using database = new DatabaseSync(file.path, { timeout: 50 })
     makeDurable(database)
@@ -299,6 +299,13 @@ describe('the index of a SQLite file', () => {
     using other = openConnection(file.path)
     other.exec('BEGIN IMMEDIATE')
     assert.throws(() => index.step(1000), /locked/)
+    assert.deepEqual(synchronous(), FULL)
+    other.exec(`
+      INSERT INTO books (title, author, year) VALUES ('T', 'A', 1);
+      CREATE TRIGGER fails BEFORE INSERT ON book_keys BEGIN SELECT RAISE(ABORT, 'no room'); END;
+      COMMIT`)
+    assert.throws(() => index.step(1000), /no room/)
+    assert.equal(database.isTransaction, false)
     assert.deepEqual(synchronous(), FULL)
   })
 

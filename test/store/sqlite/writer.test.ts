@@ -34,6 +34,8 @@ describe('writes to SQLite', () => {
     using _log = keepLog()
     const before = commits()
     for (const title of numbered(20)) await create(title)
+    // It would write to find out only after a write was refused.
+    await store.ready()
     assert.equal(commits() - before, 20)
     await Promise.all(numbered(1000).map(create))
     const shared = commits() - before - 20
