@@ -100,9 +100,11 @@ describe('a primary and its standby', { skip: engineMissing('postgres') }, () =>
       const reader = new Caller(service)
       assert.equal((await reader.call('GET /readyz')).status, ready, query)
       assert.equal((await reader.ok<{ title: string }>(`GET /book/${id}`)).title, 'Dune')
-      await reader.unavailable(`PUT /book/${id}`, { title: 'refused' })
-      await reader.unavailable('POST /book', { title: 'refused', author: 'A', year: 1 })
-      await reader.unavailable(`DELETE /book/${id}`)
+      await Promise.all([
+        reader.unavailable(`PUT /book/${id}`, { title: 'refused' }),
+        reader.unavailable('POST /book', { title: 'refused', author: 'A', year: 1 }),
+        reader.unavailable(`DELETE /book/${id}`),
+      ])
       assert.equal((await reader.ok<unknown[]>('GET /books?q=dune')).length, 1)
       await service.stop()
     }
