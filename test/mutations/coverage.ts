@@ -26,7 +26,10 @@ export type Coverage = ReadonlyMap<string, readonly (readonly Range[])[]>
 export function readCoverage(directory: string): Coverage {
   const coverage = new Map<string, Range[][]>()
   for (const path of globSync(join(directory, '*.json'))) {
-    const { result } = JSON.parse(readFileSync(path, 'utf8')) as Report
+    const text = readFileSync(path, 'utf8')
+    // A process that was killed while it wrote has left a part.
+    if (!text.endsWith('}')) continue
+    const { result } = JSON.parse(text) as Report
     for (const { url, functions } of result) {
       const file = fileOf(url)
       if (file === undefined) continue
