@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { envelope, type Failure, failure } from '../envelope.ts'
-import { hasWaiting, lastResponse } from './turns.ts'
+import { hasWaiting, lastResponse, responsesOf } from './turns.ts'
 
 /** How long a refused client may go on sending while it reads the response, in milliseconds. */
 const LINGER = 2000
@@ -137,10 +137,11 @@ export function refuseUnroutable(
   })
 }
 
-/** The unfinished response to an earlier request, if there is one, but not that to the bad request itself. */
+/** The last unfinished response to an earlier request, if there is one, but not that to the bad request itself. */
 function earlierResponse(socket: Socket): ServerResponse | undefined {
-  const last = lastResponse(socket)
-  return last && !last.closed && (last.headersSent || last.req.complete) ? last : undefined
+  return responsesOf(socket).findLast(
+    ({ closed, headersSent, req }) => !closed && (headersSent || req.complete),
+  )
 }
 
 function response({ status, message }: Failure): string {

@@ -61,6 +61,12 @@ export function lastResponse(socket: Socket): ServerResponse | undefined {
   return turnsOf.get(socket)?.response
 }
 
+/** @returns the responses of the connection that are being sent, were sent last, or wait, in this order. */
+export function responsesOf(socket: Socket): ServerResponse[] {
+  const { response, waiting = [] } = turnsOf.get(socket) ?? {}
+  return [...(response ? [response] : []), ...waiting.map((turn) => turn.response)]
+}
+
 /** Whether further requests wait on the connection of this one. */
 export function hasWaiting({ socket }: IncomingMessage): boolean {
   return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
