@@ -212,7 +212,7 @@ function parseLogLevel(text: string): LogLevel {
 }
 
 /** @returns a parser for integers within the bounds. For any other text, it throws an Error that quotes the text. */
-export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
+function wholeNumber(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
     if (!(number >= minimum && number <= maximum)) throw wrong(text)
@@ -221,7 +221,7 @@ export function wholeNumber(minimum: number, maximum: number): (text: string) =>
 }
 
 /** @throws Error that quotes the wrong item. */
-export function parseTrustProxy(text: string): TrustProxy {
+function parseTrustProxy(text: string): TrustProxy {
   if (text === 'true' || text === 'false') return text === 'true'
   if (/^[0-9]{1,3}$/.test(text)) return Number(text)
   return items(text).map((item) => {
@@ -234,7 +234,7 @@ export function parseTrustProxy(text: string): TrustProxy {
 }
 
 /** @throws Error that quotes the wrong item. */
-export function parseOrigins(text: string): string[] {
+function parseOrigins(text: string): string[] {
   return items(text).map((item) => {
     const isOrigin = /^https?:/.test(item) && URL.canParse(item) && new URL(item).origin === item
     if (item !== '*' && !isOrigin) throw wrong(item)

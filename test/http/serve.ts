@@ -1,44 +1,29 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, mock, type TestContext } from 'node:test'
 import { Auth } from '../../src/auth/auth.ts'
-import { LoginThrottle } from '../../src/auth/login-throttle.ts'
 import type { Store } from '../../src/catalogue/store.ts'
-import { Cursors } from '../../src/http/page-cursor.ts'
-import { createServer, type ServerSettings } from '../../src/http/server.ts'
-import { ImportTurn } from '../../src/http/services.ts'
-import { createLogger } from '../../src/observability/logging.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { ACCOUNT, SECRET } from '../support/service.ts'
+import { createTestServer, type TestServerOptions } from '../support/test-server.ts'
 
 // A test may keep the event loop busy, which it shares with the server, and the server must not refuse requests for it.
 const histogram = Object.getPrototypeOf(Object.getPrototypeOf(monitorEventLoopDelay()))
 mock.getter(histogram, 'count', () => 1)
 mock.getter(histogram, 'mean', () => 0)
 
-interface Options extends Partial<ServerSettings> {
+interface Options extends Omit<TestServerOptions, 'log'> {
   /** Functions instead of those of the store. */
   readonly replaced?: (store: Store) => Partial<Store>
-  readonly auth?: Auth
-  readonly importLimit?: number
 }
 
 /** Serves a new SQLite file from this process until `end`. */
-async function start({ replaced, auth, importLimit = 1e6, ...settings }: Options) {
+async function start({ replaced, ...options }: Options) {
   const file = newFile()
   const store = await openFile(file.path)
   const log: string[] = []
-  const { logLevel = 'info' } = settings
-  const app = createServer(
-    {
-      books: { store: replace(store, replaced?.(store) ?? {}), opened: () => undefined },
-      auth: auth ?? new Auth(ACCOUNT, SECRET),
-      loginLimit: new LoginThrottle(0),
-      cursors: new Cursors(SECRET),
-      importTurns: new ImportTurn(),
-      importLimit,
-    },
-    { trustProxy: false, corsOrigins: [], threads: 1, ...settings, logLevel },
-    createLogger(logLevel, { write: (line) => log.push(line) }),
+  const app = createTestServer(
+    { store: replace(store, replaced?.(store) ?? {}), opened: () => undefined },
+    { logLevel: 'info', ...options, log: (line) => log.push(line) },
   )
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const authorization = await new Auth(ACCOUNT, SECRET).issue()

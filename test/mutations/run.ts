@@ -41,6 +41,7 @@ interface TestFile {
   readonly coverage: Coverage
 }
 
+const rows = testRows()
 const started = new AsyncDisposableStack()
 let isInterrupted = false
 process.once('SIGINT', () => {
@@ -49,14 +50,14 @@ process.once('SIGINT', () => {
 })
 
 async function main(): Promise<void> {
-  const rows = chosen.map(rowOf)
-  process.env.ENGINES = [...new Set(rows.flatMap(({ engines }) => engines.split(',')))].join(',')
+  const needed = new Set(chosen.map(rowOf))
+  process.env.ENGINES = [...new Set([...needed].flatMap(({ engines }) => engines.split(',')))].join(',')
   if (process.env.ENGINES !== 'sqlite') await startServers()
   const copies = Array.from({ length: AT_ONCE }, copyOfProject)
-  const tests = await testsThatPass([...new Set(rows.flatMap(({ tests }) => filesOf(tests)))], copies)
+  const tests = await testsThatPass([...new Set([...needed].flatMap(({ tests }) => filesOf(tests)))], copies)
   const untried = [...chosen]
   let caught = 0
-  await forEach(copies, async (copy) => {
+  const tryThem = async (copy: string) => {
     for (let mutant = untried.shift(); mutant && !isInterrupted; mutant = untried.shift()) {
       const reaching = testsThatReach(mutant, tests)
       const failure = await failureOf(mutant, reaching, copy)
@@ -65,7 +66,8 @@ async function main(): Promise<void> {
       const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
       process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
     }
-  })
+  }
+  await Promise.all(copies.map(tryThem))
   if (isInterrupted) process.exitCode = 1
   else process.stdout.write(`The tests caught ${caught} of ${chosen.length} mistakes.\n`)
 }
@@ -74,7 +76,7 @@ async function main(): Promise<void> {
 async function testsThatPass(files: readonly string[], copies: readonly string[]): Promise<TestFile[]> {
   const waiting = [...files]
   const passing: TestFile[] = []
-  await forEach(copies, async (root) => {
+  const runThem = async (root: string) => {
     for (let file = waiting.shift(); file !== undefined && !isInterrupted; file = waiting.shift()) {
       const directory = temporaryDirectory()
       const variables = {
@@ -93,7 +95,8 @@ async function testsThatPass(files: readonly string[], copies: readonly string[]
       else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
       directory.remove()
     }
-  })
+  }
+  await Promise.all(copies.map(runThem))
   return passing.toSorted((a, b) => a.time - b.time)
 }
 
@@ -137,10 +140,6 @@ const optionsOf = (file: string, root: string) => ({
   nodeOptions: file.startsWith('test/spec/') ? ['--import=./test/mutations/start-service.ts'] : [],
 })
 
-async function forEach(copies: readonly string[], run: (copy: string) => Promise<void>): Promise<void> {
-  await Promise.all(copies.map(run))
-}
-
 function copyOfProject(): string {
   const { path, remove } = temporaryDirectory()
   started.defer(remove)
@@ -161,9 +160,7 @@ async function startServers(): Promise<void> {
 
 /** The most specific row of the table in CONTRIBUTING.md. */
 function rowOf({ file }: Mutant) {
-  const [row] = testRows()
-    .filter(({ path }) => file.startsWith(path))
-    .sort((a, b) => b.path.length - a.path.length)
+  const [row] = rows.filter(({ path }) => file.startsWith(path)).sort((a, b) => b.path.length - a.path.length)
   if (row === undefined) throw new Error(`CONTRIBUTING.md names no tests for ${file}`)
   return row
 }

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../src/catalogue/store.ts'
 import { DeferredStore } from '../../src/service/http-service.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 import { ACCOUNT, SECRET } from '../support/service.ts'
-import { createServerOf } from '../support/test-server.ts'
+import { createTestServer } from '../support/test-server.ts'
 
 /** In milliseconds. */
 const TIMEOUT = 7000
@@ -54,7 +54,7 @@ it('a request waits for the store, whether its token is known or new, and is ref
   using file = newFile()
   const deferred = new DeferredStore(TIMEOUT)
   const auth = new Auth(ACCOUNT, SECRET)
-  const app = createServerOf(deferred, auth)
+  const app = createTestServer(deferred, { auth })
   const authorization = await auth.issue()
   const get = async (headers: Record<string, string>) =>
     (await app.inject({ url: '/book/1', headers })).statusCode
@@ -72,7 +72,7 @@ it('a request waits for the store, whether its token is known or new, and is ref
 it('a request that waited in vain has stored nothing', async (t) => {
   const deferred = new DeferredStore(TIMEOUT)
   const auth = new Auth(ACCOUNT, SECRET)
-  const app = createServerOf(deferred, auth)
+  const app = createTestServer(deferred, { auth })
   t.after(() => app.close())
   const waiting = app.inject({
     method: 'POST',

@@ -1,24 +1,30 @@
 import type { FastifyInstance } from 'fastify'
 import { Auth } from '../../src/auth/auth.ts'
 import { LoginThrottle } from '../../src/auth/login-throttle.ts'
-import type { Store } from '../../src/catalogue/store.ts'
 import { Cursors } from '../../src/http/page-cursor.ts'
-import { createServer } from '../../src/http/server.ts'
+import { createServer, type ServerSettings } from '../../src/http/server.ts'
 import { ImportTurn, type OpeningStore } from '../../src/http/services.ts'
 import { createLogger } from '../../src/observability/logging.ts'
 import { ACCOUNT, SECRET } from './service.ts'
 
-/** Makes a server in the process of a test, which logs nothing. @param threads of which it is one. */
-export function createTestServer(store: Store, auth?: Auth, threads?: number): FastifyInstance {
-  return createServerOf({ store, opened: () => undefined }, auth, threads)
+export interface TestServerOptions extends Partial<ServerSettings> {
+  readonly auth?: Auth
+  readonly importLimit?: number
+  /** Gets each line of the log. */
+  readonly log?: (line: string) => void
 }
 
-/** As createTestServer, with a store that need not be open. */
-export function createServerOf(
+/** Makes a server in the process of a test, which by default logs nothing. */
+export function createTestServer(
   books: OpeningStore,
-  auth = new Auth(ACCOUNT, SECRET),
-  threads = 1,
+  {
+    auth = new Auth(ACCOUNT, SECRET),
+    importLimit = 1e6,
+    log = () => {},
+    ...settings
+  }: TestServerOptions = {},
 ): FastifyInstance {
+  const { logLevel = 'silent' } = settings
   return createServer(
     {
       books,
@@ -26,9 +32,9 @@ export function createServerOf(
       loginLimit: new LoginThrottle(0),
       cursors: new Cursors(SECRET),
       importTurns: new ImportTurn(),
-      importLimit: 1e6,
+      importLimit,
     },
-    { logLevel: 'silent', trustProxy: false, corsOrigins: [], threads },
-    createLogger('silent', { write: () => {} }),
+    { trustProxy: false, corsOrigins: [], threads: 1, ...settings, logLevel },
+    createLogger(logLevel, { write: log }),
   )
 }

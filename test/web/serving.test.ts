@@ -20,7 +20,7 @@ const BUDGET = 102_000
 const FIRST_VISIT = { bytes: 45_000, requests: 25 }
 
 it('the web page is read again if its files could not be read', async () => {
-  const app = createTestServer({} as Store)
+  const app = createTestServer({ store: {} as Store, opened: () => undefined })
   const reading = mock.method(resources, 'webFile', () => Promise.reject(new Error('too many open files')))
   assert.equal((await app.inject('/')).statusCode, 500)
   reading.mock.restore()
