@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { processTree, signalAll } from './process-tree.ts'
+import { temporaryDirectory } from './service.ts'
 
 /** How long one test may take, in milliseconds. */
 const TEST_LIMIT = 150_000
 
-/** How long after the end of a file its output may still come, in milliseconds. */
-const OUTPUT_TIME = 5000
+/** How often the output of a file that ends early is looked at, in milliseconds. */
+const WATCH_INTERVAL = 200
 
 /** How a failed test is reported, and its name. */
 export const FAILED_TEST = /^ *✖ (.*) \([\d.]+ms\)/m
@@ -51,6 +53,10 @@ export async function runFile(
   { root, limit, nodeOptions = [], variables = {}, endsEarly = false }: RunOptions,
 ): Promise<FileResult> {
   const begin = performance.now()
+  // Node.js writes to a file at once. What it has yet to write to a pipe, a forced exit loses.
+  const directory = temporaryDirectory()
+  const path = join(directory.path, 'output')
+  const written = openSync(path, 'w')
   const options = [
     `--import=${join(import.meta.dirname, 'end-with-runner.ts')}`,
     `--test-timeout=${TEST_LIMIT}`,
@@ -62,14 +68,9 @@ export async function runFile(
     cwd: root,
     env: { ...process.env, ...variables },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', written, written, 'pipe'],
   })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (chunk) => {
-      output += chunk
-      if (endsEarly && pid !== undefined && FAILED_TEST.test(output)) endFile(pid)
-    })
+  closeSync(written)
   const { pid } = child
   if (pid === undefined) throw new Error(`${process.execPath} cannot be started`)
   running.add(pid)
@@ -78,15 +79,16 @@ export async function runFile(
     isLate = true
     endFile(pid)
   }, limit)
-  const closed = once(child, 'close')
+  const watch = setInterval(() => {
+    if (endsEarly && FAILED_TEST.test(readFileSync(path, 'utf8'))) endFile(pid)
+  }, WATCH_INTERVAL)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   clearTimeout(late)
+  clearInterval(watch)
   endFile(pid)
   running.delete(pid)
-  // A process that has left the group may hold the other end.
-  const open = setTimeout(() => [child.stdout, child.stderr].map((stream) => stream?.destroy()), OUTPUT_TIME)
-  await closed
-  clearTimeout(open)
+  const output = readFileSync(path, 'utf8')
+  directory.remove()
   const count = (name: string) =>
     Number(Array.from(output.matchAll(new RegExp(`^ℹ ${name} (\\d+)$`, 'gm'))).at(-1)?.[1] ?? 0)
   return {
