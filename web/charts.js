@@ -1,135 +1,197 @@
 import { html, nothing } from 'lit-html'
+import { countBooks } from './pages.js'
 import { call, wasAborted } from './service.js'
-import { typeYear } from './text.js'
-import { books as count, words } from './words.js'
+import { oneLine } from './text.js'
+import { books as count, words, yearText } from './words.js'
 
 /**
  * @typedef {{ decades: { decade: number, books: number }[], authors: { author: string, books: number }[] }} Statistics
- * @typedef {{ chooseDecade(first: number): void, chooseAuthor(author: string): void }} Listener
+ * @typedef {{ books: number, first?: number, last?: number }} Bar the books of some years. Without `first` of all years
+ *   before, without `last` of all after.
+ * @typedef {object} Listener
+ * @property {(first: number | undefined, last: number | undefined) => void} chooseYears
+ * @property {(author: string) => void} chooseAuthor
+ * @property {() => void} redraw
  */
 
-let isOpen = false
-/** @type {Statistics | undefined} */
-let statistics
+/** How many decades in a row have a bar of their own. */
+const SPAN = 20
+
+const MOST_AUTHORS = 8
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
+
+/** @type {{ bars: Bar[], unknown: number, authors: Statistics['authors'] } | undefined} */
+let shown
 let message = ''
 /** The filter of the statistics; undefined if they have to be read again. @type {string | undefined} */
-let shown
+let filtered
+let isOpen = false
 let abort = new AbortController()
-/** The module that draws the bars, once it has been loaded. @type {typeof import('./plot.js') | undefined} */
-let plot
-/** The statistics that are drawn, and the width in pixels. @type {{ statistics?: Statistics, width?: number }} */
-let drawn = {}
+/** The bar of each list that Tab leads to: the last one, unless another had the focus. */
+const stops = { decades: Number.POSITIVE_INFINITY, authors: 0 }
 
 /** Reads the statistics again if the charts are open. @param {string} filter @param {() => void} changed */
 export async function updateCharts(filter, changed) {
   abort.abort()
-  shown = undefined
+  filtered = undefined
   if (!isOpen) return
   abort = new AbortController()
   const { signal } = abort
-  shown = filter
+  filtered = filter
   try {
-    const [response, loaded] = await Promise.all([
-      call('GET', `/books/statistics${filter && '?'}${filter}`, { signal }),
-      // Loaded only now, because most visits do not need it.
-      import('./plot.js'),
-    ])
-    statistics = (await response.json()).data
-    plot = loaded
+    const response = await call('GET', `/books/statistics${filter && '?'}${filter}`, { signal })
+    /** @type {{ data: Statistics }} */
+    const { data } = await response.json()
+    // Imports store 0 for an unknown year, which the service counts among the years 0 to 9.
+    const hasUnknown = data.decades.some(({ decade }) => decade === 0)
+    const unknown = hasUnknown ? await countBooks(`${filter}${filter && '&'}year=0`, signal) : 0
+    const known = data.decades.map(({ decade, books }) => ({ decade, books: books - (decade ? 0 : unknown) }))
+    shown = { bars: barsOf(known), unknown, authors: data.authors.slice(0, MOST_AUTHORS) }
     message = ''
   } catch (error) {
     if (wasAborted(error)) return
+    filtered = undefined
     shown = undefined
-    statistics = undefined
-    message = error instanceof TypeError ? words.statistics.notLoaded : words.statistics.notCounted
+    message = words.statistics.notCounted
   }
-  if (!signal.aborted) changed()
+  if (signal.aborted) return
+  changed()
+  // Most books are of the last decades, which are at the end.
+  document.querySelector('.decades')?.scrollTo({ left: Number.MAX_SAFE_INTEGER })
 }
 
 /** @param {boolean} isIt @param {string} filter @param {() => void} changed */
 export function openCharts(isIt, filter, changed) {
   isOpen = isIt
-  if (isOpen && shown !== filter) void updateCharts(filter, changed)
+  if (isOpen && filtered !== filter) void updateCharts(filter, changed)
 }
 
-/** On each bar lies a button: the keyboard and screen readers cannot use a canvas. @param {Listener} listener */
-export const charts = ({ chooseDecade, chooseAuthor }) => html`
+/**
+ * A bar for each of the `SPAN` decades that together have the most books, even if it has none; and one for all before,
+ * one for all after them, if there are any.
+ * @param {Statistics['decades']} decades ascending. @returns {Bar[]}
+ */
+export function barsOf(decades) {
+  const some = decades.filter(({ books }) => books > 0)
+  const sum = (/** @type {Statistics['decades']} */ part) =>
+    part.reduce((total, { books }) => total + books, 0)
+  const within = (/** @type {number} */ first) =>
+    some.filter(({ decade }) => decade >= first && decade < first + 10 * SPAN)
+  const most = some
+    .map(({ decade }) => within(decade))
+    .reduce((best, part) => (sum(part) >= sum(best) ? part : best), [])
+  const [first = 0, last = 0] = [most[0]?.decade, most.at(-1)?.decade]
+  const [before, after] = [
+    sum(some.filter(({ decade }) => decade < first)),
+    sum(some.filter(({ decade }) => decade > last)),
+  ]
+  return [
+    ...(before > 0 ? [{ books: before, last: first - 1 }] : []),
+    ...Array.from({ length: most.length && (last - first) / 10 + 1 }, (_, index) => {
+      const decade = first + 10 * index
+      const books = most.find((each) => each.decade === decade)?.books ?? 0
+      return { books, first: decade, last: decade + 9 }
+    }),
+    ...(after > 0 ? [{ books: after, first: last + 10 }] : []),
+  ]
+}
+
+/** @param {Listener} listener */
+export const charts = (listener) => html`
   <p class="error" role="alert">${message}</p>
   ${
-    statistics === undefined
+    shown === undefined
       ? nothing
-      : statistics.decades.length === 0
+      : shown.bars.length === 0 && shown.unknown === 0
         ? html`<p>${words.statistics.none}</p>`
-        : html`<div class="both">${decades(statistics, chooseDecade)} ${authors(statistics, chooseAuthor)}</div>`
+        : html`${decades(shown, listener)} ${authors(shown.authors, listener)}`
   }
 `
 
-/** Draws the bars below the buttons, if the statistics or the available width have changed. */
-export function drawCharts() {
-  const [columns, rows] = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.charts .plot'))
-  const width = columns?.parentElement?.clientWidth ?? 0
-  if (!plot || !statistics || !columns || !rows || width === 0) return
-  if (drawn.statistics === statistics && drawn.width === width) return
-  drawn = { statistics, width }
-  const { decades, authors } = statistics
-  const inner = plot.drawColumns(
-    columns,
-    decades.map(({ decade }) => yearText(decade)),
-    decades.map(({ books }) => books),
-    width,
-  )
-  columns.parentElement?.style.setProperty('--inner', `${inner}px`)
-  // Most books are from the last decades, which are at the end.
-  columns.parentElement?.scrollTo(columns.parentElement.scrollWidth, 0)
-  const names = Math.min(width * 0.42, 240)
-  rows.parentElement?.style.setProperty('--names', `${names}px`)
-  plot.drawRows(
-    rows,
-    authors.map(({ books }) => books),
-    width,
-    names,
-  )
-}
-
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-  drawn = {}
-  drawCharts()
-})
-
-/** @param {Statistics} statistics @param {(first: number) => void} choose */
-const decades = ({ decades }, choose) => html`<section aria-labelledby="decades-title">
-  <h2 id="decades-title">${words.statistics.decades}</h2>
-  <div class="decades">
-    <div class="plot" aria-hidden="true"></div>
-    <ol>
-      ${decades.map(({ decade, books }) => {
-        const label = `${typeYear(decade)}: ${count(books)}`
-        return html`<li><button type="button" title=${label} aria-label=${label} @click=${() => choose(decade)}></button></li>`
+/** @param {{ bars: readonly Bar[], unknown: number }} statistics @param {Listener} listener */
+function decades({ bars, unknown }, { chooseYears, redraw }) {
+  const most = Math.max(...bars.map(({ books }) => books))
+  const stop = stopOf('decades', bars)
+  return html`<section aria-labelledby="decades-title">
+    <h2 id="decades-title">${words.statistics.decades}</h2>
+    ${
+      unknown === 0
+        ? nothing
+        : html`<button type="button" class="chip" @click=${() => chooseYears(0, 0)}>${words.statistics.unknown(unknown)}</button>`
+    }
+    <ol class="decades" @keydown=${move} @focusin=${enter('decades', redraw)}>
+      ${bars.map(({ books, first, last }, index) => {
+        const label = `${words.statistics.span(first, last)}: ${count(books)}`
+        return html`<li>
+          ${
+            books === 0
+              ? nothing
+              : html`<button type="button" class="column" title=${label} aria-label=${label} tabindex=${index === stop ? 0 : -1} .style=${part(books, most)} @click=${() => chooseYears(first, last)}>
+                  <i data-books=${COMPACT.format(books)}></i>
+                </button>`
+          }
+          <span class="scale" aria-hidden="true">${scaleText(first, last)}</span>
+        </li>`
       })}
     </ol>
-  </div>
-</section>`
+  </section>`
+}
 
-/** @param {Statistics} statistics @param {(author: string) => void} choose */
-const authors = ({ authors }, choose) => html`<section aria-labelledby="authors-title">
-  <h2 id="authors-title">${words.statistics.authors}</h2>
-  <div class="authors">
-    <div class="plot" aria-hidden="true"></div>
-    <ol>
-      ${authors.map(
-        ({ author, books }) => html`<li>
-          <button type="button" title=${author} ?disabled=${author === ''} @click=${() => choose(author)}>
-            <span class="name" dir="auto">${author || words.noAuthor}</span>
-            <span>${count(books)}</span>
-          </button>
-        </li>`,
-      )}
+/** @param {Statistics['authors']} authors @param {Listener} listener */
+function authors(authors, { chooseAuthor, redraw }) {
+  const most = Math.max(...authors.map(({ books }) => books))
+  const stop = stopOf('authors', authors)
+  return html`<section aria-labelledby="authors-title">
+    <h2 id="authors-title">${words.statistics.authors}</h2>
+    <ol class="authors" @keydown=${move} @focusin=${enter('authors', redraw)}>
+      ${authors.map(({ author, books }, index) => {
+        const bar = html`<bdi>${oneLine(author) || words.noAuthor}</bdi> <span>${count(books)}</span>`
+        return html`<li .style=${part(books, most)}>
+          ${
+            author === ''
+              ? html`<div class="bar">${bar}</div>`
+              : html`<button type="button" class="bar" title=${author} tabindex=${index === stop ? 0 : -1} @click=${() => chooseAuthor(author)}>${bar}</button>`
+          }
+        </li>`
+      })}
     </ol>
-  </div>
-</section>`
+  </section>`
+}
 
-/** A year that fits the width of a bar. @param {number} year */
-const yearText = (year) =>
-  Math.abs(year) < 100_000
-    ? typeYear(year)
-    : new Intl.NumberFormat('en', { notation: 'compact' }).format(year)
+/** The length of a bar. The policy of the page forbids the attribute `style`, not the property. */
+const part = (/** @type {number} */ books, /** @type {number} */ most) => `--part: ${books / most}`
+
+/**
+ * The bar that Tab leads to; the arrow keys lead to the others. Empty bars and those without an author are no buttons.
+ * @param {keyof typeof stops} name @param {readonly { books: number, author?: string }[]} bars
+ */
+function stopOf(name, bars) {
+  const isButton = ({ books = 0, author = 'some' }) => books > 0 && author !== ''
+  const index = Math.min(stops[name], bars.length - 1)
+  return bars[index] && isButton(bars[index]) ? index : bars.findLastIndex(isButton)
+}
+
+/** Remembers which bar has the focus. @param {keyof typeof stops} name @param {() => void} redraw */
+const enter = (name, redraw) => (/** @type {FocusEvent} */ event) => {
+  const list = /** @type {HTMLElement} */ (event.currentTarget)
+  const item = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.target).closest('li'))
+  stops[name] = Array.from(list.children).indexOf(item)
+  redraw()
+}
+
+/** Moves the focus from bar to bar. @param {KeyboardEvent} event */
+function move(event) {
+  /** @type {Record<string, number>} */
+  const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -SPAN - 2, End: SPAN + 2 }
+  const step = steps[event.key]
+  if (step === undefined) return
+  event.preventDefault()
+  const buttons = [.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll('button')]
+  const to = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target)) + step
+  buttons[Math.min(Math.max(to, 0), buttons.length - 1)]?.focus()
+}
+
+/** What the scale says below a bar: there is no space for every decade. */
+const scaleText = (/** @type {number | undefined} */ first, /** @type {number | undefined} */ last) =>
+  first === undefined || last === undefined ? words.statistics.far : first % 50 === 0 ? yearText(first) : ''

@@ -34,7 +34,7 @@ export function deleteLater({ books, text, what, send }, listener) {
   for (const { id } of books) hidden.add(id)
   listener.deletionsChanged()
   const { promise: ended, resolve } = Promise.withResolvers()
-  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }] }, UNDO_TIME, finish)
+  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], isUndo: true }, UNDO_TIME, finish)
   const entry = { what, finish }
   pending.add(entry)
   /** @type {Promise<string | undefined> | undefined} */

@@ -2,8 +2,8 @@ import { Authors } from './authors.js'
 import { keyOf } from './duplicates.js'
 import { hidden } from './pages.js'
 import { Away, call, FIELDS, Refused } from './service.js'
-import { noYear, readYear, searchFor, typeYear } from './text.js'
-import { words } from './words.js'
+import { noYear, readYear, searchFor } from './text.js'
+import { words, yearText } from './words.js'
 
 /**
  * @typedef {import('./service.js').Book} Book
@@ -119,7 +119,7 @@ export class Edit {
 export const draftOf = (book) =>
   book === undefined
     ? { title: '', author: '', year: '' }
-    : { title: book.title, author: book.author, year: typeYear(book.year) }
+    : { title: book.title, author: book.author, year: yearText(book.year) }
 
 /** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
 export async function readForEdit(id, signal) {

@@ -1,20 +1,17 @@
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
+import { icon } from './icons.js'
 import { find } from './list.js'
-import { change, isCounting, isSlow, pages, view } from './listing.js'
+import { change, EVERYTHING, isCounting, isSlow, pages, view } from './listing.js'
 import { noYear, oneLine, readYear } from './text.js'
 import { books, words } from './words.js'
 
-/** The row with the search, the filters, the order and the number of books. */
-export const filters = () => html`<search>
-  ${input('q', 'search')}
-  <button type="button" class="narrow" popovertarget="years">${words.filters.years}${view.yearMin + view.yearMax === '' ? '' : ' ✓'}</button>
+export const searchField = () => html`<search>${icon('search')}${input('q', 'search')}</search>`
+
+/** The row with the filters, the order and the number of books. @param {unknown} toggle shows the charts. */
+export const filters = (toggle) => html`<section class="filters" aria-label=${words.filters.label}>
+  <button type="button" class="narrow" popovertarget="years">${icon('years')}<span>${words.filters.years}</span></button>
   <div id="years" popover>${input('yearMin', 'text')} ${input('yearMax', 'text')}</div>
-  ${
-    view.author === ''
-      ? nothing
-      : html`<button type="button" aria-label=${words.filters.clearAuthor(oneLine(view.author))} @click=${clearAuthor}>${words.filters.author} <bdi>${oneLine(view.author)}</bdi> ✕</button>`
-  }
   <label class="sort"><span>${words.filters.sort}</span>
     <select @change=${(/** @type {Event} */ event) => change({ sort: typedIn(event) }, 'chosen')}>
       ${Object.entries(words.filters.orders).map(
@@ -24,9 +21,33 @@ export const filters = () => html`<search>
       )}
     </select>
   </label>
+  ${toggle}
+  ${chips()}
   <p class="count" role="status">${countText()}</p>
   <p class="error" aria-live="polite">${[view.yearMin, view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
-</search>`
+</section>`
+
+function chips() {
+  const { q, author, yearMin, yearMax } = view
+  const isOfYears = readYear(yearMin) !== undefined || readYear(yearMax) !== undefined
+  const isFiltered = author !== '' || isOfYears
+  return html`
+    ${
+      author === ''
+        ? nothing
+        : html`<button type="button" class="chip" aria-label=${words.filters.clearAuthor(oneLine(author))} @click=${() => clear({ author: '' })}>
+            <bdi>${oneLine(author)}</bdi>${icon('close')}
+          </button>`
+    }
+    ${
+      isOfYears
+        ? html`<button type="button" class=${yearMin === yearMax && yearMin === '0' ? 'chip' : 'chip years'} aria-label=${words.filters.clearYears(yearMin, yearMax)} @click=${() => clear({ yearMin: '', yearMax: '' })}>
+            ${words.filters.span(yearMin, yearMax)}${icon('close')}
+          </button>`
+        : nothing
+    }
+    ${isFiltered && (q !== '' || (author !== '' && isOfYears)) ? html`<button type="button" class="quiet clear" @click=${() => clear(EVERYTHING)}>${words.filters.clearAll}</button>` : nothing}`
+}
 
 /** @param {Event} event */
 const typedIn = ({ target }) => /** @type {HTMLInputElement | HTMLSelectElement} */ (target).value
@@ -38,10 +59,10 @@ const input = (
 ) => html`<label class=${name}><span>${words.filters[name === 'q' ? 'search' : name]}</span>
   <input
     type=${type}
-    inputmode=${name === 'q' ? 'search' : 'numeric'}
+    inputmode=${name === 'q' ? 'search' : nothing}
     aria-keyshortcuts=${name === 'q' ? '/' : nothing}
     autocomplete="off"
-    placeholder=${name === 'q' ? words.filters.searchHint : nothing}
+    placeholder=${name === 'q' ? words.filters.searchHint : words.filters[name]}
     aria-invalid=${name !== 'q' && isNoYear(view[name])}
     .value=${live(view[name])}
     @input=${(/** @type {Event} */ event) => change({ [name]: typedIn(event) }, 'typed')}
@@ -54,10 +75,10 @@ const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text)
 /** @param {string} author */
 export const chooseAuthor = (author) => change({ author }, 'chosen')
 
-/** Moves the focus, because the button that was pressed disappears. */
-function clearAuthor() {
-  chooseAuthor('')
-  find('.q input')?.focus()
+/** Moves the focus, because the button that was pressed disappears. @param {Partial<typeof view>} changes */
+function clear(changes) {
+  change(changes, 'chosen')
+  find('search input')?.focus()
 }
 
 function countText() {

@@ -13,6 +13,7 @@ import { words } from './words.js'
  * @property {string} sort
  * @property {(column: Column) => void} sortBy
  * @property {string} q what is searched for.
+ * @property {(change: { author: string }) => string} linkTo the address of the list with this change.
  * @property {(author: string) => void} chooseAuthor
  * @property {(id: number) => void} edit
  * @property {(row: number, isRange: boolean, from?: number) => void} select toggles a row, or selects all up to it.
@@ -194,7 +195,7 @@ export function keepingFocus(draw) {
   const part = document.activeElement?.closest('.rows, .state, .charts')
   draw()
   if (part == null || document.activeElement !== document.body) return
-  if (part.matches('.charts')) find('.charts summary')?.focus()
+  if (part.matches('.charts')) find('button.statistics')?.focus()
   else if (grid() === null) restoreFocus()
   else focusActive({ preventScroll: true })
 }
@@ -202,7 +203,8 @@ export function keepingFocus(draw) {
 /** @param {FocusOptions} [options] */
 function focusActive(options) {
   const cell = find(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
-  const target = /** @type {HTMLElement | null | undefined} */ (cell?.querySelector('button, input')) ?? cell
+  const target =
+    /** @type {HTMLElement | null | undefined} */ (cell?.querySelector('button, input, a')) ?? cell
   target?.focus(options)
 }
 
@@ -220,13 +222,13 @@ function navigate(event, properties) {
   const { pages, edit, select, selectAll, findEnd } = properties
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event
   const { row, column } = active
-  const isControl = event.target instanceof HTMLButtonElement || event.target instanceof HTMLInputElement
+  const isControl = event.target instanceof Element && event.target.matches('button, input, a')
   if (key === 'a' && (ctrlKey || metaKey)) {
     event.preventDefault()
     return selectAll()
   }
   if (altKey || metaKey) return
-  if (key === ' ' && row !== HEAD && (shiftKey || !isControl)) {
+  if (key === ' ' && row !== HEAD && (shiftKey || column !== FIRST)) {
     event.preventDefault()
     return select(row, false)
   }
@@ -325,7 +327,7 @@ function header(column, index, sort, sortBy) {
  * @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus.
  * @param {readonly string[]} searched folded words. @param {Properties} properties
  */
-function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) {
+function bookRow(row, isApart, searched, { pages, linkTo, edit, select, chooseAuthor }) {
   const book = pages.book(row)
   const isSelected = book !== undefined && selected.has(book.id)
   const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
@@ -335,24 +337,30 @@ function bookRow(row, isApart, searched, { pages, edit, select, chooseAuthor }) 
     </div>`
   const { id, title, author, year } = book
   const isChoice = author.trim() !== '' && author.length <= LONGEST_AUTHOR
-  const filter = (/** @type {Event} */ event) => {
-    event.stopPropagation()
-    chooseAuthor(author)
-  }
   const choose = (/** @type {MouseEvent} */ event) => {
     event.stopPropagation()
     select(row, event.shiftKey)
   }
-  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @click=${() => edit(id)}>
+  const click = (/** @type {MouseEvent} */ event) => {
+    const { target, ctrlKey, metaKey, shiftKey } = event
+    const link = target instanceof Element ? target.closest('a') : null
+    if (link && (ctrlKey || metaKey || shiftKey)) return
+    event.preventDefault()
+    // Text that was selected is to be copied.
+    if (getSelection()?.isCollapsed === false) return
+    if (link?.closest('.author')) chooseAuthor(author)
+    else edit(id)
+  }
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @click=${click}>
     <div role="gridcell" class="select" aria-colindex="1" @click=${choose}>
       <input type="checkbox" aria-label=${words.selection.select(quote(title))} tabindex=${tabindex(row, 0)} .checked=${live(isSelected)} />
     </div>
     <div role="gridcell" class="title" aria-colindex="2">
-      <button type="button" dir="auto" title=${words.list.edit} tabindex=${tabindex(row, 1)}>${highlighted(legible(title), searched)}</button>
+      <a dir="auto" draggable="false" href=${`#book=${id}`} tabindex=${tabindex(row, 1)}>${highlighted(legible(title), searched)}</a>
     </div>
     <div role="gridcell" class="author" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
       isChoice
-        ? html`<button type="button" dir="auto" title=${words.list.byAuthor} tabindex=${tabindex(row, 2)} @click=${filter}>${highlighted(oneLine(author), searched)}</button>`
+        ? html`<a dir="auto" draggable="false" href=${linkTo({ author })} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
         : html`<bdi>${oneLine(author)}</bdi>`
     }</div>
     <div role="gridcell" class="year" aria-colindex="4" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>

@@ -1,7 +1,8 @@
 import { html, nothing, render } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { DUPLICATES, filterOf, linkedBook, queryOf } from './address.js'
-import { chooseAuthor, filters } from './filters.js'
+import { chooseAuthor, filters, searchField } from './filters.js'
+import { icon, logo } from './icons.js'
 import {
   acceptDrops,
   addBook,
@@ -13,7 +14,18 @@ import {
   useCharts,
   useSelecting,
 } from './later.js'
-import { bookTable, find, isPrinting, keepingFocus, placeRows, restoreFocus, setPrinting } from './list.js'
+import {
+  bookTable,
+  find,
+  isPrinting,
+  keepingFocus,
+  openDialog,
+  placeRows,
+  restoreFocus,
+  rowsInSight,
+  setPrinting,
+  showFrom,
+} from './list.js'
 import {
   change,
   drawRows,
@@ -31,12 +43,13 @@ import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
 import { selected } from './selection.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
-import { takeDraft } from './session.js'
-import { typeYear } from './text.js'
-import { words } from './words.js'
+import { stored, takeDraft } from './session.js'
+import { words, yearText } from './words.js'
 
 /** The module of the charts, once they have been opened. @type {typeof import('./charts.js') | undefined} */
 let charts
+/** Whether the charts are shown. */
+let isOpen = false
 /** The module that selects books, once it has been loaded. @type {typeof import('./selecting.js') | undefined} */
 let selecting
 
@@ -54,31 +67,29 @@ function draw() {
   // Also before drawing: a list that is too short while its rows change would lose its scroll position.
   if (pages !== undefined) placeRows(pages.length)
   keepingFocus(() => render(page(), element))
-  charts?.drawCharts()
   if (pages !== undefined) placeRows(pages.length)
 }
 
 const page = () => html`
   <header>
-    <h1>${words.catalogue}</h1>
+    <h1>${logo}<span>${words.catalogue}</span></h1>
+    ${searchField()}
     <nav aria-label=${words.menu.label}>
-      <button type="button" class="main" @click=${addBook}>${words.addBook}</button>
-      <button type="button" class="narrow" popovertarget="menu">${words.menu.more}</button>
+      <button type="button" class="main" @click=${addBook}>${icon('add')}<span>${words.addBook}</span></button>
+      <button type="button" class="quiet" popovertarget="menu">${icon('menu')}<span>${words.menu.more}</span></button>
       <div id="menu" popover @click=${leaveMenu}>
-        <button type="button" @click=${importBooks}>${words.menu.import}</button>
-        <button type="button" @click=${exportList}>${words.menu.export}</button>
-        <a href="docs">${words.menu.api}</a>
-        <button type="button" @click=${logOut}>${words.menu.logOut}</button>
+        <button type="button" @click=${importBooks}>${icon('import')}${words.menu.import}</button>
+        <button type="button" @click=${exportList}>${icon('export')}${words.menu.export}</button>
+        <a href="docs">${icon('api')}${words.menu.api}</a>
+        <button type="button" aria-pressed=${isRoomy()} @click=${toggleRoomy}>${icon('rows')}${words.menu.roomy}</button>
+        <button type="button" @click=${logOut}>${icon('logOut')}${words.menu.logOut}</button>
       </div>
     </nav>
   </header>
-  ${filters()}
-  <section aria-label=${words.statistics.label}>
-    <details class="charts" @toggle=${toggleCharts}>
-      <summary>${words.statistics.label}</summary>
-      ${charts?.charts(chartListener) ?? nothing}
-    </details>
-  </section>
+  ${filters(html`<button type="button" class="quiet statistics" aria-expanded=${isOpen} @click=${toggleCharts}>
+    ${icon('statistics')}<span>${words.statistics.label}</span>
+  </button>`)}
+  ${isOpen ? html`<section class="charts" aria-label=${words.statistics.label}>${charts?.charts(chartListener) ?? nothing}</section>` : nothing}
   <main>${content()}
     <div class="selection" role="group" aria-label=${words.selection.label}>
       <span role="status">${selected.size === 0 ? '' : words.selection.count(selected.size)}</span>
@@ -94,19 +105,34 @@ function exportList() {
 
 /** @type {import('./charts.js').Listener} */
 const chartListener = {
-  chooseDecade: (first) => change({ yearMin: typeYear(first), yearMax: typeYear(first + 9) }, 'chosen'),
+  chooseYears: (first, last) => change({ yearMin: typed(first), yearMax: typed(last) }, 'chosen'),
   chooseAuthor,
+  redraw: () => draw(),
 }
 
-/** @param {Event} event */
-function toggleCharts({ target }) {
-  const { open } = /** @type {HTMLDetailsElement} */ (target)
-  // The list may have moved, and statistics may have arrived while there was no space to draw them.
+/** @param {number | undefined} year */
+const typed = (year) => (year === undefined ? '' : yearText(year))
+
+function toggleCharts() {
+  isOpen = !isOpen
   draw()
   useCharts((part) => {
     charts = part
-    part.openCharts(open, filterOf(view), draw)
+    part.openCharts(isOpen, filterOf(view), draw)
   })
+}
+
+/** The key in `localStorage` of the choice of higher rows. */
+const ROOMY = `roomy rows of ${location.pathname}`
+
+const isRoomy = () => document.documentElement.classList.contains('roomy')
+
+/** Makes the rows higher or lower, keeps the choice, and the first row in sight. */
+function toggleRoomy() {
+  const { top } = rowsInSight(pages?.length ?? 0)
+  const isIt = document.documentElement.classList.toggle('roomy')
+  stored(() => (isIt ? localStorage.setItem(ROOMY, 'yes') : localStorage.removeItem(ROOMY)))
+  showFrom(top, pages?.length ?? 0, draw)
 }
 
 /** Runs before the chosen action, so that a dialog that it opens later returns the focus to the button of the menu. */
@@ -160,7 +186,7 @@ function content() {
         : nothing
     }
     ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
-    <div class="rows" aria-busy=${isSlow} @scroll=${scrolled}>${bookTable(table())}</div>
+    <div class="rows" tabindex="-1" aria-busy=${isSlow} @scroll=${scrolled}>${bookTable(table())}</div>
     ${sight === undefined ? nothing : html`<p class="sight" aria-hidden="true">${words.list.sight(sight.first, sight.last, pages.count)}</p>`}
     ${
       error === undefined
@@ -180,6 +206,7 @@ const table = () => ({
   sortBy,
   q: view.q,
   chooseAuthor,
+  linkTo: (change) => `?${queryOf({ ...view, ...change })}`,
   edit: editBook,
   select: (...range) => select((part) => void part.selectRow(...range)),
   selectAll: () => select((part) => void part.selectAll()),
@@ -219,6 +246,13 @@ function openLinked() {
   if (id !== undefined && document.querySelector('#editor dialog[open]') === null) editBook(id)
 }
 
+/** Gives the list the focus if nothing has it, so that PageDown scrolls it. */
+function arrived() {
+  loadParts()
+  if (document.activeElement === document.body && openDialog() === undefined)
+    find('.rows')?.focus({ preventScroll: true })
+}
+
 /** Removes the notice about a proxy. */
 let dismissProxy = () => {}
 
@@ -234,7 +268,7 @@ whenIntercepted((text) => {
 })
 startLogin()
 acceptDrops()
-// A wide window has no menus.
+// A wide window has no menu of years.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
 addEventListener('close', restoreFocus, true)
@@ -247,13 +281,14 @@ addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
   // Elsewhere the key may not be meant as a shortcut, as when speech input types it (WCAG 2.2, 2.1.4).
-  const isInList = target instanceof Element && target.closest('[role=grid]') !== null
+  const isInList = target instanceof Element && target.closest('.rows') !== null
   if (key !== '/' || ctrlKey || metaKey || altKey || !isInList) return
   event.preventDefault()
   find('.q input')?.focus()
 })
+document.documentElement.classList.toggle('roomy', stored(() => localStorage.getItem(ROOMY)) === 'yes')
 draw()
-startListing({ draw, arrived: loadParts, changed: () => void charts?.updateCharts(filterOf(view), draw) })
+startListing({ draw, arrived, changed: () => void charts?.updateCharts(filterOf(view), draw) })
 const draft = takeDraft()
 if (draft === undefined) openLinked()
 else resumeEdit(draft)

@@ -1,22 +1,26 @@
 import { html, nothing, render } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
+import { icon } from './icons.js'
 import { openDialog, restoreFocus } from './list.js'
 import { words } from './words.js'
 
 /**
  * @typedef {{ label: string, run: () => void, forPage?: boolean, staysAfter?: boolean }} Action `forPage`:
  *   offered only while no dialog is open. `staysAfter`: does not remove the notice.
- * @typedef {{ text: string, actions?: Action[], progress?: () => number | undefined }} Notice `progress` as in
- *   `progressBar`; `showNotices` reads it again.
+ * @typedef {{ text: string, actions?: Action[], isUndo?: boolean, progress?: () => number | undefined }} Notice
+ *   `isUndo`: its first action undoes what it tells. `progress` as in `progressBar`; `showNotices` reads it again.
  */
 
 /** How long a notice stays, and how much longer while the mouse or the keyboard is at it, in milliseconds. */
 const [TIME, LONGER] = [6000, 1000]
 
-/** The action of a notice that stays until it has been seen. */
+/** The last action of a notice that stays until it has been seen. */
 export const DISMISS = { label: words.dismiss, run() {} }
 
-/** The notices that are shown, each with what removes it. @type {Map<Notice, () => void>} */
+/**
+ * The notices that are shown, each with what removes it, and what ends its time.
+ * @type {Map<Notice, { dismiss: () => void, end: () => void, hasEnd: boolean }>}
+ */
 const notices = new Map()
 
 /** Whether the mouse was moved to a notice. A notice that appears under a resting mouse does not count. */
@@ -36,8 +40,7 @@ export function tell(notice, time = TIME, ended) {
   const wait = (/** @type {number} */ span) => {
     timer = setTimeout(() => {
       if (isPointedAt || document.querySelector('#notices:focus-within')) return wait(LONGER)
-      dismiss()
-      ended?.()
+      end()
     }, span)
   }
   const dismiss = () => {
@@ -48,11 +51,16 @@ export function tell(notice, time = TIME, ended) {
     showNotices()
     if (hadFocus) restoreFocus()
   }
-  // A notice without actions replaces the previous one.
-  if (!notice.actions) for (const [other, dismissOther] of notices) if (!other.actions) dismissOther()
+  const end = () => {
+    dismiss()
+    ended?.()
+  }
+  // A notice replaces the previous one of its kind. Those with another action stay until it is chosen.
+  for (const [other, entry] of notices)
+    if (notice.isUndo ? other.isUndo : !notice.actions && !other.actions) entry.end()
   // An infinite timer would end at once.
   if (Number.isFinite(time)) wait(time)
-  notices.set(notice, dismiss)
+  notices.set(notice, { dismiss, end, hasEnd: Number.isFinite(time) })
   showNotices()
   return dismiss
 }
@@ -85,17 +93,20 @@ export function showNotices() {
     repeat(
       notices,
       ([notice]) => notice,
-      ([{ text, actions = [], progress }, dismiss]) => html`<div class="notice">
+      ([{ text, actions = [], isUndo, progress }, { dismiss, end, hasEnd }]) => html`<div class="notice">
         <span>${sentence(text)}</span>
         ${progress ? progressBar(progress()) : nothing}
-        ${actions.map(({ label, run, forPage = false, staysAfter = false }) => {
-          if (forPage && openDialog() !== undefined) return nothing
+        ${actions.map((action) => {
+          const { label, run, forPage = false, staysAfter = false } = action
+          if (action === DISMISS || (forPage && openDialog() !== undefined)) return nothing
           const choose = () => {
             run()
             if (!staysAfter) dismiss()
           }
           return html`<button type="button" @click=${choose}>${label}</button>`
         })}
+        ${hasEnd || actions.includes(DISMISS) ? html`<button type="button" class="close" aria-label=${words.dismiss} @click=${end}>${icon('close')}</button>` : nothing}
+        ${isUndo ? html`<div class="time"></div>` : nothing}
       </div>`,
     ),
     element,

@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit-html'
 import { bookListener } from './changes.js'
+import { icon } from './icons.js'
 import { restoreFocus } from './list.js'
 import { isCurrent, load, pages, reading, redraw } from './listing.js'
 import { tell } from './notices.js'
@@ -63,13 +64,13 @@ function clear() {
 export const buttons = () => html`
   ${
     pages.count !== undefined && selected.size < pages.count && pages.count <= MOST
-      ? html`<button type="button" @click=${selectAll}>${words.selection.selectAllOf(pages.count)}</button>`
+      ? html`<button type="button" class="quiet" @click=${selectAll}>${icon('all')}<span>${words.selection.selectAllOf(pages.count)}</span></button>`
       : nothing
   }
-  <button type="button" @click=${() => editSelected(listener)}>${words.selection.edit}</button>
-  <button type="button" @click=${() => exportAsCsv(selected.values())}>${words.selection.export}</button>
-  <button type="button" class="delete" @click=${() => deleteSelected(listener)}>${words.selection.delete}</button>
-  <button type="button" @click=${clear}>${words.selection.clear}</button>
+  <button type="button" class="quiet" @click=${() => editSelected(listener)}>${icon('edit')}<span>${words.selection.edit}</span></button>
+  <button type="button" class="quiet" @click=${() => exportAsCsv(selected.values())}>${icon('export')}<span>${words.selection.export}</span></button>
+  <button type="button" class="quiet delete" @click=${() => deleteSelected(listener)}>${icon('delete')}<span>${words.selection.delete}</span></button>
+  <button type="button" class="quiet" aria-label=${words.selection.clear} title=${words.selection.clear} @click=${clear}>${icon('close')}</button>
 `
 
 /** Selects or deselects the book of a row. @param {BookPages} pages @param {number} row */

@@ -111,10 +111,10 @@ const isUsable = ({ token, start, end }) => token !== dropped && end > Date.now(
 const lastLogOut = () => Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
 
 /**
- * Uses storage. If the browser blocks it, as it does with cookies, or has no space left, a session ends with a reload.
+ * Uses storage. If the browser blocks it, as it does with cookies, or has no space left, nothing outlives a reload.
  * @template T @param {() => T} use @returns {T | undefined}
  */
-function stored(use) {
+export function stored(use) {
   try {
     return use()
   } catch (error) {

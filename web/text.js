@@ -1,4 +1,4 @@
-import { words } from './words.js'
+import { words, yearText } from './words.js'
 
 /** The length at which texts are cut in a sentence, and in a row; in code points. */
 const [LONGEST_QUOTED, LONGEST_SHOWN] = [60, 300]
@@ -57,11 +57,8 @@ export function readYear(text) {
   return Number.isSafeInteger(year) ? year + 0 : undefined
 }
 
-/** A year as people type it. @param {number} year */
-export const typeYear = (year) => (year < 0 ? words.yearBefore(-year) : String(year))
-
 /** A year as the list shows it; 0 stands for an unknown one, as imports store it. @param {number} year */
-export const writeYear = (year) => (year === 0 ? words.noYear : typeYear(year))
+export const writeYear = (year) => (year === 0 ? words.noYear : yearText(year))
 
 /** The message about a text that is not a year. @param {string} text */
 export const noYear = (text) => words.notAYear(quote(text))

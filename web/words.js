@@ -6,6 +6,19 @@ export const books = (number) => `${number.toLocaleString('en')} ${number === 1 
 /** A hint for actions that take one or two requests for each book. @param {number} count */
 const slow = (count) => (count > 1000 ? ' This can take a minute or more. You can stop it at any time.' : '')
 
+/** @param {string} min @param {string} max */
+const span = (min, max) =>
+  max === ''
+    ? `from ${min}`
+    : min === ''
+      ? `until ${max}`
+      : min === '0' && max === '0'
+        ? 'unknown year'
+        : `${min}–${max}`
+
+/** A year as people type it. @param {number} year */
+export const yearText = (year) => (year < 0 ? `${-year} BC` : String(year))
+
 const away = 'The service is not responding'
 
 export const words = {
@@ -41,7 +54,6 @@ export const words = {
   noAuthor: '(no author)',
   noYear: '—',
   unknownYear: 'Unknown year',
-  yearBefore: (/** @type {number} */ year) => `${year} BC`,
   notAYear: (/** @type {string} */ text) => `${text} is not a year. Enter a year such as 1979 or 500 BC.`,
 
   menu: {
@@ -50,16 +62,21 @@ export const words = {
     import: 'Import…',
     export: 'Export…',
     api: 'API',
+    roomy: 'Comfortable rows',
     logOut: 'Log out',
   },
 
   filters: {
+    label: 'Filters',
     search: 'Search',
-    searchHint: 'Title or author',
+    searchHint: 'Search titles and authors',
     yearMin: 'From year',
     yearMax: 'To year',
-    author: 'Author:',
     clearAuthor: (/** @type {string} */ author) => `Author: ${author}, clear this filter`,
+    clearYears: (/** @type {string} */ min, /** @type {string} */ max) =>
+      `Years: ${span(min, max)}, clear this filter`,
+    span,
+    clearAll: 'Clear all',
     sort: 'Sort by',
     years: 'Years',
     /** @type {Record<string, string>} */
@@ -145,7 +162,15 @@ export const words = {
     none: 'No books to show statistics for.',
     decades: 'Books by decade',
     authors: 'Top authors',
-    notLoaded: 'Could not load the charts. Reload the page to try again.',
+    unknown: (/** @type {number} */ count) => `Unknown year: ${books(count)}`,
+    span: (/** @type {number | undefined} */ first, /** @type {number | undefined} */ last) =>
+      first === undefined
+        ? `Until ${yearText(last ?? 0)}`
+        : last === undefined
+          ? `From ${yearText(first)}`
+          : yearText(first),
+    /** Stands for the years before and after those that have a bar of their own. */
+    far: '…',
     notCounted: 'Statistics are not available right now. Try again in a moment.',
   },
 

@@ -6,6 +6,7 @@ import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
   button,
+  chooseInMenu,
   field,
   keepNotices,
   page,
@@ -92,7 +93,7 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
 
   it('are saved as a file, as they are listed', async () => {
     await showDuplicates()
-    const [download] = await Promise.all([page.waitForEvent('download'), button('Export…').click()])
+    const [download] = await Promise.all([page.waitForEvent('download'), chooseInMenu(page, 'Export…')])
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()
       .split('\r\n')
@@ -105,7 +106,7 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
   it('are no longer listed once one of two has another title', async () => {
     await page.getByLabel('Search').fill('emma')
     await showDuplicates()
-    await page.locator('.row.copy button').first().click()
+    await page.locator('.row.copy .title a').first().click()
     await field('Title').fill('Emma, volume 2')
     await button('Save').click()
     await page.getByText('No duplicates found').waitFor()

@@ -7,6 +7,7 @@ import {
   button,
   field,
   holdResponse,
+  link,
   page,
   usePage,
   waitForTitles,
@@ -33,7 +34,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     page.getByLabel(label, { exact: true }).evaluate((element) => element.matches(':focus'))
 
   it('goes to the search by “/”, except where one types', async () => {
-    await button('Sula').focus()
+    await link('Sula').focus()
     await page.keyboard.type('/so/la')
     assert.ok(await isFocused('Search'))
     assert.equal(await page.getByLabel('Search').inputValue(), 'so/la')
@@ -61,9 +62,9 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
 
   it('shows the books of the author of a row, with the mouse and with the keyboard', async () => {
     for (const act of [
-      () => page.locator('.row .author button').first().click(),
+      () => page.locator('.row .author a').first().click(),
       async () => {
-        await button('Sula').focus()
+        await link('Sula').focus()
         await page.keyboard.press('ArrowRight')
         await page.keyboard.press('Enter')
       },
@@ -156,7 +157,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     ] as const)
       await service.createBook({ title, author, year: 2003 })
     await page.goto(`${service.url}/?q=naci`)
-    await button('Nací en Álamo').click()
+    await link('Nací en Álamo').click()
     const links = page.getByRole('dialog').getByRole('status').getByRole('link')
     await page.getByText('Possible duplicate:').waitFor()
     assert.deepEqual(await links.allTextContents(), ['NACI EN ALAMO, maria perez, 2003'])
@@ -166,7 +167,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     assert.equal(await other.getByRole('dialog').getByLabel('Author').inputValue(), 'maria perez')
     await other.close()
     await page.keyboard.press('Escape')
-    await button('nací en álamo').click()
+    await link('nací en álamo').click()
     await field('Title').waitFor()
     await page.waitForTimeout(500)
     assert.equal(await links.count(), 0)

@@ -20,7 +20,7 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
   ])
     it(`back, forward and a reload keep the place, in a window ${viewport.width} pixels wide`, async () => {
       const page = await openCatalogue(browser(), service.url, { viewport })
-      const row = (number: number) => page.getByRole('button', { name: `Volume ${number}`, exact: true })
+      const row = (number: number) => page.getByRole('link', { name: `Volume ${number}`, exact: true })
       const inSight = (number: number) =>
         row(number).evaluate((element) => {
           const { top, bottom } = element.getBoundingClientRect()
@@ -46,7 +46,7 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
       await scrollTo(340)
       // The place is remembered when the list has been still.
       await kept()
-      await page.getByRole('button', { name: 'Author 340', exact: true }).click()
+      await page.getByRole('link', { name: 'Author 340', exact: true }).click()
       await page.getByText('1 book', { exact: true }).waitFor()
       await page.goBack()
       await page.getByText('12,000 books').waitFor()
@@ -69,16 +69,16 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
 
   it('Ctrl+End leads to the last book, and back from there', async () => {
     const page = await openCatalogue(browser(), service.url)
-    const last = page.getByRole('button', { name: `Volume ${BOOKS - 1}`, exact: true })
+    const last = page.getByRole('link', { name: `Volume ${BOOKS - 1}`, exact: true })
     const focused = () => page.evaluate('document.activeElement.closest("[role=row]")?.ariaRowIndex')
     // Before the page knows how many books there are, and after.
     for (let i = 0; i < 2; i++) {
-      await page.getByRole('button', { name: 'Volume 0', exact: true }).focus()
+      await page.getByRole('link', { name: 'Volume 0', exact: true }).focus()
       await page.keyboard.press('Control+End')
       await last.waitFor()
       assert.equal(await focused(), `${BOOKS + 1}`)
       await page.keyboard.press('Control+Home')
-      await page.getByRole('button', { name: 'Volume 0', exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Volume 0', exact: true }).waitFor()
       assert.equal(await focused(), '2')
       await page.getByText('12,000 books').waitFor()
     }

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, page, usePage } from './page.ts'
+import { assertAccessible, button, chooseInMenu, page, usePage } from './page.ts'
 
 describe('the columns of a file on the web page', { skip: browserMissing }, () => {
   const service = useService()
   usePage(
     () => service.url,
-    () => button('Import…').click(),
+    () => chooseInMenu(page, 'Import…'),
   )
 
   async function choose(content: string | Buffer, name = 'list.csv'): Promise<void> {
@@ -171,7 +171,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await toAdd('1')
     assert.deepEqual(await importIt(), ['E', 'D', 1])
     // In this file only.
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await choose('title,author,year\nF,G,2\n')
     await toAdd('1')
   })

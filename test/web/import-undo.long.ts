@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, holdResponse, page, titles, usePage, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  button,
+  chooseInMenu,
+  holdResponse,
+  page,
+  titles,
+  usePage,
+  waitForTitles,
+} from './page.ts'
 import { Relay } from './relay.ts'
 
 describe('an import that the user of the web page takes back', { skip: browserMissing }, () => {
@@ -28,7 +37,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     const path = join(service.directory, `${author}.csv`)
     const lines = Array.from({ length: rows }, (_, i) => `${author} ${i},${author},${i}`)
     writeFileSync(path, ['title,author,year', ...lines].join('\n'))
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(path)
     await page.getByText('To add').waitFor()
   }
@@ -84,7 +93,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     const response = relay.hold('POST /books/import?dry_run=true', 'response')
     const path = join(service.directory, 'checked.csv')
     writeFileSync(path, 'title,author,year\nT,Checked,1')
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(path)
     await response.arrived
     await button('Cancel check').click()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, page, screenshot, usePage, waitForTitles } from './page.ts'
+import { assertAccessible, button, chooseInMenu, page, screenshot, usePage, waitForTitles } from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More bytes than the relay lets through before it cuts. */
@@ -38,7 +38,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
   }
 
   async function choose(path: string): Promise<void> {
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(path)
     await page.getByText('To add').waitFor()
   }
@@ -149,7 +149,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
 
   it('says that nothing was stored when the connection is cut during the check', async () => {
     relay.cut('POST /books/import?dry_run=true', 'sending')
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(file('Checked', ROWS))
     await page.getByText('Nothing was saved.').waitFor()
     await assertAccessible(page)
@@ -165,7 +165,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
       return route.fulfill({ status: 503, json: { status: 503, message: 'Service unavailable', data: null } })
     })
     await page.clock.install()
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(file('Busy', 1))
     const told = page.getByText('The service cannot accept the file right now')
     for (; !(await told.isVisible()); await page.clock.runFor(1000)) assert.ok(asked <= 20)

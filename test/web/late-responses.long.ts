@@ -5,9 +5,11 @@ import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
   button,
+  chooseInMenu,
   enterPassword,
   field,
   holdResponse,
+  link,
   logInOn,
   openPage,
   page,
@@ -37,7 +39,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   /** Changes Sula, whose save is answered only when the test says so, and closes the dialog meanwhile. */
   async function saveAndCancel(year: string) {
-    await button('Sula').click()
+    await link('Sula').click()
     await field('Year').fill(year)
     const held = await holdResponse(page, 'PUT', BOOK)
     await button('Save').click()
@@ -64,7 +66,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('does not replace what is typed by a book that was chosen before', async () => {
     const held = await holdResponse(page, 'GET', BOOK)
-    await button('Sula').click()
+    await link('Sula').click()
     await held.answered
     await type('Half a ti')
     await held.release()
@@ -88,9 +90,9 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('does not replace the book that was chosen last', async () => {
     const held = await holdResponse(page, 'GET', BOOK)
-    await button('Sula').click()
+    await link('Sula').click()
     await held.answered
-    await button('Kindred').click()
+    await link('Kindred').click()
     await field('Author').fill('O. E. Butler')
     await held.release()
     assert.equal(await field('Title').inputValue(), 'Kindred')
@@ -103,7 +105,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   ] as const)
     it(`opens no dialog after ${what}`, async () => {
       const held = await holdResponse(page, 'GET', BOOK)
-      await button('Sula').click()
+      await link('Sula').click()
       await held.answered
       await act()
       await held.release()
@@ -112,14 +114,14 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('opens the dialog after a log-in that it needed', async () => {
     await refuseToken(BOOK)
-    await button('Sula').click()
+    await link('Sula').click()
     await enterPassword(page)
     await field('Title').waitFor()
     assert.equal(await field('Title').inputValue(), 'Sula')
   })
 
   it('does not ask for the password again after a log-in, if it says that the token before was refused', async () => {
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await button('Toni Morrison 1 book').waitFor()
     const released = Promise.withResolvers<void>()
     await refuseToken(/books\?q=sula/)
@@ -137,7 +139,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   })
 
   it('with the statistics of an earlier search replaces no others', async () => {
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await button('Toni Morrison 1 book').waitFor()
     const held = await holdResponse(page, 'GET', /statistics\?q=sula/)
     await page.getByLabel('Search').fill('sula')
@@ -154,7 +156,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await other.goto(service.url)
     await logInOn(other)
     const held = await holdResponse(other, 'GET', BOOK)
-    await other.getByRole('button', { name: 'Sula' }).click()
+    await other.getByRole('link', { name: 'Sula' }).click()
     await held.answered
     await other.clock.fastForward('14:30')
     await other.getByText('Your changes are kept').waitFor()
@@ -176,14 +178,14 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('of a save that was refused shows its conflict in no other dialog, and what was typed comes back', async () => {
     const headers = { authorization: service.token }
-    await button('Sula').click()
+    await link('Sula').click()
     await field('Author').fill('T. Morrison')
     await fetch(`${service.url}/book/${sula}`, { method: 'PUT', headers, body: '{"year":1975}' })
     const held = await holdResponse(page, 'PUT', BOOK)
     await button('Save').click()
     await held.answered
     await button('Cancel').click()
-    await button('Kindred').click()
+    await link('Kindred').click()
     await field('Year').fill('1980')
     await held.release()
     await page.getByText('“Sula” was not saved. Someone else has changed this book.').waitFor()
@@ -198,7 +200,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await button('Overwrite with mine').click()
     await page.getByText('Saved “Sula”.').waitFor()
     // The log-out does not tell again what was told.
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await page.getByLabel('Username').waitFor()
   })
 
@@ -219,7 +221,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('finds the dialog of its book again, in which nothing could be typed meanwhile', async () => {
     const held = await saveAndCancel('1976')
-    await button('Sula').click()
+    await link('Sula').click()
     assert.equal(await field('Year').inputValue(), '1976')
     assert.ok(!(await field('Year').isEditable()))
     for (const name of ['Save', 'Delete']) assert.ok(await button(name).isDisabled())
@@ -236,7 +238,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('of a check is not waited for once the import is closed', async () => {
     const held = await holdResponse(page, 'POST', /dry_run=true/)
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(file)
     await held.answered
     const failed = page.waitForEvent('requestfailed')
@@ -246,7 +248,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   it('of an export is not waited for once that is cancelled', async () => {
     const held = await holdResponse(page, 'GET', /spreadsheet=true/)
-    await button('Export…').click()
+    await chooseInMenu(page, 'Export…')
     await button('CSV for spreadsheets').click()
     await held.answered
     const failed = page.waitForEvent('requestfailed')
@@ -257,7 +259,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   it('of an import that failed opens no dialog over another', async () => {
     const lost = Promise.withResolvers<void>()
     await page.route(/dry_run=false/, (route) => lost.promise.then(() => route.abort()))
-    await button('Import…').click()
+    await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(file)
     await page.getByText('To add').waitFor()
     await button('Import').click()
@@ -275,7 +277,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   it('takes a book that no longer matches a search out of no other list', async () => {
     await page.getByLabel('Search').fill('kindred')
     await waitForTitles(page, ['Kindred'])
-    await button('Kindred').click()
+    await link('Kindred').click()
     await field('Title').fill('Wild Seed')
     const held = await holdResponse(page, 'GET', /title=Wild/)
     await button('Save').click()

@@ -5,6 +5,7 @@ import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
+  chooseInMenu,
   holdResponse,
   KEPT,
   keepNotices,
@@ -31,12 +32,13 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await page.clock.install()
     await keepNotices(page)
     await makeLonger(page, 5000)
-    await button(title).click()
+    await link(title).click()
     await button('Delete').waitFor()
     return `${service.url}/book/${id}`
   }
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
 
   for (const [title, before] of [
     ['Sula', 200],
@@ -47,7 +49,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
       if (before === 404) await fetch(url, { method: 'DELETE', headers: headers() })
       assert.equal((await fetch(url, { headers: headers() })).status, before)
       await button('Delete').click()
-      await button('Log out').click()
+      await chooseInMenu(page, 'Log out')
       await page.getByLabel('Username').waitFor()
       assert.equal((await fetch(url, { headers: headers() })).status, 404)
     })
@@ -56,7 +58,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     const url = await openBook('Tar Baby')
     await button('Delete').click()
     await button('Undo').click()
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await page.getByLabel('Username').waitFor()
     assert.equal((await fetch(url, { headers: headers() })).status, 200)
   })
@@ -65,7 +67,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     const url = await openBook('Jazz')
     await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":1992}' })
     await button('Delete').click()
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await page.getByText('“Jazz” was not deleted: someone else has changed it.').waitFor()
     await page.getByText('You are logged out.').waitFor()
     assert.equal(await page.getByText('Toni Morrison').count(), 0)
@@ -85,7 +87,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
         route.fulfill({ status, json: { status, message: 'As a proxy says it', data: null } }),
       )
       await button('Delete').click()
-      await button('Log out').click()
+      await chooseInMenu(page, 'Log out')
       await page.getByText(`“${title}” was not deleted: ${reason}.`).waitFor()
       assert.ok(!(await page.getByLabel('Password').isVisible()))
     })
@@ -96,7 +98,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await button('Delete').click()
     await page.clock.fastForward(KEPT)
     await held.answered
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await page.getByText('Logging out…').waitFor()
     await assertAccessible(page)
     await page.clock.fastForward(KEPT)
@@ -111,7 +113,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await page.route(BOOK, (route) => released.promise.then(() => route.continue()))
     await button('Save').click()
     await button('Cancel').click()
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await page.getByText('Logging out…').waitFor()
     released.resolve()
     await page.getByLabel('Username').waitFor()

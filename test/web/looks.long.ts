@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, screenshot } from './page.ts'
+import { assertAccessible, chooseInMenu, openCatalogue, screenshot } from './page.ts'
 
 /** Without scripts for which a machine that only runs tests has no letters. */
 const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.csv'), 'utf8')
@@ -45,8 +45,8 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     it(`shows the list and the charts, in ${colorScheme}`, async () => {
       const page = await open('?year_min=1800', { colorScheme })
       await screenshot(page, `list-${colorScheme}`)
-      await page.getByText('Statistics').click()
-      await page.locator('.decades canvas').waitFor()
+      await page.getByRole('button', { name: 'Statistics' }).click()
+      await page.locator('.decades').waitFor()
       await keep(page, `charts-${colorScheme}`)
     })
   }
@@ -62,7 +62,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
 
   it('shows a book that is edited, and two versions of it', async () => {
     const page = await open('?q=kindred')
-    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('link', { name: 'Kindred' }).click()
     await page.getByLabel('Year', { exact: true }).fill('1980')
     await assertAccessible(page, 'edit')
     const id = await readId('Kindred')
@@ -76,7 +76,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
 
   it('shows what is wrong with a file', async () => {
     const page = await open('')
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await chooseInMenu(page, 'Import…')
     const text =
       'title,author,year\nEmma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
     const file = { name: 'my-books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }

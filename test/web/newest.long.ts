@@ -85,7 +85,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await marked().getByText('At the end').waitFor()
     await isInSight('.row.added')
     await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
-    await page.locator('.row .title button').first().focus()
+    await page.locator('.row .title a').first().focus()
     await page.keyboard.press('Control+End')
     await isInSight('.row :focus')
     assert.equal(await page.evaluate(`document.activeElement.closest('.row').ariaRowIndex`), '52')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { button, page, stopClock, usePage, waitForTitles } from './page.ts'
+import { button, link, page, stopClock, usePage, waitForTitles } from './page.ts'
 
 describe('a notice on the web page', { skip: browserMissing }, () => {
   const service = useService(async (service) => {
@@ -17,7 +17,7 @@ describe('a notice on the web page', { skip: browserMissing }, () => {
 
   /** With the keyboard, so that the mouse rests where it is, and lets the notice take the focus of nothing. */
   async function deleteFirst(): Promise<void> {
-    await button('First').press('Enter')
+    await link('First').press('Enter')
     await button('Delete').press('Enter')
     await undo().waitFor()
   }

@@ -90,6 +90,14 @@ export function usePage(
 
 export const button = (name: string) => page.getByRole('button', { name, exact: true })
 
+/** The title of a book in the list, or an author. */
+export const link = (name: string) => page.getByRole('link', { name, exact: true })
+
+export async function chooseInMenu(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await page.getByRole('button', { name, exact: true }).click()
+}
+
 /** A field of the dialog that is open. */
 export const field = (label: string) => page.getByRole('dialog').getByLabel(label)
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, openCatalogue, openPage } from './page.ts'
+import { assertAccessible, chooseInMenu, openCatalogue, openPage } from './page.ts'
 
 /** What a proxy answers once its own log-in has ended. */
 const WALLS: Record<
@@ -64,10 +64,11 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       try {
         const page = await openCatalogue(browser(), proxy.url)
         const button = (name: string) => page.getByRole('button', { name, exact: true })
+        const link = (name: string) => page.getByRole('link', { name, exact: true })
         const field = (label: string) => page.getByRole('dialog').getByLabel(label)
 
         await page.getByLabel('Search').fill('kind')
-        await button('Kindred').click()
+        await link('Kindred').click()
         await field('Author').fill(`Author, ${name}`)
         isUp = true
         await button('Save').click()
@@ -100,7 +101,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
         await page.locator('.row .title', { hasText: name }).waitFor()
         await page.getByText(says).waitFor({ state: 'hidden' })
 
-        await button('Log out').click()
+        await chooseInMenu(page, 'Log out')
         await page.getByLabel('Username').fill('x')
         isUp = true
         await page.getByLabel('Password', { exact: true }).fill('x')

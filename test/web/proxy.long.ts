@@ -7,7 +7,7 @@ import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openCatalogue, openPage } from './page.ts'
+import { assertAccessible, chooseInMenu, logInOn, openCatalogue, openPage } from './page.ts'
 
 const NGINX = findProgram('nginx')
 const skip = browserMissing || NGINX.missing
@@ -26,7 +26,7 @@ describe('the web page behind nginx', { skip }, () => {
     const nginx = await startNginx(NGINX.file, new ServerDirectory(), `server { ${server} }`)
     try {
       const page = await openCatalogue(browser(), `http://127.0.0.1:${port}`)
-      await page.getByRole('button', { name: 'Import…' }).click()
+      await chooseInMenu(page, 'Import…')
       const row = 'A title,An author,1999\n'
       const buffer = Buffer.from(`title,author,year\n${row.repeat(SIZE / row.length)}`)
       await page.getByLabel('File').setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer })
@@ -91,6 +91,7 @@ for (const [name, { missing, open }] of Object.entries(COMPRESSING))
         const proxy = await open(service.url)
         const page = await openPage(browser(), 'about:blank')
         const button = (name: string) => page.getByRole('button', { name, exact: true })
+        const link = (name: string) => page.getByRole('link', { name, exact: true })
         const field = (label: string) => page.getByRole('dialog').getByLabel(label)
         const headers = { authorization: service.token }
         const stored = async (query: string) =>
@@ -107,13 +108,13 @@ for (const [name, { missing, open }] of Object.entries(COMPRESSING))
           await page.goto(proxy.url)
           await logInOn(page)
           for (const year of ['1990', '1991']) {
-            await button('Part 0').click()
+            await link('Part 0').click()
             await field('Year').fill(year)
             await button('Save').click()
             await page.getByRole('dialog').waitFor({ state: 'hidden' })
           }
 
-          await button('Part 0').click()
+          await link('Part 0').click()
           const [book] = await stored('title=Part+0')
           const change = { method: 'PUT', headers, body: '{"year":1992}' }
           assert.equal((await fetch(`${service.url}/book/${book?.id}`, change)).status, 200)
@@ -125,7 +126,7 @@ for (const [name, { missing, open }] of Object.entries(COMPRESSING))
           assert.equal((await stored('title=Part+0'))[0]?.year, 1993)
 
           const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
-          await button('Part 1').click()
+          await link('Part 1').click()
           await button('Delete').click()
           assert.equal((await deleted).status(), 200)
 
@@ -138,7 +139,7 @@ for (const [name, { missing, open }] of Object.entries(COMPRESSING))
           assert.equal((await stored('author=B')).length, 4)
 
           const buffer = Buffer.from('title,author,year\nNew 0,N,1\nNew 1,N,2\n')
-          await button('Import…').click()
+          await chooseInMenu(page, 'Import…')
           await page.getByLabel('File').setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer })
           await button('Import').click()
           await button('Undo import').click()
@@ -160,7 +161,7 @@ describe('the web page of a service with a small limit', { skip: browserMissing 
 
   it('says that the service refuses a large file', async () => {
     const page = await openCatalogue(browser(), service.url)
-    await page.getByRole('button', { name: 'Import…' }).click()
+    await chooseInMenu(page, 'Import…')
     const buffer = Buffer.alloc(2 ** 21, 'title,author,year\n')
     await page.getByLabel('File').setInputFiles({ name: 'books.csv', mimeType: 'text/csv', buffer })
     await page.getByText('The file is larger than this service accepts').waitFor()

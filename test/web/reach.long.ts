@@ -71,8 +71,8 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       const page = await open({ viewport: { width, height }, isMobile: width < 800, hasTouch: width < 800 })
       await screenshot(page, `small-${width}x${height}`)
       if (isOpen) {
-        await page.getByText('Statistics').click()
-        await page.locator('.authors canvas').waitFor()
+        await page.getByRole('button', { name: 'Statistics' }).click()
+        await page.locator('.authors').waitFor()
         await screenshot(page, `small-${width}x${height}-charts`)
       }
       const session = await page.context().newCDPSession(page)
@@ -85,7 +85,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       assert.ok((await wholeRows(page)).length >= least, String(await wholeRows(page)))
       assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
       await assertAccessible(page)
-      await page.getByRole('button', { name: 'Volume 3', exact: true }).click()
+      await page.getByRole('link', { name: 'Volume 3', exact: true }).click()
       await page.getByRole('dialog').getByLabel('Year').fill('nonsense')
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('“nonsense” is not a year').waitFor()
@@ -154,12 +154,12 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
 
     it(`keeps the focus in the list when it is scrolled away by something else, ${where}`, async () => {
       const page = await open({ viewport })
-      await page.getByRole('button', { name: 'Volume 1', exact: true }).focus()
+      await page.getByRole('link', { name: 'Volume 1', exact: true }).focus()
       await press(page, 'ArrowDown')
       await page.mouse.move(300, viewport.height - 50)
       // No further than the books that are loaded: whether the next ones come in time is not known.
       await page.mouse.wheel(0, viewport.width > 640 ? 3800 : 6000)
-      await page.getByRole('button', { name: 'Volume 90', exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Volume 90', exact: true }).waitFor()
       assert.equal(await focused(page), 'Volume 2 / title')
       await assertAccessible(page)
       await press(page, 'ArrowDown')
@@ -171,7 +171,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
 
   it('has one stop of the Tab key in the list, before and after it', async () => {
     const page = await open()
-    await page.getByText('Statistics').focus()
+    await page.getByRole('button', { name: 'Statistics' }).focus()
     await press(page, 'Tab', 'ArrowDown', 'Tab')
     assert.ok(!(await focused(page)).startsWith('Volume'), await focused(page))
     await press(page, 'Shift+Tab')
@@ -184,7 +184,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {
     const page = await open()
     await keepNotices(page)
-    await page.getByText('Statistics').focus()
+    await page.getByRole('button', { name: 'Statistics' }).focus()
     await press(page, 'Tab', 'ArrowDown', 'ArrowDown', 'End', 'Enter')
     await page.getByRole('dialog').waitFor()
     assert.equal(await page.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 2')
@@ -210,7 +210,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     const page = await open()
     await page.clock.install()
     await keepNotices(page)
-    await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
+    await page.getByRole('link', { name: 'Volume 0', exact: true }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Undo' }).focus()
     await page.clock.fastForward(2 * KEPT)
@@ -222,7 +222,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   it('gives the focus to something when the only book is deleted', async () => {
     const page = await open({}, '?q=volume+77')
     await keepNotices(page)
-    await page.getByRole('button', { name: 'Volume 77' }).press('Enter')
+    await page.getByRole('link', { name: 'Volume 77' }).press('Enter')
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
     await page.getByText('No books found').waitFor()
     await untilFocused(page, 'Show all books')
@@ -279,7 +279,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     ]) {
       const page = await open({ viewport })
       await keepNotices(page)
-      await page.getByRole('button', { name: 'Volume 0', exact: true }).click()
+      await page.getByRole('link', { name: 'Volume 0', exact: true }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
       await page.getByRole('button', { name: 'Undo' }).waitFor()
       await page.getByRole('button', { name: 'Add book' }).press('Enter')

@@ -10,6 +10,7 @@ import {
   holdResponse,
   KEPT,
   keepNotices,
+  link,
   page,
   titles,
   usePage,
@@ -70,7 +71,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   })
 
   it('are chosen with the keyboard alone, without the loss of the focus', async () => {
-    await button('Part 1').focus()
+    await link('Part 1').focus()
     await page.keyboard.press('Home')
     await page.keyboard.press('Space')
     await count('1 selected')
@@ -156,7 +157,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
 
   it('are a range that begins at the row with the focus, and never in the list before', async () => {
     await box('Part 1').click()
-    await button('Part 3').focus()
+    await link('Part 3').focus()
     await page.keyboard.press('Shift+ArrowDown')
     // Without Part 2, which is between the row that was chosen last and the focus.
     await count('3 selected')

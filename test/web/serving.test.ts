@@ -82,7 +82,6 @@ describe('the web page', () => {
     assert.deepEqual(later, [
       'authors.js',
       'changes.js',
-      'charts.css',
       'charts.js',
       'columns.js',
       'csv.js',
@@ -94,15 +93,12 @@ describe('the web page', () => {
       'found.js',
       'imported.js',
       'many.js',
-      'plot.js',
       'save-file.js',
       'selected.js',
       'selecting.js',
       'transfer.js',
       'upload.js',
       'search-words.js',
-      'uPlot.esm.js',
-      'uPlot.min.css',
     ])
   })
 

@@ -3,7 +3,16 @@ import { before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, enterPassword, logInOn, openPage, page, usePage, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  chooseInMenu,
+  enterPassword,
+  logInOn,
+  openPage,
+  page,
+  usePage,
+  waitForTitles,
+} from './page.ts'
 
 const HOUR = 3_600_000
 
@@ -23,7 +32,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     return tab
   }
 
-  const logOut = (tab: Page) => tab.getByRole('button', { name: 'Log out' }).click()
+  const logOut = (tab: Page) => chooseInMenu(tab, 'Log out')
 
   it('outlives a reload, and is there in a new tab', async () => {
     await page.reload()

@@ -5,9 +5,11 @@ import { useService } from '../support/use-service.ts'
 import {
   assertAccessible,
   button,
+  chooseInMenu,
   field,
   holdResponse,
   keepNotices,
+  link,
   logInOn,
   openPage,
   page,
@@ -55,7 +57,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
   }
 
   async function edit(title: string, changes: Record<string, string>): Promise<void> {
-    await button(title).click()
+    await link(title).click()
     for (const [label, text] of Object.entries(changes)) await field(label).fill(text)
     await button('Save').click()
   }
@@ -64,11 +66,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
     const url = await add('Volume 1000', 'Series', 2000)
     await search('volume ')
     await count('251 books')
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await button('Series 251 books').waitFor()
     await stopClock(page)
     const remove = async () => {
-      await button('Volume 0').click()
+      await link('Volume 0').click()
       await button('Delete').click()
       await closed()
       await page.clock.runFor(600)
@@ -147,7 +149,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await counted.release()
     await count('250 books')
     const read = await holdResponse(page, 'GET', /\/book\/\d+$/)
-    await button('Volume 2').click()
+    await link('Volume 2').click()
     await page.getByText('Opening book…').waitFor()
     await assertAccessible(page)
     await read.release()
@@ -158,10 +160,10 @@ describe('what the web page says', { skip: browserMissing }, () => {
   it('says that a book is gone, and not afterwards that it is being opened', async () => {
     const url = await add('Volume gone')
     await search('volume gone')
-    await button('Volume gone').waitFor()
+    await link('Volume gone').waitFor()
     await remove(url)
     await stopClock(page)
-    await button('Volume gone').click()
+    await link('Volume gone').click()
     await page.getByText('Book not found.').waitFor()
     await page.clock.runFor(1000)
     assert.equal(await page.getByText('Opening book…').count(), 0)
@@ -191,13 +193,13 @@ describe('what the web page says', { skip: browserMissing }, () => {
     const url = await add('Ancient', 'Oldest', -480)
     try {
       await page.goto(`${service.url}/?author=Oldest`)
-      await page.getByText('Statistics', { exact: true }).click()
+      await page.getByRole('button', { name: 'Statistics' }).click()
       await button('480 BC: 1 book').waitFor()
-      await button('Ancient').click()
+      await link('Ancient').click()
       assert.equal(await field('Year').inputValue(), '480 BC')
       await page.keyboard.press('Escape')
       await closed()
-      await button('Ancient').click()
+      await link('Ancient').click()
       await field('Year').fill('−481')
       await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":-482}' })
       await button('Save').click()
@@ -218,7 +220,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
       await count('1 book')
       const gaps = (await page.evaluate(`['.title', '.author'].map((name) => {
         const cell = document.querySelector('.row ' + name)
-        return cell.querySelector('button').getBoundingClientRect().left - cell.getBoundingClientRect().left
+        return cell.querySelector('a').getBoundingClientRect().left - cell.getBoundingClientRect().left
       })`)) as number[]
       assert.deepEqual(gaps, [0, 0])
     } finally {
@@ -248,7 +250,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     }
     assert.equal(await other.getByLabel('Username').inputValue(), 'admin')
     await logInOn(other)
-    await other.getByRole('button', { name: 'Volume 2', exact: true }).waitFor()
+    await other.getByRole('link', { name: 'Volume 2', exact: true }).waitFor()
     await other.context().close()
   })
 
@@ -282,10 +284,10 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await count('251 books')
     await search('something')
     await waitForTitles(page, ['Something else'])
-    await button('Something else').click()
+    await link('Something else').click()
     const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
     await button('Delete').click()
-    await button('Log out').click()
+    await chooseInMenu(page, 'Log out')
     await deleted
   })
 
@@ -324,7 +326,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
       assert.ok(!shown.some((text) => text.trim() === ''))
       await assertAccessible(page, 'odd-titles')
       for (const [row, title] of odd.entries()) {
-        await page.locator('.row .title button').nth(row).click()
+        await page.locator('.row .title a').nth(row).click()
         assert.equal(await field('Title').inputValue(), title)
         await field('Year').fill('1235')
         await button('Save').click()
@@ -336,7 +338,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
           year: 1235,
         })
       }
-      await page.locator('.row .title button').nth(5).click()
+      await page.locator('.row .title a').nth(5).click()
       assert.ok(
         await field('Title').evaluate((element) => element.scrollHeight <= element.clientHeight + 2),
         'the whole title is in sight',
@@ -357,7 +359,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
       ] as const) {
         await page.setViewportSize({ width, height })
         await page.goto(`${service.url}/?author=Longest`)
-        await page.locator('.row .title button').click()
+        await page.locator('.row .title a').click()
         await field('Title').fill(`${LONG}${'unbroken'.repeat(60)}`)
         await fetch(url, { method: 'PUT', headers: headers(), body: `{"year":${width}}` })
         await field('Title').press('Enter')
@@ -379,7 +381,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
   it('gives notices an edge in the colours of the system', async () => {
     await keepNotices(page)
     await page.emulateMedia({ forcedColors: 'active' })
-    await button('Volume 3').click()
+    await link('Volume 3').click()
     await button('Delete').click()
     await button('Undo').waitFor()
     const [width, colour, background] = (await page.evaluate(`{
@@ -393,13 +395,13 @@ describe('what the web page says', { skip: browserMissing }, () => {
   })
 
   it('has a link to a book, in its dialog and in the address, that opens it in another tab', async () => {
-    await button('Volume 7').click()
-    const link = page.getByRole('link', { name: 'Link to this book' })
-    await link.waitFor()
+    await link('Volume 7').click()
+    const toBook = page.getByRole('link', { name: 'Link to this book' })
+    await toBook.waitFor()
     const href = await page.evaluate(`document.querySelector('#editor a').href`)
     assert.equal(href, `${service.url}/#book=8`)
     await page.waitForURL(`${service.url}/?q=volume#book=8`)
-    const [other] = await Promise.all([page.context().waitForEvent('page'), link.click()])
+    const [other] = await Promise.all([page.context().waitForEvent('page'), toBook.click()])
     await other.getByRole('dialog').getByLabel('Title').waitFor()
     assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 7')
     await assertAccessible(other)

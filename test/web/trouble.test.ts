@@ -6,6 +6,7 @@ import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 import {
   assertAccessible,
+  chooseInMenu,
   enterPassword,
   keepNotices,
   logInOn,
@@ -59,7 +60,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
 
   it('keeps what was typed while the service is restarted, and saves it after another log-in', async () => {
     const page = await openCatalogue(browser, relay.url)
-    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('link', { name: 'Kindred' }).click()
     await page.getByRole('dialog').getByLabel('Year').fill('1980')
     await service.stop()
     await page.getByRole('button', { name: 'Save' }).click()
@@ -88,12 +89,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await page.getByLabel('Search').fill('kin')
     await page.getByText('The service is not responding').waitFor()
     await assertAccessible(page)
-    await page.getByRole('button', { name: 'Export…' }).click()
+    await chooseInMenu(page, 'Export…')
     await page.getByRole('button', { name: 'CSV for spreadsheets' }).click()
     await page.getByText('Nothing was exported.').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: 'Export…' }).click()
+    await chooseInMenu(page, 'Export…')
     assert.equal(await page.getByText('Nothing was exported.').count(), 0)
     assert.ok(await page.getByRole('button', { name: 'CSV for spreadsheets' }).isEnabled())
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -136,7 +137,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     const page = await openCatalogue(browser, relay.url)
     await page.getByLabel('Search').fill('kindr')
     await waitForTitles(page, ['Kindred'])
-    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('link', { name: 'Kindred' }).click()
     await page.getByRole('dialog').getByLabel('Author').fill('O. E. Butler')
     await service.stop('SIGKILL')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -153,7 +154,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
   it('shows a book again that was not deleted because the service was away', async () => {
     const page = await openCatalogue(browser, relay.url)
     await page.clock.install()
-    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('link', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).waitFor()
     relay.isAway = true
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -169,12 +170,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
 
   it('logs out while the service is away, and tells of a book that was not deleted', async () => {
     const page = await openCatalogue(browser, `${relay.url}/?q=kindred`)
-    await page.getByRole('button', { name: 'Kindred' }).click()
+    await page.getByRole('link', { name: 'Kindred' }).click()
     await page.getByRole('button', { name: 'Delete' }).waitFor()
     await keepNotices(page)
     relay.isAway = true
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('button', { name: 'Log out' }).click()
+    await chooseInMenu(page, 'Log out')
     await page
       .getByText('You are logged out. “Kindred” was not deleted: the service is not responding.')
       .waitFor()
@@ -190,9 +191,9 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     const scroll = (top: number) => page.locator('.rows').evaluate((rows, top) => rows.scrollTo(0, top), top)
     await logInOn(page)
     await page.getByText('401 books').waitFor()
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await page.getByRole('button', { name: 'Series 400 books' }).waitFor()
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await page.clock.install()
     await service.stop('SIGKILL')
     await scroll(1_000_000)
@@ -213,7 +214,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
   it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
     const page = await openCatalogue(browser, relay.url)
     await page.getByText('401 books').waitFor()
-    await page.getByText('Statistics').click()
+    await page.getByRole('button', { name: 'Statistics' }).click()
     await page.getByRole('button', { name: 'Series 400 books' }).waitFor()
     await service.stop()
     service = await start('the secret of the tests, the fourth')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, field, page, usePage, waitForTitles } from './page.ts'
+import { assertAccessible, button, field, link, page, usePage, waitForTitles } from './page.ts'
 
 describe('what is typed on the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -55,7 +55,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
   })
 
   it('is not asked about if there is nothing', async () => {
-    await button('Sula').click()
+    await link('Sula').click()
     await field('Title').press('End')
     await page.keyboard.type('x')
     await page.keyboard.press('Backspace')
@@ -79,7 +79,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
   ] as const)
     it(`does not replace the version of somebody else by a second Enter on ${where}`, async () => {
       const before = await page.locator('.row .year').textContent()
-      await button('Sula').click()
+      await link('Sula').click()
       await field('Author').fill('T. Morrison')
       await fetch(sula, { method: 'PUT', headers: headers(), body: `{"year":${Date.now()}}` })
       await press()

@@ -41,13 +41,11 @@ const NOT_PRELOADED = new Set([
   'found.js',
   'imported.js',
   'many.js',
-  'plot.js',
   'save-file.js',
   'selected.js',
   'selecting.js',
   'transfer.js',
   'upload.js',
-  'uplot/dist/uPlot.esm.js',
   SEARCH_WORDS,
 ])
 
@@ -63,8 +61,6 @@ export const CATALOGUE: WebPage = {
       'lit-html/directive-helpers.js',
       'lit-html/directives/live.js',
       'lit-html/directives/repeat.js',
-      'uplot/dist/uPlot.esm.js',
-      'uplot/dist/uPlot.min.css',
     ],
   },
   complete(template, root, files) {
@@ -73,7 +69,6 @@ export const CATALOGUE: WebPage = {
         '#search-words': `${root}${SEARCH_WORDS}`,
         'lit-html': `${root}lit-html/lit-html.js`,
         'lit-html/': `${root}lit-html/`,
-        uplot: `${root}uplot/dist/uPlot.esm.js`,
       },
     })
     const modules = files.filter((name) => name.endsWith('.js') && !NOT_PRELOADED.has(name))
