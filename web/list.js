@@ -49,6 +49,24 @@ let active = { row: 0, column: 1 }
 /** The id of the book that was added last. @type {number | undefined} */
 let marked
 
+/** Where the mouse was pressed, in pixels. @type {{ clientX: number, clientY: number } | undefined} */
+let pressed
+
+/** How far a hand may tremble in a click, in pixels. */
+const TREMBLE = 8
+
+/** @param {PointerEvent} event */
+function press({ clientX, clientY }) {
+  pressed = { clientX, clientY }
+}
+
+/** Whether the mouse was moved while it was pressed, as one does to select text. @param {MouseEvent} event */
+function wasDragged({ clientX, clientY }) {
+  const from = pressed ?? { clientX, clientY }
+  pressed = undefined
+  return Math.hypot(clientX - from.clientX, clientY - from.clientY) > TREMBLE
+}
+
 /** Finds what to mark; loaded with the first search. @type {typeof import('./found.js') | undefined} */
 let finding
 
@@ -346,12 +364,11 @@ function bookRow(row, isApart, searched, { pages, linkTo, edit, select, chooseAu
     const link = target instanceof Element ? target.closest('a') : null
     if (link && (ctrlKey || metaKey || shiftKey)) return
     event.preventDefault()
-    // Text that was selected is to be copied.
-    if (getSelection()?.isCollapsed === false) return
+    if (wasDragged(event)) return
     if (link?.closest('.author')) chooseAuthor(author)
     else edit(id)
   }
-  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @click=${click}>
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @pointerdown=${press} @click=${click}>
     <div role="gridcell" class="select" aria-colindex="1" @click=${choose}>
       <input type="checkbox" aria-label=${words.selection.select(quote(title))} tabindex=${tabindex(row, 0)} .checked=${live(isSelected)} />
     </div>
