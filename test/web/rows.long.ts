@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import {
+  button,
+  chooseInMenu,
+  KEPT,
+  keepNotices,
+  link,
+  page,
+  usePage,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
+
+describe('the rows of the web page', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks(
+      Array.from({ length: 90 }, (_, i) => ({ title: `Volume ${i}`, author: 'A Series', year: 2000 })),
+    ),
+  )
+  usePage(
+    () => service.url,
+    () => waitForTitles(page, ['Volume 0']),
+  )
+
+  it('scroll with PageDown after the log-in, and after a reload', async () => {
+    for (let times = 0; times < 2; times++) {
+      await page.keyboard.press('PageDown')
+      await waitUntil(page, `document.querySelector('.rows').scrollTop > 300`)
+      await page.reload()
+      await page.locator('.row').first().waitFor()
+      await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
+    }
+  })
+
+  it('are links, which open in another tab with Ctrl', async () => {
+    const open = async (name: string) => {
+      const [other] = await Promise.all([
+        page.context().waitForEvent('page'),
+        link(name)
+          .first()
+          .click({ modifiers: ['Control'] }),
+      ])
+      return other
+    }
+    const ofBook = await open('Volume 1')
+    assert.equal(await ofBook.getByRole('dialog').getByLabel('Title').inputValue(), 'Volume 1')
+    const ofAuthor = await open('A Series')
+    await ofAuthor.getByRole('button', { name: 'Author: A Series, clear this filter' }).waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    assert.equal(new URL(page.url()).search, '')
+  })
+
+  for (const column of ['title', 'author'])
+    it(`let the text of a ${column} be copied`, async () => {
+      const text = page.locator(`.row .${column} a`).first()
+      const { x, y, width, height } = (await text.boundingBox()) ?? assert.fail('no text')
+      // From behind the text: in a link, Chromium begins no selection.
+      for (const from of [x + width + 5, x + width - 1]) {
+        await page.mouse.move(from, y + height / 2)
+        await page.mouse.down()
+        await page.mouse.move(x + 1, y + height / 2, { steps: 5 })
+        await page.mouse.up()
+        assert.equal(await page.getByRole('dialog').count(), 0)
+        assert.equal(new URL(page.url()).search, '')
+        if (from > x + width) assert.match(await page.evaluate('getSelection().toString()'), /olume 0|Serie/)
+      }
+      await text.click()
+      if (column === 'title') await page.getByRole('dialog').waitFor()
+      else await page.waitForURL(/author=/)
+    })
+
+  it('are higher if one likes, from then on', async () => {
+    const height = async () => (await page.locator('.row').first().boundingBox())?.height
+    assert.equal(await height(), 36)
+    await chooseInMenu(page, 'Comfortable rows')
+    assert.equal(await height(), 44)
+    await page.reload()
+    await page.locator('.row').first().waitFor()
+    assert.equal(await height(), 44)
+    await chooseInMenu(page, 'Comfortable rows')
+    assert.equal(await height(), 36)
+  })
+
+  it('are deleted at once when another follows, or the notice is dismissed', async () => {
+    await page.clock.install()
+    await keepNotices(page)
+    const remove = async (title: string) => {
+      await link(title).click()
+      await button('Delete').click()
+      await page.getByText(`Deleted “${title}”.`).waitFor()
+    }
+    const deletion = () => page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await remove('Volume 0')
+    const [first] = await Promise.all([deletion(), remove('Volume 1')])
+    assert.equal(first.status(), 200)
+    assert.match(first.url(), /\/book\/1$/)
+    assert.equal(await button('Undo').count(), 1)
+    const [second] = await Promise.all([deletion(), button('Dismiss').click()])
+    assert.match(second.url(), /\/book\/2$/)
+    await button('Undo').waitFor({ state: 'hidden' })
+    // Otherwise it would have been deleted only now.
+    await page.clock.fastForward(KEPT)
+  })
+})
