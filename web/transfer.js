@@ -3,6 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { importListener as listener } from './changes.js'
 import { Columns } from './columns.js'
 import { csvOf } from './csv.js'
+import { icon } from './icons.js'
 import { booksAfter, newestId, tellImported } from './imported.js'
 import { find, restoreFocus } from './list.js'
 import { progressBar, showNotices, tell } from './notices.js'
@@ -20,17 +21,12 @@ import { words } from './words.js'
 
 /** @type {File | undefined} */
 let file
-/** Whether the file was dropped on the web page: the field for files does not show it then. */
-let isDropped = false
 /** The columns of the file, if it is CSV. @type {Columns | undefined} */
 let columns
 /** @type {Report | undefined} */
 let report
 /** True by default, because browsers repeat a request by themselves if the connection is lost before the response. */
 let skipExisting = true
-/** Whether a check has found rows with errors, and whether these are left out. */
-let hasFaulty = false
-let skipFaulty = false
 let message = ''
 /** Says what the user has cancelled. */
 let note = ''
@@ -48,10 +44,7 @@ const isStoring = () => phase === 'storing' || phase === 'cancelling'
 export function openImport(chosen) {
   if (chosen !== undefined && currentToken() === '') return
   if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
-  if (!isStoring()) {
-    choose(chosen)
-    isDropped = chosen !== undefined
-  }
+  if (!isStoring()) choose(chosen)
   draw()
   show()
 }
@@ -75,10 +68,7 @@ function closed() {
 function choose(chosen) {
   abort.abort()
   file = chosen
-  isDropped = false
   columns = undefined
-  hasFaulty = false
-  skipFaulty = false
   report = undefined
   message = note = ''
   phase = undefined
@@ -119,10 +109,7 @@ function found(chosen, result) {
     const missing = columns.missing.map((field) => words.list[field].toLowerCase())
     const reason = sentence(result.faults[0]?.reason ?? '')
     message = missing.length > 0 ? words.import.columnsMissing(missing) : reason
-  } else {
-    report = result
-    hasFaulty ||= result.faulty > 0
-  }
+  } else report = result
 }
 
 /** @param {File} chosen */
@@ -130,7 +117,8 @@ const typeOf = (chosen) => columns?.type ?? kindOf(chosen).type
 
 const options = () => ({
   skip_existing: skipExisting,
-  skip_faulty: skipFaulty,
+  // The page says how many rows these are, before anything is stored.
+  skip_faulty: true,
   columns: columns?.parameter,
 })
 
@@ -247,23 +235,26 @@ function formatOf({ source }) {
   return file === undefined ? '' : kindOf(file).name
 }
 
-/** @param {Report} result */
-const results = (result) => html`
-  <dl>
-    <div><dt>${words.import.format}</dt><dd>${formatOf(result)}</dd></div>
-    <div><dt>${words.import.rows}</dt><dd>${result.rows.toLocaleString('en')}</dd></div>
-    <div><dt>${words.import.added}</dt><dd>${result.added.toLocaleString('en')}</dd></div>
-    <div><dt>${words.import.skipped}</dt><dd>${result.skipped.toLocaleString('en')}</dd></div>
-    <div><dt>${words.import.withoutYear}</dt><dd>${result.without_year.toLocaleString('en')}</dd></div>
-    <div><dt>${words.import.empty}</dt><dd>${result.empty.toLocaleString('en')}</dd></div>
-    <div><dt>${words.import.faulty}</dt><dd>${result.faulty.toLocaleString('en')}</dd></div>
-  </dl>
-  ${result.faulty === 0 ? nothing : faults(result)}
-  ${result.added > MOST ? html`<p>${words.import.noUndo(MOST)}</p>` : nothing}
-`
+/** What becomes of the rows. The numbers add up to all of them. @param {Report} result */
+function results(result) {
+  const { rows, added, skipped, faulty, empty, without_year: withoutYear } = result
+  const others = [
+    ...(faulty > 0 ? [html`<span class="error">${words.import.faulty(faulty)}</span>`] : []),
+    ...(skipped > 0 ? [words.import.skipped(skipped)] : []),
+    ...(empty > 0 ? [words.import.empty(empty)] : []),
+  ]
+  return html`
+    <h3>${words.import.ready(added)}${others.map((text) => html` · ${text}`)}</h3>
+    <p class="about">${words.import.about(rows, formatOf(result))}
+      ${withoutYear > 0 ? words.import.withoutYear(withoutYear) : nothing}
+      ${added > MOST ? words.import.noUndo(MOST) : nothing}</p>
+    ${faulty === 0 ? nothing : faults(result)}
+  `
+}
 
 /** @param {Report} result */
-const faults = (result) => html`
+const faults = (result) => html`<details ?open=${result.added === 0}>
+  <summary>${words.import.faults}</summary>
   <div class="faults" tabindex="0" role="region" aria-label=${words.import.faults}>
     <table>
       <thead><tr><th scope="col">${words.import.line}</th><th scope="col">${words.import.field}</th><th scope="col">${words.import.problem}</th></tr></thead>
@@ -274,7 +265,7 @@ const faults = (result) => html`
     ${result.faulty > result.faults.length ? words.import.firstFaults(result.faults.length, result.faulty) : nothing}
     <button type="button" @click=${() => saveFaults(result)}>${words.import.saveFaults}</button>
   </p>
-`
+</details>`
 
 /** @param {string | null} field */
 const nameOf = (field) =>
@@ -298,24 +289,15 @@ function progress() {
     <p><span role="status">${text}${note}</span>${phase && part !== undefined ? ` ${Math.floor(part * 100)}%` : nothing}</p>`
 }
 
-/**
- * An option of the import. When it changes, the file is checked again.
- * @param {string} label @param {boolean} isChecked @param {(isChecked: boolean) => void} change
- */
-const checkbox = (label, isChecked, change) => html`
-  <label class="check"><input type="checkbox" .checked=${live(isChecked)} ?disabled=${isStoring()} @change=${(
-    /** @type {Event} */ event,
-  ) => {
-    change(/** @type {HTMLInputElement} */ (event.target).checked)
-    if (file !== undefined) void checkFile(file)
-  }} /> ${label}</label>`
-
 function draw() {
   const element = document.getElementById('transfer')
   if (element === null) return
-  const isRight = report?.faulty === 0 || skipFaulty
-  const canImport = report !== undefined && isRight && report.added > 0 && phase === undefined
+  const added = report?.added ?? 0
   const again = () => file && void checkFile(file)
+  const skip = (/** @type {Event} */ event) => {
+    skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
+    again()
+  }
   const cancel = () => {
     if (phase === 'checking') {
       note = words.import.checkCancelled
@@ -326,31 +308,25 @@ function draw() {
   render(
     html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
       <h2 id="transfer-title">${words.import.heading}</h2>
-      <p>${words.import.hint}</p>
-      <div class="drop">
-        <label>${words.import.file} <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} /></label>
-        <p>${words.import.drop}</p>
-      </div>
-      ${isDropped ? html`<p>${words.import.selected}: <b>${file?.name}</b></p>` : nothing}
-      ${checkbox(words.import.skip, skipExisting, (isChecked) => {
-        skipExisting = isChecked
-      })}
-      ${
-        hasFaulty
-          ? checkbox(words.import.skipFaulty, skipFaulty, (isChecked) => {
-              skipFaulty = isChecked
-            })
-          : nothing
-      }
-      ${columns?.view(isStoring(), again) ?? nothing}
+      <label class="drop">
+        <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} />
+        ${icon('import')}
+        ${
+          file === undefined
+            ? html`<span>${words.import.choose}</span><small>${words.import.hint}</small>`
+            : html`<b>${file.name}</b><small>${words.import.chooseAnother}</small>`
+        }
+      </label>
       ${progress()}
       <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
       <p class="error" role="alert">${message}</p>
+      <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring()} @change=${skip} /> ${words.import.skip}</label>
+      ${columns?.view(isStoring(), again) ?? nothing}
       <div class="buttons">
         ${
           file !== undefined && phase === undefined && (message !== '' || report === undefined)
             ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
-            : html`<button type="button" class="main" ?disabled=${!canImport} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import}</button>`
+            : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import(added)}</button>`
         }
         ${
           phase === 'checking' || phase === 'storing'

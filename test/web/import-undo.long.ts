@@ -9,6 +9,7 @@ import {
   button,
   chooseInMenu,
   holdResponse,
+  importButton,
   page,
   titles,
   usePage,
@@ -39,12 +40,12 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     writeFileSync(path, ['title,author,year', ...lines].join('\n'))
     await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(path)
-    await page.getByText('To add').waitFor()
+    await page.getByText(/\d ready/).waitFor()
   }
 
   async function importBooks(author: string, rows: number): Promise<void> {
     await choose(author, rows)
-    await button('Import').click()
+    await importButton().click()
     await page.getByText(`Imported ${rows} book`).waitFor()
   }
 
@@ -53,7 +54,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     const session = await page.context().newCDPSession(page)
     const slow = { offline: false, latency: 0, downloadThroughput: -1 }
     await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: 10_000 })
-    await button('Import').click()
+    await importButton().click()
     await page.getByText(/^Sending… [1-9]\d?%$/).waitFor()
     await page.keyboard.press('Escape')
     const bar = page.locator('.notice').getByRole('progressbar')
@@ -66,7 +67,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await assertAccessible(page, 'import-cancelled')
     assert.deepEqual(await stored('Cancelled'), [])
     await session.send('Network.emulateNetworkConditions', { ...slow, uploadThroughput: -1 })
-    await button('Import').click()
+    await importButton().click()
     await page.getByText('Imported 12,000 books.').waitFor()
     assert.equal((await stored('Cancelled')).length, 12_000)
     assert.equal(await button('Undo import').count(), 0)
@@ -75,7 +76,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   it('says that it was too late to cancel when the books are stored, and offers to delete them', async () => {
     await choose('Late', 3)
     const response = relay.hold('POST /books/import?dry_run=false', 'response')
-    await button('Import').click()
+    await importButton().click()
     await page.getByText('Storing…').waitFor()
     await response.arrived
     await assertAccessible(page)
@@ -102,7 +103,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await assertAccessible(page)
     response.release()
     await button('Check again').click()
-    await page.getByText('To add').waitFor()
+    await page.getByText(/\d ready/).waitFor()
   })
 
   it('is not sent when it was cancelled before, while the page made sure of its token', async () => {
@@ -112,7 +113,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     page.on('request', (request) => {
       if (request.url().includes('dry_run=false')) sent++
     })
-    await button('Import').click()
+    await importButton().click()
     await held.answered
     await button('Cancel import').click()
     // The page does not read this response to its end, which `release` would wait for.
@@ -158,7 +159,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   it('goes on when its dialog is closed, and says so', async () => {
     await choose('Closed', 3)
     const response = relay.hold('POST /books/import?dry_run=false', 'response')
-    await button('Import').click()
+    await importButton().click()
     await response.arrived
     await button('Close').click()
     const notice = page.getByText('Importing “Closed.csv”…')
@@ -278,7 +279,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   it('is not offered to be undone if somebody else has added a book meanwhile', async () => {
     await choose('Mixed', 3)
     const response = relay.hold('POST /books/import?dry_run=false', 'response')
-    await button('Import').click()
+    await importButton().click()
     await response.arrived
     await service.createBook({ title: 'Mixed in', author: 'Other', year: 1 })
     response.release()

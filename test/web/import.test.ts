@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, chooseInMenu, page, screenshot, usePage, waitForTitles } from './page.ts'
+import {
+  assertAccessible,
+  button,
+  chooseInMenu,
+  importButton,
+  page,
+  screenshot,
+  usePage,
+  waitForTitles,
+} from './page.ts'
 import { Relay } from './relay.ts'
 
 /** More bytes than the relay lets through before it cuts. */
@@ -40,18 +49,17 @@ describe('an import by the web page', { skip: browserMissing }, () => {
   async function choose(path: string): Promise<void> {
     await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(path)
-    await page.getByText('To add').waitFor()
+    await page.getByText(/\d ready/).waitFor()
   }
 
   /** The service may still be busy with what was cut; the page tries again by itself. */
   async function checkAgain(): Promise<void> {
     await button('Check again').click()
-    await page.getByText('To add').waitFor()
+    await page.getByText(/\d ready/).waitFor()
   }
 
-  const importButton = () => button('Import')
-  const figure = (name: string) =>
-    page.locator('#transfer dl div', { hasText: name }).locator('dd').textContent()
+  /** What becomes of the rows. */
+  const summary = async () => (await page.locator('#transfer h3').innerText()).trim()
 
   it('stores nothing when the connection is cut in the middle of the file, and all at the next attempt', async () => {
     await choose(file('Half', ROWS))
@@ -63,7 +71,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await stored('Half'), 0)
     relay.restore()
     await checkAgain()
-    assert.equal(await figure('To add'), '12,000')
+    assert.equal(await summary(), '12,000 ready')
     await importButton().click()
     await page.getByText('Imported 12,000 books.').waitFor()
     assert.equal(await stored('Half'), ROWS)
@@ -79,8 +87,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await waitForTitles(page, ['A book with a title that takes space 0'])
     relay.restore()
     await checkAgain()
-    assert.equal(await figure('To add'), '0')
-    assert.equal(await figure('To skip'), '3')
+    assert.equal(await summary(), '0 ready · 3 already in the catalogue')
     assert.ok(await importButton().isDisabled())
     assert.equal(await stored('Whole'), 3)
   })
@@ -94,27 +101,22 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await stored('Again'), 3)
   })
 
-  it('leaves out rows with errors only if it is told to', async () => {
+  it('leaves out rows with errors, and says how many these are', async () => {
     const path = file('Faulty', 2)
     appendFileSync(path, '\n,,\nT,Faulty,never\n')
     await choose(path)
-    assert.equal(await figure('Empty rows'), '1')
-    assert.equal(await figure('With errors'), '1')
-    assert.ok(await importButton().isDisabled())
-    await page.getByLabel('Leave out rows with errors').check()
-    await importButton().click()
+    assert.equal(await summary(), '2 ready · 1 with errors · 1 empty')
+    assert.equal(await page.locator('.faults').isVisible(), false)
+    await button('Import 2 books').click()
     await page.getByText('Imported 2 books.').waitFor()
     assert.equal(await stored('Faulty'), 2)
-    // That was said of this file only.
-    await choose(path)
-    assert.ok(!(await page.getByLabel('Leave out rows with errors').isChecked()))
   })
 
   it('reads JSON', async () => {
     const path = join(service.directory, 'list.json')
     writeFileSync(path, '[{"title":"T","author":"Json","year":1}]')
     await choose(path)
-    assert.equal(await figure('Format'), 'JSON')
+    await page.getByText('1 row, JSON.').waitFor()
     await importButton().click()
     await page.getByText('Imported 1 book.').waitFor()
     assert.equal(await stored('Json'), 1)
@@ -126,10 +128,9 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await importButton().click()
     await page.getByText('Imported 2 books.').waitFor()
     await choose(path)
-    assert.equal(await figure('To add'), '0')
+    assert.equal(await summary(), '0 ready · 2 already in the catalogue')
     await page.getByLabel('Skip books already in the catalogue').uncheck()
-    await page.locator('#transfer dd', { hasText: /^2$/ }).nth(1).waitFor()
-    await importButton().click()
+    await button('Import 2 books').click()
     await importButton().waitFor({ state: 'hidden' })
     assert.equal(await stored('Copies'), 4)
   })
@@ -144,7 +145,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.ok(await box.isChecked())
     relay.restore()
     await checkAgain()
-    assert.equal(await figure('To add'), '0')
+    assert.equal(await summary(), '0 ready · 2 already in the catalogue')
   })
 
   it('says that nothing was stored when the connection is cut during the check', async () => {
@@ -188,7 +189,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
       await session.send('Input.dispatchDragEvent', { type: 'drop', x: 500, y: 400, data })
       await dialog.waitFor({ timeout: 1000 }).catch(() => {})
     }
-    await page.getByText('To add').waitFor()
+    await page.getByText(/\d ready/).waitFor()
     assert.equal(await page.locator('.dragging').count(), 0)
     await session.send('Input.dispatchDragEvent', { type: 'dragEnter', x: 500, y: 400, data })
     await session.send('Input.dispatchDragEvent', { type: 'dragOver', x: 500, y: 400, data })

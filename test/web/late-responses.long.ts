@@ -9,6 +9,7 @@ import {
   enterPassword,
   field,
   holdResponse,
+  importButton,
   link,
   logInOn,
   openPage,
@@ -261,8 +262,8 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.route(/dry_run=false/, (route) => lost.promise.then(() => route.abort()))
     await chooseInMenu(page, 'Import…')
     await page.getByLabel('File').setInputFiles(file)
-    await page.getByText('To add').waitFor()
-    await button('Import').click()
+    await page.getByText(/\d ready/).waitFor()
+    await importButton().click()
     await button('Close').click()
     await type('Half a ti')
     lost.resolve()

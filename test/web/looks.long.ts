@@ -81,6 +81,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
       'title,author,year\nEmma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
     const file = { name: 'my-books.csv', mimeType: 'text/csv', buffer: Buffer.from(text) }
     await page.getByLabel('File').setInputFiles(file)
+    await page.getByText('Rows with errors are left out').click()
     await page.getByText('"about 1922" is not a year').waitFor()
     await page.getByRole('button', { name: 'Download errors (CSV)' }).scrollIntoViewIfNeeded()
     await keep(page, 'import-report')

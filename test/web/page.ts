@@ -93,6 +93,9 @@ export const button = (name: string) => page.getByRole('button', { name, exact: 
 /** The title of a book in the list, or an author. */
 export const link = (name: string) => page.getByRole('link', { name, exact: true })
 
+/** The button of the dialog for imports, whatever number it names. */
+export const importButton = () => page.getByRole('button', { name: /^Import( [\d,]+ books?)?$/ })
+
 export async function chooseInMenu(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Menu' }).click()
   await page.getByRole('button', { name, exact: true }).click()
