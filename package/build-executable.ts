@@ -38,6 +38,7 @@ const { metafile } = await build({
 const assets = Object.fromEntries([
   ...threads.map((name) => [`${name}.js`, `${CODE}/${name}.js`]),
   ...globSync('web/**/*.{html,css,js,svg}').map((path) => [path, path]),
+  ...sources.flatMap(({ shared = [] }) => shared.map((path) => [join('web', path), join('web', path)])),
   ...sources.flatMap(({ modules = [] }) => modules.map((path) => [path, `src/${path}`])),
   ...sources.flatMap(({ libraries }) =>
     libraries.map((path) => [`node_modules/${path}`, `node_modules/${path}`]),

@@ -42,6 +42,8 @@ export const resumeEdit = (draft) => editor.use((part) => part.resume(draft))
 
 export const importBooks = () => transfer.use((part) => part.openImport(undefined))
 
+export const importSamples = () => transfer.use((part) => void part.importSamples())
+
 /** @param {string} query */
 export const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
 

@@ -351,7 +351,7 @@ function bookRow(row, isApart, searched, { pages, linkTo, edit, select, chooseAu
   const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
   if (book === undefined)
     return html`<div role="row" class=${`${name} loading`} aria-rowindex=${row + 2}>
-      <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}>…</div>
+      <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}><span class="bone" role="img" aria-label=${words.list.loading}></span></div>
     </div>`
   const { id, title, author, year } = book
   const isChoice = author.trim() !== '' && author.length <= LONGEST_AUTHOR

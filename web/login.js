@@ -1,4 +1,5 @@
 import { html, render } from 'lit-html'
+import { logo } from './icons.js'
 import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
@@ -157,10 +158,11 @@ function asking() {
   const isFirst = username === ''
   return html`<dialog class=${canBePutOff() ? 'login' : 'login first'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
     <form @submit=${submit}>
-      <h1 id="login-title">${isFirst ? words.catalogue : words.login[reason]}</h1>
+      <h1 id="login-title">${logo}${isFirst ? words.catalogue : words.login[reason]}</h1>
       ${
         isFirst
-          ? html`<label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
+          ? html`<p>${words.login.welcome}</p>
+              <label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
           : html`<p>${reason === 'left' ? words.login.leftElsewhere : words.login.hint}</p>
               <p>${words.login.username}: <b>${username}</b></p>`
       }
@@ -181,7 +183,7 @@ const farewell = (text) => html`<dialog
   @close=${closed}
 >
   <form>
-    <h1 id="login-title">${words.catalogue}</h1>
+    <h1 id="login-title">${logo}${words.catalogue}</h1>
     <p role="status">${text}</p>
     <div class="buttons"><button type="button" class="main" ?disabled=${isBusy} @click=${() => location.reload()}>${words.login.again}</button></div>
   </form>

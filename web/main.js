@@ -9,6 +9,7 @@ import {
   editBook,
   exportBooks,
   importBooks,
+  importSamples,
   loadParts,
   resumeEdit,
   useCharts,
@@ -150,7 +151,9 @@ function hideMenus() {
 }
 
 function content() {
-  if (pages === undefined) return html`<p class="state">${words.list.first}</p>`
+  if (pages === undefined)
+    return html`<p class="state" role="status">${words.list.first}</p>
+    <div class="rows" aria-hidden="true">${Array.from({ length: 12 }, () => html`<div class="row loading"><span class="bone"></span></div>`)}</div>`
   const { error } = pages
   const retry = () => pages.retry()
   if (error !== undefined && pages.length === 0) {
@@ -163,7 +166,7 @@ function content() {
   if (pages.isComplete && pages.length === 0) {
     if (pages.isOfDuplicates)
       return state(words.list.noDuplicates, words.list.noDuplicatesHint, words.showAll, showAll)
-    if (filterOf(view) === '') return state(words.list.empty, words.list.emptyHint, words.addBook, addBook)
+    if (filterOf(view) === '') return empty()
     return pages.isPartial
       ? state(words.list.noneYet, words.list.partial, words.list.searchAgain, load)
       : state(words.list.none, words.list.noneHint, words.showAll, showAll)
@@ -218,6 +221,18 @@ const table = () => ({
 function sortBy(column) {
   change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
 }
+
+/** An empty catalogue says how to begin. */
+const empty = () => html`<div class="state">
+  ${logo}
+  <h2>${words.list.empty}</h2>
+  <p>${words.list.emptyHint}</p>
+  <div class="buttons">
+    <button type="button" class="main" @click=${addBook}>${icon('add')}${words.addBook}</button>
+    <button type="button" @click=${importBooks}>${icon('import')}${words.menu.import}</button>
+    <button type="button" @click=${importSamples}>${words.list.samples}</button>
+  </div>
+</div>`
 
 /**
  * Each title has an element of its own: a click that begins on the button of one must not press that of the next.

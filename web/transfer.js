@@ -206,6 +206,20 @@ async function store(chosen) {
   }
 }
 
+/** Stores the sample books, which are served with the web page. */
+export async function importSamples() {
+  try {
+    const before = await newestId()
+    const samples = await (await fetch(new URL('books.csv', import.meta.url))).blob()
+    const options = { dry_run: false, skip_existing: true }
+    const { added } = await upload(samples, 'text/csv', options, new AbortController().signal)
+    void tellImported(words.import.done(added), 'books.csv', added, before, listener)
+    listener.changed()
+  } catch (error) {
+    tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
+  }
+}
+
 /**
  * Finds out what became of an import whose connection was closed. The service ends it, unless it is already storing.
  * @param {number} before the highest id of a book before the import. @param {number} expected how many books it has.

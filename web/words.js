@@ -105,7 +105,9 @@ export const words = {
     counting: 'Counting…',
     first: 'Loading books…',
     empty: 'No books yet',
-    emptyHint: 'Add your first book, or drop a CSV file here to import it.',
+    emptyHint:
+      'Add the first one, import a file of books, or drop one here. A hundred classics are there to try the catalogue with.',
+    samples: 'Load sample books',
     none: 'No books found',
     noneHint: 'Check the spelling or clear a filter.',
     noneYet: 'No books found yet',
@@ -225,6 +227,7 @@ export const words = {
   },
 
   login: {
+    welcome: 'Log in to search, add and edit books.',
     username: 'Username',
     password: 'Password',
     logIn: 'Log in',

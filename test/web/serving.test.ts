@@ -98,6 +98,7 @@ describe('the web page', () => {
       'selecting.js',
       'transfer.js',
       'upload.js',
+      'books.csv',
       'search-words.js',
     ])
   })
@@ -138,7 +139,7 @@ describe('the web page', () => {
       assert.equal(headers['x-content-type-options'], 'nosniff')
       assert.match(
         String(headers['content-type']),
-        /^(?:text\/(?:css|javascript); charset=utf-8|image\/svg\+xml)$/,
+        /^(?:text\/(?:css|csv|javascript); charset=utf-8|image\/svg\+xml)$/,
       )
       assert.equal(headers['content-encoding'], 'br')
       assert.match(String(headers.vary), /Accept-Encoding/)

@@ -37,6 +37,15 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await assertAccessible(page)
   })
 
+  it('an empty catalogue can be tried with the sample books', async () => {
+    await button('Load sample books').click()
+    await page.getByText('Imported 132 books.').waitFor()
+    await waitForTitles(page, ['The Epic of Gilgamesh'])
+    await button('Undo import').click()
+    await button('Delete 132 books').click()
+    await page.getByText('No books yet').waitFor()
+  })
+
   it('a book that somebody has deleted meanwhile can be added again', async () => {
     const id = await service.createBook({ title: 'Beloved', author: 'Toni Morrison', year: 1987 })
     await openBook('Beloved')

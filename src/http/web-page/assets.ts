@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { extname, join } from 'node:path'
+import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { resources } from '../../resources.ts'
@@ -7,6 +7,7 @@ import { resources } from '../../resources.ts'
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
@@ -31,7 +32,7 @@ export interface WebFile {
 export interface Source {
   /** The folder in `web` with its `index.html`. All files in it belong to the web page. */
   readonly folder: string
-  /** Other files, by their paths in `web`. */
+  /** Other files, by their paths in `web`; served by their names. */
   readonly shared?: readonly string[]
   /** Modules of the service, by their paths in `src`. */
   readonly modules?: readonly string[]
@@ -65,7 +66,7 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
   const names = resources.webNames(folder).filter((name) => extname(name) in TYPES)
   const read = [
     ...names.toSorted().map((name) => readOwn(name, resources.webFile(join(folder, name)))),
-    ...shared.map((name) => readOwn(name, resources.webFile(name))),
+    ...shared.map((path) => readOwn(basename(path), resources.webFile(path))),
     ...modules.map((name) => readOwn(name, resources.moduleFile(name))),
     ...libraries.map(async (name) => [name, await resources.packageFile(name)] as const),
   ]

@@ -54,6 +54,8 @@ export const CATALOGUE: WebPage = {
   prefix: '/web',
   source: {
     folder: '.',
+    // The sample books.
+    shared: ['../examples/books.csv'],
     modules: [SEARCH_WORDS],
     libraries: [
       'lit-html/lit-html.js',
