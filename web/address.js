@@ -30,7 +30,7 @@ let lastChange = Number.NEGATIVE_INFINITY
 /** @param {View} view @param {'typed' | 'chosen'} how */
 export function writeAddress(view, how) {
   const query = queryOf(view)
-  const address = query === '' ? location.pathname : `?${query}`
+  const address = (query === '' ? location.pathname : `?${query}`) + location.hash
   const goesOn = how === 'typed' && performance.now() - lastChange < ONE_STEP
   lastChange = how === 'typed' ? performance.now() : Number.NEGATIVE_INFINITY
   if (goesOn) history.replaceState(null, '', address)
@@ -56,15 +56,41 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
 /** The parameters of GET /books/statistics. @param {View} view */
 export const filterOf = (view) => queryOf({ ...view, sort: '' })
 
-/** The id in a link to a book, such as `/#book=5`. */
-export function linkedBook() {
+/** A book that is not stored yet. */
+export const NEW = 'new'
+
+/** What is open: the id in a link to a book, such as `/#book=5`, or `NEW` in `/#new`. @returns {number | typeof NEW | undefined} */
+export function linked() {
+  if (location.hash === `#${NEW}`) return NEW
   const id = /^#book=([1-9]\d*)$/.exec(location.hash)?.[1]
   return id === undefined ? undefined : Number(id)
 }
 
-/** Names the open book in the address, so that the link can be copied. @param {number | undefined} id */
-export function nameBook(id) {
-  const hash = id === undefined ? '' : `#book=${id}`
-  if (location.hash !== hash)
-    history.replaceState(history.state, '', location.pathname + location.search + hash)
+/** Whether the step back that `nameLinked` has begun is under way, and what was opened since. */
+let isStepping = false
+/** @type {ReturnType<typeof linked>} */
+let openedSince
+
+/**
+ * Names what is open in the address, so that the link can be copied and the back button closes it. When it is closed,
+ * the address is again what it was before.
+ * @param {ReturnType<typeof linked>} what
+ */
+export function nameLinked(what) {
+  if (isStepping) openedSince = what
+  else if (what !== linked()) {
+    const { pathname, search } = location
+    const address = pathname + search + (what === undefined ? '' : what === NEW ? `#${NEW}` : `#book=${what}`)
+    if (what === undefined && history.state?.isOpen) {
+      isStepping = true
+      history.back()
+    } else if (what === undefined || linked() !== undefined) history.replaceState(history.state, '', address)
+    else history.pushState({ ...history.state, isOpen: true }, '', address)
+  }
 }
+
+addEventListener('popstate', () => {
+  isStepping = false
+  if (openedSince !== undefined) nameLinked(openedSince)
+  openedSince = undefined
+})

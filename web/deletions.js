@@ -1,6 +1,5 @@
 import { DISMISS, tell } from './notices.js'
-import { hidden } from './pages.js'
-import { select, selected } from './selection.js'
+import { hidden, select, selected } from './pages.js'
 import { Away, call, pending, Refused } from './service.js'
 import { quote } from './text.js'
 import { words } from './words.js'

@@ -1,6 +1,6 @@
 import { fold } from '#search-words'
 import { tell } from './notices.js'
-import { MOST } from './selection.js'
+import { MOST } from './pages.js'
 import { Away } from './service.js'
 import { words } from './words.js'
 

@@ -23,6 +23,8 @@ export class Edit {
   /** Likely duplicates in the catalogue. @type {Book[]} */
   twins = []
   authors = new Authors()
+  /** The book that was added in this dialog before, and how many these were. @type {{ after: Edit, count: number } | undefined} */
+  added
   /** Whether a save is under way. */
   isBusy = false
   /** Whether the user is being asked to discard what is typed. */
@@ -48,14 +50,13 @@ export class Edit {
    */
   async save() {
     const { title, author, year: text } = this.draft
-    const year = readYear(text)
+    const year = text.trim() === '' ? 0 : readYear(text)
     this.message = ''
     this.fault = undefined
     // A blank title may stay: books that are stored through the API may have one.
     if (title.trim() === '' && (this.book === undefined || title !== this.book.title))
       return this.#refuse('title', words.editor.noTitle)
-    if (year === undefined)
-      return this.#refuse('year', text.trim() === '' ? words.editor.noYear : noYear(text))
+    if (year === undefined) return this.#refuse('year', noYear(text))
     this.isBusy = true
     try {
       const body = { title, author, year }
@@ -115,11 +116,11 @@ export class Edit {
   }
 }
 
-/** The fields of a book as a user would type them. @param {Book} [book] @returns {Draft} */
+/** The fields of a book as a user would type them: no year if it is unknown. @param {Book} [book] @returns {Draft} */
 export const draftOf = (book) =>
   book === undefined
     ? { title: '', author: '', year: '' }
-    : { title: book.title, author: book.author, year: yearText(book.year) }
+    : { title: book.title, author: book.author, year: book.year === 0 ? '' : yearText(book.year) }
 
 /** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
 export async function readForEdit(id, signal) {

@@ -1,10 +1,12 @@
 import { html, nothing, render } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { nameBook } from './address.js'
+import { linked, NEW, nameLinked } from './address.js'
 import { bookListener as listener } from './changes.js'
 import { deleteBook } from './deletions.js'
 import { draftOf, Edit, explain, readForEdit } from './edit.js'
+import { icon } from './icons.js'
 import { find, openDialog, restoreFocus } from './list.js'
+import { neighbour, redraw, view } from './listing.js'
 import { tell } from './notices.js'
 import { Away, FIELDS, track } from './service.js'
 import { keepDraft } from './session.js'
@@ -30,13 +32,15 @@ let isDone = true
 const saving = new Set()
 /** The element that had the focus before the user was asked whether to discard. @type {Element | null} */
 let before = null
+/** What follows if the user discards. */
+let next = close
 /** The edit that is kept over a reload, until something else is typed. @type {Edit | undefined} */
 let kept
 /** Cancels the reading of the book that was clicked last. */
 let reading = new AbortController()
 
 // If the user does something else before the book arrives, its dialog does not open. Logging in is part of the wait.
-for (const type of ['click', 'input', 'keydown', 'drop', 'popstate'])
+for (const type of ['click', 'input', 'keydown', 'drop'])
   addEventListener(
     type,
     (event) => {
@@ -56,7 +60,22 @@ addEventListener('reloading', () => {
   if (isShown(current) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = current
 })
 
-export const addBook = () => open(new Edit())
+export const addBook = () => leave(() => open(new Edit()))
+
+/** @param {number} id */
+export const editBook = (id) => leave(() => void readBook(id))
+
+/** Opens or closes what the address names, as after a step back. */
+export function openLinked() {
+  const what = linked()
+  if (what === shown()) return
+  if (what === undefined) leave(close)
+  else if (what === NEW) addBook()
+  else editBook(what)
+}
+
+/** What the dialog shows, as the address names it. */
+const shown = () => (dialog()?.open ? (current.book?.id ?? NEW) : undefined)
 
 /** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
@@ -65,7 +84,8 @@ export function resume(text) {
 }
 
 /** @param {number} id */
-export async function editBook(id) {
+async function readBook(id) {
+  const seen = view
   reading.abort()
   reading = new AbortController()
   const { signal } = reading
@@ -76,7 +96,8 @@ export async function editBook(id) {
   signal.addEventListener('abort', () => dismiss())
   try {
     const edit = Array.from(saving).find(({ book }) => book?.id === id) ?? (await readForEdit(id, signal))
-    if (!signal.aborted && openDialog() === undefined) open(edit)
+    const isFree = openDialog() === undefined || openDialog() === dialog()
+    if (!signal.aborted && isFree && view === seen) open(edit)
   } catch (error) {
     if (signal.aborted) return
     tell({
@@ -93,10 +114,19 @@ function open(edit) {
   current = edit
   isDone = false
   edit.isLeaving = false
-  nameBook(edit.book?.id)
+  nameLinked(edit.book?.id ?? NEW)
   draw()
-  dialog()?.showModal()
+  show()
+  redraw()
   if (edit.book) void lookForTwins(edit)
+}
+
+/** Beside the list, or over all of a narrow window. */
+function show() {
+  const element = dialog()
+  if (element?.open) focusOn('[name=title]')
+  else if (matchMedia('(max-width: 40rem)').matches) element?.showModal()
+  else element?.show()
 }
 
 const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#editor dialog'))
@@ -108,13 +138,46 @@ function close() {
   dialog()?.close()
 }
 
-/** Closes the dialog. If something typed would be lost, asks the user first. @param {Edit} edit */
-function leave(edit) {
-  if (edit.isBusy || !edit.isChanged) return close()
+/** Goes on with something else. If something typed would be lost, asks the user first. @param {() => void} then */
+function leave(then) {
+  const edit = current
+  if (!isShown(edit) || edit.isBusy || !edit.isChanged) return then()
   before = document.activeElement
   edit.isLeaving = true
+  next = then
+  nameLinked(shown())
   draw()
   focusOn('.buttons .main')
+}
+
+/** @param {Edit} edit */
+function discard(edit) {
+  edit.draft = { ...edit.original }
+  edit.isLeaving = false
+  draw()
+  next()
+}
+
+/** Leads to the book before or after this one in the list. @param {1 | -1} step */
+function go(step) {
+  const { book } = current
+  if (book === undefined) return
+  leave(async () => {
+    const other = await neighbour(book.id, step)
+    if (other !== undefined) void readBook(other.id)
+  })
+}
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const { key, altKey, isComposing } = event
+  const step = altKey && (key === 'ArrowDown' ? 1 : key === 'ArrowUp' && -1)
+  // A modal dialog has the event `cancel` instead.
+  const isEscape = key === 'Escape' && !isComposing && dialog()?.matches(':modal') === false
+  if (!step && !isEscape) return
+  event.preventDefault()
+  if (step) go(step)
+  else answerEscape()
 }
 
 /** @param {Edit} edit */
@@ -122,7 +185,7 @@ function stay(edit) {
   edit.isLeaving = false
   draw()
   if (before instanceof HTMLElement) before.focus()
-  restoreFocus()
+  restoreFocus(dialog() ?? undefined)
 }
 
 /** Handles Escape, which answers the question whether to discard with "no". @param {Event} event */
@@ -134,14 +197,14 @@ function cancel(event) {
 
 function answerEscape() {
   if (current.isLeaving) stay(current)
-  else leave(current)
+  else leave(close)
 }
 
 /** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
 function closed() {
   if (dialog()?.open) return
-  if (isDone) return nameBook(undefined)
-  dialog()?.showModal()
+  if (isDone) return nameLinked(undefined)
+  show()
   answerEscape()
 }
 
@@ -162,10 +225,11 @@ function save(edit, isMore = false) {
     saving.delete(edit)
     if (book) {
       if (isShown(edit)) {
-        if (isMore) addAnother()
+        if (isMore) addAnother(edit)
         else close()
       }
-      tell({ text: isNew ? words.editor.added(title) : words.editor.saved(title) })
+      if (current.added?.after !== edit)
+        tell({ text: isNew ? words.editor.added(title) : words.editor.saved(title) })
       if (isNew) listener.created(book)
       else listener.updated(book)
       return undefined
@@ -175,12 +239,12 @@ function save(edit, isMore = false) {
       if (edit.fault) focusOn(`[name=${edit.fault}]`)
       // Not on a button that overwrites: the key that saved would press it too.
       else if (edit.theirs !== undefined) focusOn('#conflict-title')
-      restoreFocus()
+      restoreFocus(dialog() ?? undefined)
       return undefined
     }
     const text = isNew ? words.editor.notAdded(title) : words.editor.notSaved(title)
     const actions = [
-      { label: words.open, run: () => open(edit), forPage: true },
+      { label: words.open, run: () => leave(() => open(edit)), forPage: true },
       { label: words.discard, run: () => {} },
     ]
     tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
@@ -188,9 +252,11 @@ function save(edit, isMore = false) {
   }
 }
 
-function addAnother() {
-  open(new Edit())
-  focusOn('[name=title]')
+/** @param {Edit} after the book that was added before. */
+function addAnother(after) {
+  const edit = new Edit()
+  edit.added = { after, count: (after.added?.count ?? 0) + 1 }
+  open(edit)
 }
 
 /** @param {Edit} edit */
@@ -205,7 +271,7 @@ function takeTheirs({ theirs, tag }) {
   listener.updated(theirs)
   current = new Edit(theirs, tag)
   draw()
-  restoreFocus()
+  restoreFocus(dialog() ?? undefined)
 }
 
 /** @param {Edit} edit */
@@ -255,33 +321,41 @@ function submitOnEnter(event) {
 
 /** A `<textarea>`, because an `<input>` drops line breaks. @param {Edit} edit @param {'title' | 'author'} name */
 const textField = (edit, name) => html`<label>${words.list[name]}
-  <textarea
-    name=${name}
-    rows="1"
-    dir="auto"
-    autocomplete="off"
-    ?autofocus=${name === 'title'}
-    ?readonly=${edit.isBusy}
-    aria-invalid=${edit.fault === name}
-    .value=${live(edit.draft[name])}
-    @input=${input(edit, name)}
-    @change=${() => void lookForTwins(edit)}
-    @keydown=${submitOnEnter}
-  ></textarea>
-</label>`
+    <textarea
+      name=${name}
+      rows="1"
+      dir="auto"
+      autocomplete="off"
+      ?autofocus=${name === 'title'}
+      ?readonly=${edit.isBusy}
+      aria-invalid=${edit.fault === name}
+      aria-describedby="fault-${name}"
+      .value=${live(edit.draft[name])}
+      @input=${input(edit, name)}
+      @change=${() => void lookForTwins(edit)}
+      @keydown=${submitOnEnter}
+    ></textarea>
+  </label>
+  ${faultOf(edit, name)}`
 
 /** @param {Edit} edit */
 const yearField = (edit) => html`<label>${words.list.year}
-  <input
-    name="year"
-    autocomplete="off"
-    inputmode="numeric"
-    ?readonly=${edit.isBusy}
-    aria-invalid=${edit.fault === 'year'}
-    .value=${live(edit.draft.year)}
-    @input=${input(edit, 'year')}
-  />
-</label>`
+    <input
+      name="year"
+      autocomplete="off"
+      placeholder=${words.editor.unknown}
+      ?readonly=${edit.isBusy}
+      aria-invalid=${edit.fault === 'year'}
+      aria-describedby="fault-year"
+      .value=${live(edit.draft.year)}
+      @input=${input(edit, 'year')}
+    />
+  </label>
+  ${faultOf(edit, 'year')}`
+
+/** What has to be corrected in a field. @param {Edit} edit @param {keyof Edit['draft']} name */
+const faultOf = ({ fault, message }, name) =>
+  html`<p class="error" role="alert" id="fault-${name}">${fault === name ? message : ''}</p>`
 
 /** @param {Edit} edit */
 const twins = ({ book, twins }) =>
@@ -306,8 +380,8 @@ const comparison = ({ draft }, theirs) => html`
               ${words.list[name]}
               ${isSame ? nothing : html`<span role="img" aria-label=${words.conflict.differs}>≠</span>`}
             </th>
-            <td dir="auto">${cut(draft[name], COMPARED)}</td>
-            <td dir="auto">${cut(draftOf(theirs)[name], COMPARED)}</td>
+            <td dir="auto">${cut(draft[name], COMPARED) || words.noYear}</td>
+            <td dir="auto">${cut(draftOf(theirs)[name], COMPARED) || words.noYear}</td>
           </tr>`
       })}
     </tbody>
@@ -327,9 +401,9 @@ function buttons(edit) {
     return html`
       <p class="leaving" role="alert">${words.editor.discard}</p>
       <button type="button" class="main" @click=${() => stay(edit)}>${words.editor.keepEditing}</button>
-      <button type="button" class="delete" @click=${close}>${words.discard}</button>
+      <button type="button" class="delete" @click=${() => discard(edit)}>${words.discard}</button>
     `
-  const cancelButton = html`<button type="button" @click=${() => leave(edit)}>${words.cancel}</button>`
+  const cancelButton = html`<button type="button" @click=${() => leave(close)}>${words.cancel}</button>`
   if (theirs === null)
     return html`
       <button type="button" class="main" ?disabled=${isBusy} @click=${() => addAgain(edit)}>${words.conflict.addAgain}</button>
@@ -349,6 +423,14 @@ function buttons(edit) {
   `
 }
 
+/** @param {1 | -1} step */
+const neighbourButton = (step) => {
+  const label = step < 0 ? words.editor.previous : words.editor.next
+  return html`<button type="button" class="quiet" title=${label} aria-label=${label} @click=${() => go(step)}>
+    ${icon(step < 0 ? 'up' : 'down')}
+  </button>`
+}
+
 function draw() {
   const element = document.getElementById('editor')
   if (element === null) return
@@ -358,18 +440,24 @@ function draw() {
     if (edit.theirs === undefined && !edit.isLeaving) save(edit)
   }
   render(
-    html`<dialog class="editor" aria-labelledby="editor-title" @cancel=${cancel} @close=${closed}>
+    html`<dialog class="editor" aria-labelledby="editor-title" @cancel=${cancel} @close=${closed} @keydown=${pressed}>
       <form novalidate @submit=${submit}>
         <div class="heading">
           <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
-          ${edit.book ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>` : nothing}
+          ${
+            edit.book
+              ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>
+                <span class="steps">${neighbourButton(-1)}${neighbourButton(1)}</span>`
+              : nothing
+          }
         </div>
         ${textField(edit, 'title')} ${textField(edit, 'author')}
         ${edit.isBusy || edit.theirs !== undefined ? nothing : edit.authors.view((author) => takeAuthor(edit, author))}
         ${yearField(edit)}
         ${edit.theirs === undefined ? nothing : conflictSection(edit)}
         <p role="status">${twins(edit)}</p>
-        <p class="error" role="alert">${edit.message}</p>
+        <p class="error" role="alert">${edit.fault === undefined ? edit.message : ''}</p>
+        ${edit.added ? html`<p class="about" role="status">${words.editor.addedSoFar(edit.added.count, quote(edit.added.after.draft.title))}</p>` : nothing}
         <div class="buttons">${buttons(edit)}</div>
       </form>
     </dialog>`,

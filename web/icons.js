@@ -7,6 +7,7 @@ const PATHS = {
   api: 'M8 7l-5 5 5 5M16 7l5 5-5 5',
   close: 'M6 6l12 12M18 6L6 18',
   delete: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v5M14 11v5',
+  down: 'M6 9l6 6 6-6',
   edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
   export: 'M12 15V4M7 9l5-5 5 5M5 20h14',
   import: 'M12 4v11M7 10l5 5 5-5M5 20h14',
@@ -15,6 +16,7 @@ const PATHS = {
   rows: 'M4 5h16M4 10h16M4 15h16M4 20h16',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5',
   statistics: 'M5 20v-9M12 20V4M19 20v-6',
+  up: 'M6 15l6-6 6 6',
   years: 'M5 6h14v14H5zM5 11h14M9 3v5M15 3v5',
 }
 

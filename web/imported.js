@@ -1,6 +1,6 @@
 import { explain, openTask, remove } from './many.js'
 import { DISMISS, tell } from './notices.js'
-import { MOST } from './selection.js'
+import { MOST } from './pages.js'
 import { Away, call, nextPath, Refused } from './service.js'
 import { words } from './words.js'
 

@@ -1,7 +1,8 @@
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { selected } from './selection.js'
+import { linked } from './address.js'
+import { selected } from './pages.js'
 import { legible, oneLine, quote, writeYear } from './text.js'
 import { words } from './words.js'
 
@@ -116,6 +117,7 @@ export function bookTable(properties) {
   const { pages, sort, sortBy, q, redraw } = properties
   if (q !== '' && finding === undefined) void loadFinding(redraw)
   const searched = finding?.searchedWords(q) ?? []
+  const opened = linked()
   const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
   if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
@@ -144,7 +146,7 @@ export function bookTable(properties) {
       ${repeat(
         rows,
         (row) => row,
-        (row) => bookRow(row, row < first || row >= end, searched, properties),
+        (row) => bookRow(row, row < first || row >= end, searched, opened, properties),
       )}
     </div>
     <div class="after" role="presentation"></div>
@@ -180,9 +182,14 @@ export function toTop() {
  */
 export function showRow(row, length, id, redraw) {
   marked = id
+  reveal(row, length, redraw)
+}
+
+/** Scrolls to a row unless it is in sight. @param {number} row @param {number} length @param {() => void} redraw */
+export function reveal(row, length, redraw) {
   active = { row, column: 1 }
-  const { inSight, scale } = rowsInSight(length)
-  scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
+  const { top, inSight, scale } = rowsInSight(length)
+  if (row <= top || row >= top + inSight - 2) scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
   redraw()
 }
 
@@ -192,15 +199,15 @@ export function showFrom(row, length, redraw) {
   redraw()
 }
 
-/** The topmost open dialog, if there is one. */
-export const openDialog = () => Array.from(document.querySelectorAll('dialog[open]')).at(-1)
+/** The topmost open dialog beside which nothing else can be used, if there is one. */
+export const openDialog = () => Array.from(document.querySelectorAll('dialog:modal')).at(-1)
 
-/** Moves the focus into the open dialog or the list, if the element that had it is gone. */
-export function restoreFocus() {
+/** Moves the focus into a dialog or the list, if the element that had it is gone. @param {Element} [dialog] */
+export function restoreFocus(dialog = openDialog()) {
   const now = document.activeElement
   // After a dialog was closed, an element in it has the focus until the browser renders, but has no rectangle.
   if (now !== null && now !== document.body && now.getClientRects().length > 0) return
-  const place = openDialog() ?? (grid() === null ? find('main') : null)
+  const place = dialog ?? (grid() === null ? find('main') : null)
   if (place === null) return focusActive()
   const first = /** @type {HTMLElement | null | undefined} */ (
     place?.querySelector('textarea, input, button')
@@ -343,9 +350,10 @@ function header(column, index, sort, sortBy) {
 
 /**
  * @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus.
- * @param {readonly string[]} searched folded words. @param {Properties} properties
+ * @param {readonly string[]} searched folded words. @param {unknown} opened the id of the book that is open.
+ * @param {Properties} properties
  */
-function bookRow(row, isApart, searched, { pages, linkTo, edit, select, chooseAuthor }) {
+function bookRow(row, isApart, searched, opened, { pages, linkTo, edit, select, chooseAuthor }) {
   const book = pages.book(row)
   const isSelected = book !== undefined && selected.has(book.id)
   const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
@@ -368,7 +376,7 @@ function bookRow(row, isApart, searched, { pages, linkTo, edit, select, chooseAu
     if (link?.closest('.author')) chooseAuthor(author)
     else edit(id)
   }
-  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} @pointerdown=${press} @click=${click}>
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} aria-current=${id === opened ? 'true' : nothing} @pointerdown=${press} @click=${click}>
     <div role="gridcell" class="select" aria-colindex="1" @click=${choose}>
       <input type="checkbox" aria-label=${words.selection.select(quote(title))} tabindex=${tabindex(row, 0)} .checked=${live(isSelected)} />
     </div>

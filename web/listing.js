@@ -1,8 +1,7 @@
 import { DUPLICATES, filterOf, queryOf, readAddress, writeAddress } from './address.js'
-import { rowsInSight, showFrom, toTop } from './list.js'
+import { reveal, rowsInSight, showFrom, toTop } from './list.js'
 import { tell } from './notices.js'
-import { BookPages, countBooks } from './pages.js'
-import { selected } from './selection.js'
+import { BookPages, countBooks, selected } from './pages.js'
 import { Away, Refused, wasAborted } from './service.js'
 import { words } from './words.js'
 
@@ -67,6 +66,8 @@ export function startListing(each) {
   listener = each
   history.scrollRestoration = 'manual'
   addEventListener('popstate', ({ state }) => {
+    // Only a book was opened or closed.
+    if (queryOf(readAddress()) === queryOf(view)) return scrolled()
     clearTimeout(placing)
     placing = undefined
     place = state?.row ?? 0
@@ -144,7 +145,7 @@ async function goBackTo(some, row) {
 function keepPlace() {
   clearTimeout(placing)
   placing = undefined
-  if (pages !== undefined) history.replaceState({ row: rowsInSight(pages.length).top }, '')
+  if (pages !== undefined) history.replaceState({ ...history.state, row: rowsInSight(pages.length).top }, '')
 }
 
 export function scrolled() {
@@ -227,6 +228,15 @@ export async function findEnd() {
   await reading(pages.read(Infinity, Infinity))
   isSlow = false
   listener.draw()
+}
+
+/** The book before or after another one in the list, which is scrolled to it. @param {number} id @param {1 | -1} step */
+export async function neighbour(id, step) {
+  const row = await pages.find(id)
+  if (row === undefined || row + step < 0) return undefined
+  const [book] = (await reading(pages.read(row + step, row + step + 1))) ?? []
+  if (book !== undefined) reveal(row + step, pages.length, drawRows)
+  return book
 }
 
 /** Says why books could not be read. @template T @param {Promise<T>} work @returns {Promise<T | undefined>} */

@@ -1,20 +1,8 @@
 import { html, nothing, render } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { DUPLICATES, filterOf, linkedBook, queryOf } from './address.js'
+import { DUPLICATES, filterOf, linked, queryOf } from './address.js'
 import { chooseAuthor, filters, searchField } from './filters.js'
 import { icon, logo } from './icons.js'
-import {
-  acceptDrops,
-  addBook,
-  editBook,
-  exportBooks,
-  importBooks,
-  importSamples,
-  loadParts,
-  resumeEdit,
-  useCharts,
-  useSelecting,
-} from './later.js'
 import {
   bookTable,
   find,
@@ -42,24 +30,84 @@ import {
 } from './listing.js'
 import { logOut, startLogin } from './login.js'
 import { tell } from './notices.js'
-import { selected } from './selection.js'
+import { selected } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
 import { stored, takeDraft } from './session.js'
 import { words, yearText } from './words.js'
 
-/** The module of the charts, once they have been opened. @type {typeof import('./charts.js') | undefined} */
-let charts
 /** Whether the charts are shown. */
 let isOpen = false
-/** The module that selects books, once it has been loaded. @type {typeof import('./selecting.js') | undefined} */
-let selecting
 
-/** @param {(part: typeof import('./selecting.js')) => void} run */
-const select = (run) =>
-  useSelecting((part) => {
-    selecting = part
-    run(part)
+/**
+ * A module that the first view does not need. Once it is loaded, `use` is synchronous, so that what is typed after a
+ * click goes to the dialog that the click opens.
+ * @template T @param {() => Promise<T>} load
+ */
+function later(load) {
+  /** @type {T | undefined} */
+  let module
+  const get = async () => {
+    module ??= await load()
+    return module
+  }
+  return {
+    get,
+    get loaded() {
+      return module
+    },
+    use(/** @type {(module: T) => void} */ run) {
+      if (module === undefined) void get().then(run, () => tell({ text: words.notLoaded }))
+      else run(module)
+    },
+  }
+}
+
+const editor = later(() => import('./editor.js'))
+const transfer = later(() => import('./transfer.js'))
+const exporting = later(() => import('./export.js'))
+const selecting = later(() => import('./selecting.js'))
+const charts = later(() => import('./charts.js'))
+
+/** Loads all parts once the first view is shown, so that they work even if the service is unavailable later. */
+const loadParts = () =>
+  void Promise.allSettled([editor, transfer, exporting, selecting, charts].map(({ get }) => get()))
+
+const addBook = () => editor.use((part) => part.addBook())
+
+/** @param {number} id */
+const editBook = (id) => editor.use((part) => void part.editBook(id))
+
+/** Opens or closes what the address names. */
+const openLinked = () => editor.use((part) => part.openLinked())
+
+/** @param {string} draft what was typed before a reload. */
+const resumeEdit = (draft) => editor.use((part) => part.resume(draft))
+
+const importBooks = () => transfer.use((part) => part.openImport(undefined))
+
+const importSamples = () => transfer.use((part) => void part.importSamples())
+
+/** @param {string} query */
+const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
+
+/** Opens the import dialog for a file that is dropped anywhere on the web page. */
+function acceptDrops() {
+  const mark = (/** @type {boolean} */ isOver) =>
+    document.documentElement.classList.toggle('dragging', isOver)
+  addEventListener('dragover', (event) => {
+    event.preventDefault()
+    mark(event.dataTransfer?.types.includes('Files') === true)
   })
+  addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) mark(false)
+  })
+  addEventListener('drop', (event) => {
+    event.preventDefault()
+    mark(false)
+    const [file] = event.dataTransfer?.files ?? []
+    if (file) transfer.use((part) => part.openImport(file))
+  })
+}
 
 function draw() {
   const element = document.getElementById('app')
@@ -90,17 +138,17 @@ const page = () => html`
   ${filters(html`<button type="button" class="quiet statistics" aria-expanded=${isOpen} @click=${toggleCharts}>
     ${icon('statistics')}<span>${words.statistics.label}</span>
   </button>`)}
-  ${isOpen ? html`<section class="charts" aria-label=${words.statistics.label}>${charts?.charts(chartListener) ?? nothing}</section>` : nothing}
+  ${isOpen ? html`<section class="charts" aria-label=${words.statistics.label}>${charts.loaded?.charts(chartListener) ?? nothing}</section>` : nothing}
   <main>${content()}
     <div class="selection" role="group" aria-label=${words.selection.label}>
       <span role="status">${selected.size === 0 ? '' : words.selection.count(selected.size)}</span>
-      ${selected.size === 0 ? nothing : selecting?.buttons()}
+      ${selected.size === 0 ? nothing : selecting.loaded?.buttons()}
     </div>
   </main>
 `
 
 function exportList() {
-  if (view.sort === DUPLICATES) select((part) => part.exportListed())
+  if (view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
   else exportBooks(queryOf(view))
 }
 
@@ -117,10 +165,7 @@ const typed = (year) => (year === undefined ? '' : yearText(year))
 function toggleCharts() {
   isOpen = !isOpen
   draw()
-  useCharts((part) => {
-    charts = part
-    part.openCharts(isOpen, filterOf(view), draw)
-  })
+  charts.use((part) => part.openCharts(isOpen, filterOf(view), draw))
 }
 
 /** The key in `localStorage` of the choice of higher rows. */
@@ -184,7 +229,7 @@ function content() {
       pages.isOfDuplicates
         ? html`<p class="away" role="status">
             ${words.list.duplicates}
-            <button type="button" @click=${() => select((part) => part.selectCopies())}>${words.selection.selectCopies}</button>
+            <button type="button" @click=${() => selecting.use((part) => part.selectCopies())}>${words.selection.selectCopies}</button>
           </p>`
         : nothing
     }
@@ -211,8 +256,8 @@ const table = () => ({
   chooseAuthor,
   linkTo: (change) => `?${queryOf({ ...view, ...change })}`,
   edit: editBook,
-  select: (...range) => select((part) => void part.selectRow(...range)),
-  selectAll: () => select((part) => void part.selectAll()),
+  select: (...range) => selecting.use((part) => void part.selectRow(...range)),
+  selectAll: () => selecting.use((part) => void part.selectAll()),
   findEnd,
   redraw: drawRows,
 })
@@ -256,11 +301,6 @@ function printedText() {
   return words.list.printed(first + 1, end, pages.count)
 }
 
-function openLinked() {
-  const id = linkedBook()
-  if (id !== undefined && document.querySelector('#editor dialog[open]') === null) editBook(id)
-}
-
 /** Gives the list the focus if nothing has it, so that PageDown scrolls it. */
 function arrived() {
   loadParts()
@@ -286,7 +326,7 @@ acceptDrops()
 // A wide window has no menu of years.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
-addEventListener('close', restoreFocus, true)
+addEventListener('close', () => restoreFocus(), true)
 for (const type of ['beforeprint', 'afterprint'])
   addEventListener(type, () => {
     setPrinting(type === 'beforeprint')
@@ -303,7 +343,7 @@ addEventListener('keydown', (event) => {
 })
 document.documentElement.classList.toggle('roomy', stored(() => localStorage.getItem(ROOMY)) === 'yes')
 draw()
-startListing({ draw, arrived, changed: () => void charts?.updateCharts(filterOf(view), draw) })
+startListing({ draw, arrived, changed: () => void charts.loaded?.updateCharts(filterOf(view), draw) })
 const draft = takeDraft()
-if (draft === undefined) openLinked()
-else resumeEdit(draft)
+if (draft !== undefined) resumeEdit(draft)
+else if (linked() !== undefined) openLinked()

@@ -55,12 +55,13 @@ export function tell(notice, time = TIME, ended) {
     dismiss()
     ended?.()
   }
-  // A notice replaces the previous one of its kind. Those with another action stay until it is chosen.
+  // A notice replaces the previous one of its kind. Those without an end stay until an action is chosen.
+  const hasEnd = Number.isFinite(time)
   for (const [other, entry] of notices)
-    if (notice.isUndo ? other.isUndo : !notice.actions && !other.actions) entry.end()
+    if (hasEnd && entry.hasEnd && notice.isUndo === other.isUndo) entry.end()
   // An infinite timer would end at once.
-  if (Number.isFinite(time)) wait(time)
-  notices.set(notice, { dismiss, end, hasEnd: Number.isFinite(time) })
+  if (hasEnd) wait(time)
+  notices.set(notice, { dismiss, end, hasEnd })
   showNotices()
   return dismiss
 }

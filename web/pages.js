@@ -23,6 +23,17 @@ const KEPT = 1000
 /** The ids of books that are being deleted, and not shown. @type {Set<number>} */
 export const hidden = new Set()
 
+/** The most books that can be selected: actions take one or two requests for each. */
+export const MOST = 10_000
+
+/** The selected books by id, as they were listed. @type {Map<number, Book>} */
+export const selected = new Map()
+
+/** @param {readonly Book[]} books */
+export function select(books) {
+  for (const book of books) selected.set(book.id, book)
+}
+
 /** How many books may be read to find one. */
 const FAR = 2000
 

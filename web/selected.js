@@ -6,8 +6,8 @@ import { deleteLater } from './deletions.js'
 import { restoreFocus } from './list.js'
 import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
 import { showNotices, tell } from './notices.js'
+import { selected } from './pages.js'
 import { saveFile } from './save-file.js'
-import { selected } from './selection.js'
 import { call } from './service.js'
 import { noYear, readYear } from './text.js'
 import { words } from './words.js'
@@ -50,7 +50,7 @@ export function editSelected({ edited, selectionChanged }) {
     fields: () => html`
       <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${live(draft.author)} @input=${input('author')} /></label>
       ${authors.view(choose)}
-      <label>${words.list.year} <input autocomplete="off" inputmode="numeric" .value=${live(draft.year)} @input=${input('year')} /></label>`,
+      <label>${words.list.year} <input autocomplete="off" .value=${live(draft.year)} @input=${input('year')} /></label>`,
     isTyped: () => draft.author !== '' || draft.year !== '',
     action: words.many.setAction(books.length),
     running: words.many.savingNow(books.length),

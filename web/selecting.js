@@ -4,8 +4,8 @@ import { icon } from './icons.js'
 import { restoreFocus } from './list.js'
 import { isCurrent, load, pages, reading, redraw } from './listing.js'
 import { tell } from './notices.js'
+import { MOST, select, selected } from './pages.js'
 import { deleteSelected, editSelected, exportAsCsv } from './selected.js'
-import { MOST, select, selected } from './selection.js'
 import { words } from './words.js'
 
 /** @typedef {import('./pages.js').BookPages} BookPages */

@@ -125,8 +125,9 @@ export const words = {
     partial: 'New books are still being indexed. Some may be missing or out of place.',
     searchAgain: 'Search again',
     newElsewhere: (/** @type {string} */ title) =>
-      `${title} is not shown here because it does not match your search or filters.`,
-    movedElsewhere: (/** @type {string} */ title) => `${title} no longer matches your search or filters.`,
+      `Added ${title}. It does not match your search or filters.`,
+    movedElsewhere: (/** @type {string} */ title) =>
+      `Saved ${title}. It no longer matches your search or filters.`,
     tooFar: (/** @type {string} */ title) => `Added ${title}. It is further down in this list.`,
     newestFirst: 'Show newest first',
     sight: (
@@ -191,7 +192,11 @@ export const words = {
     opening: 'Opening book…',
     suggestions: 'Suggestions',
     noTitle: 'Enter a title.',
-    noYear: 'Enter a year such as 1979 or 500 BC, or 0 if it is unknown.',
+    unknown: 'unknown',
+    previous: 'Previous book (Alt+↑)',
+    next: 'Next book (Alt+↓)',
+    addedSoFar: (/** @type {number} */ count, /** @type {string} */ title) =>
+      `${count} added · last: ${title}`,
     away: (/** @type {string} */ reason) => `${reason}. Your changes are still here. Try again in a moment.`,
     invalid: 'Could not save. The text has an invalid character, or the year is too large.',
     tooLong: 'Title and author are too long. Together they can have up to 1 MB.',

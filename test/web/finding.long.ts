@@ -81,11 +81,11 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
 
   it('adds one book after another', async () => {
     await button('Add book').click()
-    for (const title of ['Home', 'Love']) {
+    for (const [index, title] of ['Home', 'Love'].entries()) {
       await field('Title').fill(title)
       await field('Year').fill('2003')
       await button('Save and add another').click()
-      await page.getByText(`Added “${title}”.`).waitFor()
+      await page.getByText(`${index + 1} added · last: “${title}”`).waitFor()
       await waitUntil(page, `document.querySelector('[name=title]').value === ''`)
       assert.ok(await field('Title').evaluate((element) => element.matches(':focus')))
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue } from './page.ts'
+import { openCatalogue, waitUntil } from './page.ts'
 
 const BOOKS = 12_000
 
@@ -57,13 +57,19 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
       await page.getByRole('dialog').getByLabel('Title').waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'hidden' })
+      // Closing a book is a step back.
+      await waitUntil(page, `location.hash === ''`)
       await page.reload()
       await page.getByText('12,000 books').waitFor()
       await row(340).waitFor()
       assert.ok(await inSight(340))
-      await page.goForward()
-      await page.getByText('1 book', { exact: true }).waitFor()
+      await row(340).click()
+      await page.getByRole('dialog').getByLabel('Title').waitFor()
+      await page.goBack()
+      await page.getByRole('dialog').waitFor({ state: 'hidden' })
       assert.ok(await inSight(340))
+      await page.goForward()
+      await page.getByRole('dialog').getByLabel('Title').waitFor()
       await page.context().close()
     })
 

@@ -98,7 +98,7 @@ export const importButton = () => page.getByRole('button', { name: /^Import( [\d
 
 export async function chooseInMenu(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Menu' }).click()
-  await page.getByRole('button', { name, exact: true }).click()
+  await page.getByRole('navigation').getByRole('button', { name, exact: true }).click()
 }
 
 /** A field of the dialog that is open. */
