@@ -136,7 +136,8 @@ export function drawRows() {
 /** @param {BookPages} some @param {number} row */
 async function goBackTo(some, row) {
   if (row === 0) return
-  await reading(some.read(row, row + 1))
+  // With the rows below it: the list has to be high enough to scroll there.
+  await reading(some.read(row, row + rowsInSight(some.length).inSight + 1))
   // Unless the user has scrolled meanwhile.
   if (some === pages && rowsInSight(some.length).top === 0) showFrom(row, some.length, drawRows)
 }
