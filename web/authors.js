@@ -54,7 +54,7 @@ export class Authors {
     const path = `/books?${new URLSearchParams({ q: searchFor(typed), limit: String(BOOKS) })}`
     try {
       /** @type {{ data: Book[] }} */
-      const { data } = await (await call('GET', path, { signal })).json()
+      const { data } = await (await call('GET', path, { signal, isHint: true })).json()
       // The search also matches titles.
       const authors = data
         .map(({ author }) => author)

@@ -1,5 +1,5 @@
 import { filterOf } from './address.js'
-import { showRow } from './list.js'
+import { mark, showRow } from './list.js'
 import { change, changed, countAgain, drawRows, EVERYTHING, load, pages, showAll, view } from './listing.js'
 import { tell } from './notices.js'
 import { isIn, select, selected } from './pages.js'
@@ -14,9 +14,15 @@ async function show(book) {
   const row = await next.find(book.id)
   if (next !== pages) return
   if (row !== undefined) return showRow(row, next.length, book.id, drawRows)
-  const actions = [{ label: words.list.newestFirst, run: () => change({ sort: '-id' }, 'chosen') }]
+  const actions = [{ label: words.list.newestFirst, run: () => showFirst(book) }]
   if (!pages.isComplete && pages.error === undefined)
     tell({ text: words.list.tooFar(quote(book.title)), actions })
+}
+
+/** Lists the newest books first, of which this one is marked. @param {Book} book */
+function showFirst({ id }) {
+  mark(id)
+  change({ sort: '-id' }, 'chosen')
 }
 
 /** Updates the list, and says so if the book does not match the view. @param {Book} book @param {boolean} isNew */

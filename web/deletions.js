@@ -64,6 +64,7 @@ export function deleteLater({ books, text, what, send }, listener) {
 
   async function request() {
     dismiss()
+    if (document.visibilityState === 'hidden') tell({ text })
     const rest = await send().finally(end)
     const { changed = [], left = [] } = rest
     const kept = new Set([...changed, ...left])

@@ -83,7 +83,9 @@ export class Edit {
     const q = searchFor(`${title} ${author}`)
     if (searchFor(title) === '') return
     try {
-      const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`)
+      const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`, {
+        isHint: true,
+      })
       /** @type {{ data: Book[] }} */
       const { data } = await response.json()
       if (this.draft.title !== title || this.draft.author !== author) return

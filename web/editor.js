@@ -8,7 +8,7 @@ import { icon } from './icons.js'
 import { find, openDialog, restoreFocus } from './list.js'
 import { neighbour, redraw, view } from './listing.js'
 import { tell } from './notices.js'
-import { Away, FIELDS, track } from './service.js'
+import { Away, FIELDS, Refused, track } from './service.js'
 import { keepDraft } from './session.js'
 import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
 import { words } from './words.js'
@@ -100,9 +100,8 @@ async function readBook(id) {
     if (!signal.aborted && isFree && view === seen) open(edit)
   } catch (error) {
     if (signal.aborted) return
-    tell({
-      text: error instanceof Away ? words.moment(error.message) : explain(error),
-    })
+    tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
+    if (error instanceof Refused && error.status === 404) listener.deleted(id)
   } finally {
     clearTimeout(timer)
     dismiss()

@@ -4,7 +4,7 @@ import { repeat } from 'lit-html/directives/repeat.js'
 import { linked } from './address.js'
 import { selected } from './pages.js'
 import { legible, oneLine, quote, writeYear } from './text.js'
-import { words } from './words.js'
+import { words, yearText } from './words.js'
 
 /**
  * @typedef {import('./pages.js').BookPages} BookPages
@@ -181,8 +181,13 @@ export function toTop() {
  * @param {number} row @param {number} length how many rows there are. @param {number} id @param {() => void} redraw
  */
 export function showRow(row, length, id, redraw) {
-  marked = id
+  mark(id)
   reveal(row, length, redraw)
+}
+
+/** Marks a book wherever it is listed. @param {number} id */
+export function mark(id) {
+  marked = id
 }
 
 /** Scrolls to a row unless it is in sight. @param {number} row @param {number} length @param {() => void} redraw */
@@ -388,8 +393,14 @@ function bookRow(row, isApart, searched, opened, { pages, linkTo, edit, select, 
         ? html`<a dir="auto" draggable="false" href=${linkTo({ author })} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
         : html`<bdi>${oneLine(author)}</bdi>`
     }</div>
-    <div role="gridcell" class="year" aria-colindex="4" title=${year === 0 ? words.unknownYear : nothing} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>
+    <div role="gridcell" class="year" aria-colindex="4" title=${titleOf(year)} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>
   </div>`
+}
+
+/** What the year of a row stands for. @param {number} year */
+function titleOf(year) {
+  if (year === 0) return words.unknownYear
+  return yearText(year) === writeYear(year) ? nothing : yearText(year)
 }
 
 /** @param {string} text @param {readonly string[]} searched */

@@ -1,10 +1,11 @@
 import { html, render } from 'lit-html'
 import { logo } from './icons.js'
+import { tell } from './notices.js'
 import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 
-/** How long before the end of a session the password is asked for, in milliseconds. */
+/** How long before its end a notice says that a session ends, in milliseconds. */
 const AHEAD = 60_000
 
 /** How long the other tabs have to hand over their session before the password is asked for, in milliseconds. */
@@ -19,6 +20,8 @@ let reason = 'expired'
 let leaving
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
+/** Removes the notice that the session ends. */
+let dismissExpiring = () => {}
 /** What calls wait for while there is no token. @type {PromiseWithResolvers<void> | undefined} */
 let waiting
 
@@ -26,6 +29,8 @@ let waiting
 export function startLogin() {
   whenTokenIsNeeded(() => {
     waiting ??= Promise.withResolvers()
+    dismissExpiring()
+    if (reason === 'expiring') reason = 'expired'
     askOtherTabs()
     setTimeout(() => waiting && show(), PATIENCE)
     return waiting.promise
@@ -42,17 +47,19 @@ function began({ username: name, end }) {
   username = name
   reason = 'expired'
   clearTimeout(timer)
-  timer = setTimeout(
-    () => {
-      reason = 'expiring'
-      show()
-    },
-    Math.max(end - Date.now() - AHEAD, 0),
-  )
+  timer = setTimeout(tellExpiring, Math.max(end - Date.now() - AHEAD, 0))
+  dismissExpiring()
   dialog()?.querySelector('form')?.reset()
   dialog()?.close()
   waiting?.resolve()
   waiting = undefined
+}
+
+/** A notice, because a dialog would take the focus from what is being typed. */
+function tellExpiring() {
+  reason = 'expiring'
+  const actions = [{ label: words.login.renew, run: show }]
+  dismissExpiring = tell({ text: words.login.ending, actions }, Number.POSITIVE_INFINITY)
 }
 
 /** Logs out in all tabs. */

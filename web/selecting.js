@@ -6,6 +6,7 @@ import { isCurrent, load, pages, reading, redraw } from './listing.js'
 import { tell } from './notices.js'
 import { MOST, select, selected } from './pages.js'
 import { deleteSelected, editSelected, exportAsCsv } from './selected.js'
+import { Refused } from './service.js'
 import { words } from './words.js'
 
 /** @typedef {import('./pages.js').BookPages} BookPages */
@@ -52,8 +53,16 @@ const listed = () =>
 /** @param {{ first: number, end: number }} rows */
 async function selectRows({ first, end }) {
   const some = pages
-  const read = await reading(some.read(first, end))
-  if (read && isCurrent(some)) select(read)
+  const read = await reading(some.read(first, end).catch((error) => readAgain(error, some, first, end)))
+  if (read && some.query === pages.query && isCurrent(pages)) select(read)
+}
+
+/** The service refuses its cursors after a restart with another secret. Then the list is read from its beginning.
+ * @param {unknown} error @param {BookPages} some @param {number} first @param {number} end
+ */
+function readAgain(error, some, first, end) {
+  if (!(error instanceof Refused) || error.status !== 400 || !isCurrent(some)) throw error
+  return load().read(first, end)
 }
 
 function clear() {

@@ -5,7 +5,8 @@ import { words } from './words.js'
  * The calls to the service, and what it has not answered yet.
  *
  * @typedef {{ id: number, title: string, author: string, year: number }} Book
- * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, keepalive?: boolean }} Options
+ * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, keepalive?: boolean, isHint?: boolean }} Options
+ *   `isHint`: the user has not asked for it, so that it does not ask for the password.
  */
 
 /** The fields of a book, apart from its id. */
@@ -87,13 +88,16 @@ export async function logIn(username, password) {
  * @throws {Refused | Away | DOMException} the last if the signal has aborted the request.
  */
 export async function call(method, path, options = {}) {
-  if (currentToken() === '') await getToken()
+  if (currentToken() === '') {
+    if (options.isHint) throw new Refused(401, words.login.needed)
+    await getToken()
+  }
   const used = currentToken()
   const declinedBefore = declined
   try {
     return await send(method, path, options)
   } catch (error) {
-    if (!(error instanceof Refused) || error.status !== 401) throw error
+    if (!(error instanceof Refused) || error.status !== 401 || options.isHint) throw error
     // Another call may have got a new token meanwhile, or failed to get one.
     if (currentToken() === used) {
       if (declined !== declinedBefore) throw declined
@@ -188,7 +192,9 @@ export async function finishPending() {
   return told.filter((text) => text !== undefined)
 }
 
-// A hidden web page may never be shown again. On a phone, no other event announces that.
-addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'hidden') for (const { finish } of pending) void finish()
+// On a phone, a hidden web page may never be shown again, and no other event announces that. Elsewhere it is often only
+// behind another tab, and what can be undone still can.
+const isPhone = matchMedia('(pointer: coarse)').matches
+addEventListener(isPhone ? 'visibilitychange' : 'pagehide', () => {
+  if (!isPhone || document.visibilityState === 'hidden') for (const { finish } of pending) void finish()
 })

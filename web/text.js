@@ -58,7 +58,14 @@ export function readYear(text) {
 }
 
 /** A year as the list shows it; 0 stands for an unknown one, as imports store it. @param {number} year */
-export const writeYear = (year) => (year === 0 ? words.noYear : yearText(year))
+export function writeYear(year) {
+  if (year === 0) return words.noYear
+  // Others would not fit into their column.
+  return Math.abs(year) < 1e6 ? yearText(year) : LARGE.format(year).replace(/^-(.*)/, '$1 BC')
+}
+
+/** Such as “13.8B BC”. */
+const LARGE = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
 
 /** The message about a text that is not a year. @param {string} text */
 export const noYear = (text) => words.notAYear(quote(text))

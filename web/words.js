@@ -236,6 +236,8 @@ export const words = {
     username: 'Username',
     password: 'Password',
     logIn: 'Log in',
+    ending: 'Your session ends in a minute.',
+    renew: 'Stay logged in',
     expiring: 'Session expiring',
     expired: 'Session expired',
     hint: 'Sessions last 15 minutes. Enter your password to continue. Your changes are kept.',

@@ -160,6 +160,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await other.getByRole('link', { name: 'Sula' }).click()
     await held.answered
     await other.clock.fastForward('14:30')
+    await other.getByRole('button', { name: 'Stay logged in' }).click()
     await other.getByText('Your changes are kept').waitFor()
     await held.release()
     assert.equal(await other.getByRole('dialog').count(), 1)

@@ -236,7 +236,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     assert.fail('the book is still there')
   })
 
-  it('asks for the password shortly before the token ends, above what is being typed', async () => {
+  it('says shortly before the token ends that it does, and asks for the password above what is being typed', async () => {
     const other = await openPage(browser(), 'about:blank')
     await other.clock.install()
     await other.goto(service.url)
@@ -245,11 +245,15 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await other.getByRole('button', { name: 'Add book' }).click()
     await other.getByRole('dialog').getByLabel('Title').fill('Half a ti')
     await other.clock.fastForward('14:30')
+    await other.getByText('Your session ends in a minute.').waitFor()
+    await other.keyboard.type('tle')
+    await other.getByRole('button', { name: 'Stay logged in' }).click()
     await other.getByText('Your changes are kept').waitFor()
     assert.equal(await other.getByLabel('Password', { exact: true }).inputValue(), '')
     await assertAccessible(other, 'expiry')
     await enterPassword(other)
-    assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a ti')
+    assert.equal(await other.getByRole('dialog').getByLabel('Title').inputValue(), 'Half a title')
+    assert.equal(await other.getByText('Your session ends in a minute.').count(), 0)
     await other.context().close()
   })
 

@@ -22,7 +22,7 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
   )
   usePage(
     () => service.url,
-    () => waitForTitles(page, ['Volume 0']),
+    () => page.locator('.row').first().waitFor(),
   )
 
   it('scroll with PageDown after the log-in, and after a reload', async () => {
@@ -103,5 +103,35 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await button('Undo').waitFor({ state: 'hidden' })
     // Otherwise it would have been deleted only now.
     await page.clock.fastForward(KEPT)
+  })
+
+  it('leave the list when somebody else has deleted their book', async () => {
+    const headers = { authorization: service.token }
+    assert.equal((await fetch(`${service.url}/book/31`, { method: 'DELETE', headers })).status, 200)
+    await link('Volume 30').click()
+    await page.getByText('Book not found.').waitFor()
+    await link('Volume 30').waitFor({ state: 'detached' })
+    await link('Volume 31').waitFor()
+  })
+
+  it('have years that fit, and are told in full', async () => {
+    for (const year of [-13_800_000_000, 9_007_199_254_740_991])
+      await service.createBook({ title: `Of ${year}`, author: 'Cosmos', year })
+    await page.goto(`${service.url}/?author=Cosmos`)
+    await waitForTitles(page, ['Of -13800000000'])
+    assert.deepEqual(await page.locator('.row .year').allTextContents(), ['13.8B BC', '9010T'])
+    await page.getByTitle('13800000000 BC').waitFor()
+  })
+
+  it('that are deleted can be taken back after a look at another tab', async () => {
+    await keepNotices(page)
+    await link('Volume 40').click()
+    await button('Delete').click()
+    await page.evaluate(`{
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    }`)
+    await button('Undo').click()
+    await link('Volume 40').waitFor()
   })
 })
