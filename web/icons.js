@@ -13,6 +13,7 @@ const PATHS = {
   import: 'M12 4v11M7 10l5 5 5-5M5 20h14',
   logOut: 'M10 4H5v16h5M15 8l4 4-4 4M19 12H9',
   menu: 'M4 7h16M4 12h16M4 17h16',
+  print: 'M7 8V4h10v4M7 17H4V9h16v8h-3M7 14h10v6H7z',
   rows: 'M4 5h16M4 10h16M4 15h16M4 20h16',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5',
   statistics: 'M5 20v-9M12 20V4M19 20v-6',

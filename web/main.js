@@ -22,6 +22,7 @@ import {
   isSlow,
   load,
   pages,
+  reading,
   scrolled,
   showAll,
   sight,
@@ -130,6 +131,7 @@ const page = () => html`
         <button type="button" @click=${importBooks}>${icon('import')}${words.menu.import}</button>
         <button type="button" @click=${exportList}>${icon('export')}${words.menu.export}</button>
         <a href="docs">${icon('api')}${words.menu.api}</a>
+        <button type="button" @click=${printList}>${icon('print')}${words.menu.print}</button>
         <button type="button" aria-pressed=${isRoomy()} @click=${toggleRoomy}>${icon('rows')}${words.menu.roomy}</button>
         <button type="button" @click=${logOut}>${icon('logOut')}${words.menu.logOut}</button>
       </div>
@@ -150,6 +152,15 @@ const page = () => html`
 function exportList() {
   if (view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
   else exportBooks(queryOf(view))
+}
+
+/** How many books are printed at most. */
+const MOST_PRINTED = 1000
+
+/** Reads the books that are to be printed first, because the browser does not wait for them. */
+async function printList() {
+  await reading(pages.read(0, MOST_PRINTED))
+  print()
 }
 
 /** @type {import('./charts.js').Listener} */
@@ -335,6 +346,10 @@ for (const type of ['beforeprint', 'afterprint'])
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
+  if (key === 'p' && (ctrlKey || metaKey) && !altKey && pages !== undefined && openDialog() === undefined) {
+    event.preventDefault()
+    void printList()
+  }
   // Elsewhere the key may not be meant as a shortcut, as when speech input types it (WCAG 2.2, 2.1.4).
   const isInList = target instanceof Element && target.closest('.rows') !== null
   if (key !== '/' || ctrlKey || metaKey || altKey || !isInList) return

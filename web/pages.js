@@ -83,9 +83,13 @@ export class BookPages {
     return last === undefined ? 0 : last.start + last.length
   }
 
-  /** How many rows there are, as far as is known. Those beyond `known` are read when `reach` asks for them. */
+  /**
+   * How many rows there are, as far as is known. Those beyond `known` are read when `reach` asks for them. If nobody
+   * has counted them, one stands for those that follow.
+   */
   get length() {
-    return this.isComplete ? this.known : Math.max(this.known, this.#total ?? 0)
+    const { known } = this
+    return this.isComplete || known === 0 ? known : Math.max(known, this.#total ?? known + 1)
   }
 
   /** How many books there are; undefined while that is unknown. */

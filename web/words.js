@@ -62,6 +62,7 @@ export const words = {
     import: 'Import…',
     export: 'Export…',
     api: 'API',
+    print: 'Print…',
     roomy: 'Comfortable rows',
     logOut: 'Log out',
   },

@@ -14,15 +14,18 @@ import {
   waitUntil,
 } from './page.ts'
 
+/** More than one page of the list. */
+const BOOKS = 130
+
 describe('the rows of the web page', { skip: browserMissing }, () => {
   const service = useService((service) =>
     service.importBooks(
-      Array.from({ length: 90 }, (_, i) => ({ title: `Volume ${i}`, author: 'A Series', year: 2000 })),
+      Array.from({ length: BOOKS }, (_, i) => ({ title: `Volume ${i}`, author: 'A Series', year: 2000 })),
     ),
   )
   usePage(
     () => service.url,
-    () => page.locator('.row').first().waitFor(),
+    () => page.locator('.row .title').first().waitFor(),
   )
 
   it('scroll with PageDown after the log-in, and after a reload', async () => {
@@ -30,7 +33,7 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
       await page.keyboard.press('PageDown')
       await waitUntil(page, `document.querySelector('.rows').scrollTop > 300`)
       await page.reload()
-      await page.locator('.row').first().waitFor()
+      await page.locator('.row .title').first().waitFor()
       await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, 0))
     }
   })
@@ -78,7 +81,7 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await chooseInMenu(page, 'Comfortable rows')
     assert.equal(await height(), 44)
     await page.reload()
-    await page.locator('.row').first().waitFor()
+    await page.locator('.row .title').first().waitFor()
     assert.equal(await height(), 44)
     await chooseInMenu(page, 'Comfortable rows')
     assert.equal(await height(), 36)
@@ -133,5 +136,29 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     }`)
     await button('Undo').click()
     await link('Volume 40').waitFor()
+  })
+
+  it('are all printed, also those that have not been in sight', async () => {
+    for (const print of [() => page.keyboard.press('Control+p'), () => chooseInMenu(page, 'Print…')]) {
+      await page.goto(`${service.url}/?sort=title`)
+      await page.locator('.row .title').first().waitFor()
+      await page.evaluate(`globalThis.print = () => {
+        dispatchEvent(new Event('beforeprint'))
+        globalThis.printed = document.querySelectorAll('.row').length
+        dispatchEvent(new Event('afterprint'))
+      }`)
+      await print()
+      await waitUntil(page, 'globalThis.printed > 0')
+      assert.ok(Number(await page.evaluate('globalThis.printed')) > BOOKS - 10)
+    }
+  })
+
+  it('that follow are announced by an empty one until they are counted', async () => {
+    await page.route(/count=true/, (route) => route.abort())
+    await page.route(/cursor|after/, () => {})
+    await page.reload()
+    await page.locator('.row .title').first().waitFor()
+    await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
+    await page.locator('.row.loading').getByRole('img', { name: 'Loading…' }).waitFor()
   })
 })
