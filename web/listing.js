@@ -152,7 +152,8 @@ function keepPlace() {
 export function scrolled() {
   if (pages === undefined) return
   const { top, inSight } = rowsInSight(pages.length)
-  sight = top === 0 ? undefined : { first: top + 1, last: Math.min(top + inSight, pages.count ?? pages.known) }
+  sight =
+    top === 0 ? undefined : { first: top + 1, last: Math.min(top + inSight, pages.count ?? pages.known) }
   clearTimeout(telling)
   telling = setTimeout(() => {
     sight = undefined
