@@ -121,7 +121,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     await fc.assert(
       fc.asyncProperty(
         query.filter(({ filter }) => isIndexed || filter.words === undefined),
-        fc.integer({ min: 3, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
         fc.array(newBook, { maxLength: 2 }),
         async (query, limit, more) => {
           books.push(...(await create(more)))
@@ -154,21 +154,14 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
 
     it('puts the title that is searched first, then titles with all words, then whole words, then beginnings', async () => {
       const books = [
-        ['Kind', 'Stephen Kingsley'],
-        ['It', 'Stephen King'],
-        ['The Kingdom', 'A'],
-        ['Misery', 'Stephen King'],
-        ['A King', 'B'],
-        ['The King’s Road', 'C'],
-        ['King', 'D'],
-        ['Kingfisher', 'E'],
-        ['The return of the king', 'F'],
-        ['家', '孤独'],
-        ['百年孤独', '马尔克斯'],
-        ['집', '고독'],
-        ['백년고독', '마르케스'],
-      ]
-      for (const [title = '', author = ''] of books) await opened.store.create({ title, author, year: 1 })
+        'Kind by Stephen Kingsley|It by Stephen King|The Kingdom by A|Misery by Stephen King|A King by B',
+        'The King’s Road by C|King by D|Kingfisher by E|The return of the king by F',
+        '家 by 孤独|百年孤独 by 马尔克斯|집 by 고독|백년고독 by 마르케스',
+      ].flatMap((line) => line.split('|'))
+      for (const book of books) {
+        const [title = '', author = ''] = book.split(' by ')
+        await opened.store.create({ title, author, year: 1 })
+      }
       const expected = [
         ['A King', 'King'],
         ['The return of the king'],
@@ -188,7 +181,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     const years = [3, 5, 2, 4, 1, 3, 2, 5, 4, 0]
     const books = await create(years.map((year, i) => ({ title: `T${i % 4}`, author: `A${i % 3}`, year })))
     for (const filter of [{ yearMin: 2, yearMax: 4 }, { yearMin: 3 }, { yearMax: 3 }])
-      for (const name of ['title', 'author', 'year', 'id'] as const)
+      for (const name of ['title', 'year', 'id'] as const)
         for (const descending of [false, true]) {
           const query = { filter, order: sorted(name, descending) }
           for (const limit of [1, 2])
@@ -263,30 +256,28 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     assert.deepEqual(await opened.store.statistics({}), statisticsOf(await listAll(opened.store), compare))
   })
 
-  for (const order of [sorted('id'), sorted('title'), sorted('year', true), 'relevance'] as const) {
-    if (order === 'relevance' && !isIndexed) continue
-    const by = order === 'relevance' ? order : `${order[0]?.descending ? '-' : ''}${order[0]?.name}`
-    it(`neither repeats nor hides a book while others come and go, by ${by}`, async () => {
-      const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
-      const books = await create(Array.from({ length: 150 }, (_, i) => some(i)))
-      const staying = books.filter(({ id }) => id % 3 !== 0)
-      const leaving = books.filter(({ id }) => id % 3 === 0)
-      let added = 0
+  it('neither repeats nor hides a book while others come and go, in any order', async () => {
+    const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
+    const books = await create(Array.from({ length: 200 }, (_, i) => some(i)))
+    const [leaving, staying] = [0, 1].map((rest) => books.filter(({ id }) => id % 2 === rest))
+    assert.ok(leaving && staying)
+    let added = 0
+    for (const order of [sorted('id'), sorted('title'), sorted('year', true), 'relevance'] as const) {
+      if (order === 'relevance' && !isIndexed) continue
       const query = { filter: isIndexed ? { words: ['w'] } : {}, order }
-      const found = await walk(query, 7, async () => {
+      const found = await walk(query, 11, async () => {
         const gone = leaving.splice((added * 31) % Math.max(1, leaving.length), 2)
         await Promise.all([
           ...gone.map(({ id }) => opened.store.delete(id)),
           create([some(1000 + added++), some(2000 + added++)]),
         ])
       })
-      const ids = found.map(({ id }) => id)
-      assert.equal(new Set(ids).size, ids.length, 'a book came twice')
-      const seen = new Set(ids)
-      assert.deepEqual(
-        staying.filter(({ id }) => !seen.has(id)),
-        [],
+      const ids = new Set(found.map(({ id }) => id))
+      assert.equal(ids.size, found.length, `a book came twice: ${JSON.stringify(order)}`)
+      assert.ok(
+        staying.every(({ id }) => ids.has(id)),
+        `a book is hidden: ${JSON.stringify(order)}`,
       )
-    })
-  }
+    }
+  })
 }
