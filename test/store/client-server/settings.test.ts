@@ -14,9 +14,8 @@ import { prepareDatabase } from './prepared-database.ts'
 /** What the configuration of a server may set for each connection, to the harm of this service. */
 const POSTGRES = ['client_encoding = LATIN1', 'array_nulls = off', 'quote_all_identifiers = on']
 const MYSQL = [
-  'SET NAMES latin1',
-  "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN",
-  'SET sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE',
+  `SET NAMES latin1, sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN,
+    sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE`,
   'SET sql_select_limit = 0',
 ]
 
@@ -60,33 +59,32 @@ describe('a server of PostgreSQL that sets something for each connection', {
 }, () => {
   const databases = useDatabases('postgres')
 
-  for (const setting of POSTGRES) {
-    it(`is used as any other: ${setting}`, async (t) => {
-      const database = await prepareDatabase(t, databases, (name) => [
-        `ALTER DATABASE ${name} SET ${setting}`,
-      ])
-      await useStore(await database.open())
-      const [row] = await database.query('SELECT title, author, year::int FROM books')
-      assert.deepEqual(row, REST)
-    })
-  }
+  it('is used as any other', async (t) => {
+    const database = await prepareDatabase(t, databases, (name) =>
+      POSTGRES.map((setting) => `ALTER DATABASE ${name} SET ${setting}`),
+    )
+    await useStore(await database.open())
+    const [row] = await database.query('SELECT title, author, year::int FROM books')
+    assert.deepEqual(row, REST)
+  })
 
-  for (const [set, found] of [
-    ['synchronous_commit = off', 'on'],
-    // This, too, waits for the disk.
-    ['synchronous_commit = remote_apply', 'remote_apply'],
-    ['gin_fuzzy_search_limit = 1', '0'],
-    ['standard_conforming_strings = off', 'on'],
-  ] as const) {
-    it(`has ${found} for this service: ${set}`, async (t) => {
+  it('has what this service needs instead', async (t) => {
+    const settings = [
+      ['synchronous_commit = off', 'on'],
+      // This, too, waits for the disk.
+      ['synchronous_commit = remote_apply', 'remote_apply'],
+      ['gin_fuzzy_search_limit = 1', '0'],
+      ['standard_conforming_strings = off', 'on'],
+    ] as const
+    for (const [set, found] of settings) {
       const { url } = await prepareDatabase(t, databases, (name) => [`ALTER ROLE ${name} SET ${set}`])
       const driver = new PostgresDriver(parsePostgresUrl(url, {}))
       const client = await driver.connect()
-      t.after(() => driver.end(client))
       const { rows } = await client.query(`SHOW ${set.split(' ')[0]}`)
-      assert.deepEqual(rows.map(Object.values), [[found]])
-    })
-  }
+      await driver.end(client)
+      assert.deepEqual(rows.map(Object.values), [[found]], set)
+    }
+  })
 
   it('is refused through a pooler, with the statement that helps', { skip: pgbouncerMissing }, async (t) => {
     const server = await databases()
