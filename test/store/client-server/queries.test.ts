@@ -12,14 +12,20 @@ import {
 } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { DROP_EARLIER_WORDS, EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
+import {
+  DROP_EARLIER_KEYS,
+  DROP_EARLIER_WORDS,
+  EARLIER_KEYS,
+  EARLIER_WORDS,
+  earlierTable,
+  indexEarlierWords,
+} from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
+import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { GORM, give } from './tables-of-others.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
-
-const PLENTY = { books: 1000, text: 1024 * 1024 }
 
 /** What an upgrade that was killed has already added. */
 const BEGUN = {
@@ -36,43 +42,56 @@ for (const engine of ['postgres', 'mysql'] as const) {
     const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
       prepareDatabase(t, databases, statements)
 
-    /** Books that the earlier version has indexed, and that are found by its rules or by those of this one only. */
+    /** Books of the earlier version, with its words and sort keys. */
     const earlier = (name: string) => [
       ...earlierTable(engine, name, 250),
       ...EARLIER_WORDS[engine],
-      "INSERT INTO books (title, author, year) VALUES ('백년의 고독', 'A', 1), ('Cien años de soledad', 'A', 1)",
+      ...EARLIER_KEYS[engine],
+      insert(TITLES),
       indexEarlierWords(engine),
     ]
 
-    for (const begun of [[], BEGUN[engine]])
-      it(`a table of an earlier release is upgraded by several instances at once, after so many steps: ${begun.length}`, async (t) => {
-        const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...begun])
-        const stores = await Promise.all(Array.from({ length: 3 }, () => open()))
-        for (const store of stores) {
-          assert.equal(await count(store, { words: ['earlier', 'old'] }), 250)
-          assert.deepEqual(await titles(store, '고독'), ['백년의 고독'])
-          assert.deepEqual(await titles(store, 'anos'), ['Cien años de soledad'])
-          assert.equal(await count(store, { yearMin: 0, yearMax: 9 }), 12)
-        }
-        const created = await stores[0]?.create({ title: 'New', author: 'A', year: 1 })
-        assert.equal(created?.id, 253)
-        assert.deepEqual(await titles(stores[1] as Store, 'new'), ['New'])
-        assert.deepEqual(reports, [])
-        assert.deepEqual((await indexes(query, engine)).toSorted(), INDEXES)
-      })
+    it('a table whose upgrade was killed is upgraded by several instances at once', async (t) => {
+      const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
+      for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
+      assert.deepEqual(reports, [])
+      assert.deepEqual(new Set(await indexes(query, engine)), new Set(INDEXES))
+    })
 
-    it('books that another program writes are found by what they are then', async (t) => {
-      const { open, run } = await prepare(t, (name) => [GORM[engine], ...give(engine, name)])
+    it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
+      const { open, run, query } = await prepare(t, earlier)
       const store = await open()
-      assert.deepEqual(await titles(store, 'dune'), [])
-      await run("INSERT INTO books (title, author) VALUES ('Dune', NULL), (NULL, 'Dune')")
-      assert.deepEqual(await titles(store, 'dune'), ['Dune', ''])
-      await run("UPDATE books SET title = 'Emma' WHERE id = 1")
-      assert.deepEqual(await titles(store, 'dune'), [''])
-      assert.deepEqual(await titles(store, 'emma'), ['Emma'])
-      await run('DELETE FROM books WHERE id = 1')
-      assert.deepEqual(await titles(store, 'emma'), [])
-      assert.equal(await count(store, { words: ['d'] }), 1)
+      await assertComplete(store)
+      /** How many books each version has still to index. */
+      const due = async () => {
+        const isDue = (words: string) =>
+          engine === 'postgres' ? `count(*) FILTER (WHERE ${words} IS NULL)` : `SUM(${words} IS NULL)`
+        const [row] = await query(
+          `SELECT ${isDue('search_words_of')} AS earlier, ${isDue('search_words_2_of')} AS own FROM books`,
+        )
+        return [Number(row?.earlier), Number(row?.own)]
+      }
+      await run(insert(['Les bons', 'À others', 'bon others']))
+      const { id } = await store.create({ title: 'The others', author: 'Zola', year: 1 })
+      await assertComplete(store)
+      assert.deepEqual(await due(), [4, 0])
+      await run(indexEarlierWords(engine))
+      assert.deepEqual(await due(), [0, 0])
+      await run(
+        "UPDATE books SET title = 'Ein others' WHERE title = 'ete'",
+        "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
+        "DELETE FROM books WHERE title = 'Die'",
+        `UPDATE books SET title = 'x' WHERE id = ${id}`,
+      )
+      await assertComplete(store)
+      // Back to a text that it had before, of which it still has a key or not.
+      await store.update(id, { title: 'A first' })
+      await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
+      await assertComplete(store)
+      await run(...DROP_EARLIER_KEYS[engine], ...DROP_EARLIER_WORDS[engine])
+      await store.update(id, { title: 'A first of others' })
+      await store.create({ title: 'others', author: 'A', year: 1 })
+      for (const each of [store, await open()]) await assertComplete(each)
     })
 
     it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
@@ -134,38 +153,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
       assert.deepEqual(await titles(await opening, 'dune'), [])
       assert.match(reports.join('\n'), /^waiting up to 30 seconds for [^\n]*$/)
-    })
-
-    it('instances of both versions write, and neither undoes the work of the other', async (t) => {
-      const { open, run, query } = await prepare(t, earlier)
-      const store = await open()
-      assert.equal((await titles(store, 'old')).length, 250)
-      /** Which books each version has still to index. */
-      const due = async () => {
-        const [row] = await query(
-          engine === 'postgres'
-            ? `SELECT count(*) FILTER (WHERE search_words_of IS NULL) AS earlier,
-                 count(*) FILTER (WHERE search_words_2_of IS NULL) AS own FROM books`
-            : `SELECT SUM(search_words_of IS NULL) AS earlier, SUM(search_words_2_of IS NULL) AS own FROM books`,
-        )
-        return [Number(row?.earlier), Number(row?.own)]
-      }
-      await run("INSERT INTO books (title, author, year) VALUES ('서울', 'Earlier instance', 1)")
-      await store.create({ title: '부산', author: 'A', year: 1 })
-      assert.deepEqual(await titles(store, '울'), ['서울'])
-      assert.deepEqual(await titles(store, '산'), ['부산'])
-      assert.deepEqual(await due(), [2, 0])
-      await run(indexEarlierWords(engine))
-      assert.deepEqual(await due(), [0, 0])
-      await run("UPDATE books SET title = '대구' WHERE title = '서울'")
-      assert.deepEqual([await titles(store, '울'), await titles(store, '구')], [[], ['대구']])
-      await run("DELETE FROM books WHERE title = '대구'")
-      assert.deepEqual(await titles(store, '구'), [])
-      await run(...DROP_EARLIER_WORDS[engine])
-      const { id } = await store.create({ title: '제주', author: 'A', year: 1 })
-      await store.update(id, { year: 2 })
-      assert.deepEqual(await titles(store, '주'), ['제주'])
-      assert.deepEqual(await titles(await open(), '주'), ['제주'])
     })
 
     it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
