@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -15,6 +16,8 @@ let closed: boolean
 /** The newest writer thread of this process, and how many there were. */
 export let thread: Worker
 export let threads: number
+/** How many writes each commit had. */
+export let commits: unknown[]
 /** What the operator was told. */
 export let reports: string[]
 
@@ -23,13 +26,18 @@ const note = (worker: Worker) => {
   threads++
 }
 
+const COMMITS = 'book-catalogue.group-commit'
+const noteCommit = (writes: unknown) => void commits.push(writes)
+
 /** To be called in a file: gives each of its tests a store on a new file, whose writer thread is at work. */
 export function useWriter(): void {
   beforeEach(async () => {
     threads = 0
     reports = []
+    commits = []
     closed = false
     process.on('worker', note)
+    subscribe(COMMITS, noteCommit)
     file = newFile()
     store = await openFile(file.path, (message) => reports.push(message))
     // The thread has begun its work when a write is answered.
@@ -38,6 +46,7 @@ export function useWriter(): void {
   afterEach(async () => {
     if (!closed) await store.close()
     process.off('worker', note)
+    unsubscribe(COMMITS, noteCommit)
     file[Symbol.dispose]()
   })
 }
@@ -66,20 +75,4 @@ export async function booksAfterClose(): Promise<Book[]> {
   using database = new DatabaseSync(file.path, { readOnly: true })
   assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
   return database.prepare('SELECT * FROM books ORDER BY id').all() as unknown as Book[]
-}
-
-/** Counts the commits in the write-ahead log (sqlite.org/fileformat2.html §4). */
-export function commits(): number {
-  const log = readFileSync(`${file.path}-wal`)
-  let count = 0
-  // A frame that commits has a size of the database.
-  for (let at = 32; at < log.length; at += 24 + 4096) if (log.readUInt32BE(at + 4) > 0) count++
-  return count
-}
-
-/** A reader because of which SQLite does not begin its log anew. */
-export function keepLog(): Disposable {
-  const other = new DatabaseSync(file.path)
-  other.exec('BEGIN; SELECT * FROM books')
-  return { [Symbol.dispose]: () => other.close() }
 }
