@@ -373,7 +373,7 @@ describe('the index of a SQLite file', () => {
     await using file = await openedFile()
     const { store } = file
     await store.import(groups(15_000))
-    const all = (await listAll(store)).map((book) => ({ ...book, title: sortKey('title', book.title) }))
+    const all = await listAll(store)
     const selections: readonly [BookFilter, ...SortName[]][] = [
       [{ yearMin: 100, yearMax: 800 }, 'title'],
       [{ yearMin: 100, yearMax: 800 }],
@@ -385,17 +385,11 @@ describe('the index of a SQLite file', () => {
       for await (const page of allPages(store, { filter, order: by(...names) }))
         found.push(...booksOf(page).map(({ id }) => id))
       const { yearMin = 0, yearMax = 1000 } = filter
-      const expected = all
-        .filter(({ year }) => yearMin <= year && year <= yearMax)
-        .toSorted((a, b) => {
-          const name = names.find((name) => a[name] !== b[name]) ?? 'id'
-          return a[name] < b[name] ? -1 : 1
-        })
-      assert.deepEqual(
-        found,
-        expected.map(({ id }) => id),
-        JSON.stringify([filter, names]),
-      )
+      const some = all.filter(({ year }) => yearMin <= year && year <= yearMax)
+      // The titles have the order of the ids.
+      if (names.includes('year')) some.sort((a, b) => a.year - b.year || a.id - b.id)
+      const expected = some.map(({ id }) => id)
+      assert.deepEqual(found, expected, JSON.stringify([filter, names]))
     }
 
     // An import may have dropped the index since it was found to be current.
