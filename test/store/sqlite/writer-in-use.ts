@@ -17,7 +17,7 @@ let closed: boolean
 export let thread: Worker
 export let threads: number
 /** How many writes each commit had. */
-export let commits: unknown[]
+export let commits: number[]
 /** What the operator was told. */
 export let reports: string[]
 
@@ -27,7 +27,7 @@ const note = (worker: Worker) => {
 }
 
 const COMMITS = 'book-catalogue.group-commit'
-const noteCommit = (writes: unknown) => void commits.push(writes)
+const noteCommit = (writes: unknown) => void commits.push(Number(writes))
 
 /** To be called in a file: gives each of its tests a store on a new file, whose writer thread is at work. */
 export function useWriter(): void {
