@@ -13,9 +13,8 @@ import type { Schema } from '../../../src/store/mysql/schema.ts'
 import { postgresBooks } from '../../../src/store/postgres/books.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import * as postgres from '../../../src/store/postgres/errors.ts'
-import { openSession, readRows, serverMissing, startServer, until } from '../../faults/engine-servers.ts'
+import { openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { openPatiently } from '../new-database.ts'
 import { listAll, plain } from '../pages.ts'
 import { bookNumber, createMany, lockBooks } from './many-books.ts'
 import { prepareDatabase, prepareStore } from './prepared-database.ts'
@@ -258,22 +257,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
   })
 }
-
-describe('books created at the same time on MySQL', { skip: serverMissing('mysql') }, () => {
-  it('get ids of their own where the server leaves gaps between them', async (t) => {
-    const server = await startServer('mysql', {
-      settings: { 'auto-increment-increment': '3', 'auto-increment-offset': '2' },
-    })
-    t.after(() => server.remove())
-    const url = await server.createDatabase()
-    const store = await openPatiently(url)
-    t.after(() => store.close())
-    const created = plain(await createMany(store, 64))
-    assert.ok(isAscending(created.map(({ id }) => id)))
-    for (const { id } of created) assert.equal(id % 3, 2)
-    assert.deepEqual(await readRows(server, url), created)
-  })
-})
 
 describe('requests at the same time on PostgreSQL', { skip: engineMissing('postgres') }, () => {
   const databases = useDatabases('postgres')

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { BY_ID } from '../../../src/catalogue/query.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { serverMissing, startServer } from '../../faults/engine-servers.ts'
-import type { DatabaseServer, Databases, ServerEngine } from '../../support/database-server.ts'
+import type { Databases, ServerEngine } from '../../support/database-server.ts'
 import { databaseUrl, nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
@@ -255,22 +254,4 @@ describe('what a server refuses to everybody', { skip: engineMissing('postgres')
     assert.match(reports[0] ?? '', /no indexes here/)
     assert.equal(statementsIn(reports[0] ?? ''), undefined)
   })
-})
-
-describe('a MariaDB whose rows are compact', { skip: serverMissing('mysql') }, () => {
-  let on: DatabaseServer
-  before(async () => {
-    on = await startServer('mysql', { settings: { 'innodb-default-row-format': 'compact' } })
-  })
-  after(() => on.remove())
-
-  for (const statements of [[], [GORM.mysql]])
-    it(`has everything for queries, in ${statements.length === 0 ? 'its own table' : 'a table of others'}`, async (t) =>
-      assertComplete(
-        await prepareDatabase(
-          t,
-          async () => on,
-          () => statements,
-        ),
-      ))
 })
