@@ -50,7 +50,7 @@ describe('PgBouncer with a connection per transaction', {
     await use(await Promise.all(opening), url)
   }
 
-  booksContract(async () => openNewDatabase(pooler))
+  describe('books', () => booksContract(async () => openNewDatabase(pooler)))
 
   it('serves eight stores that are opened at once on an empty database', () =>
     openAtOnce(8, '', async (stores) => {
