@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
-import { storeContract } from '../store/contract.ts'
+import { booksContract } from '../store/contract.ts'
 import { openNewDatabase, openPatiently } from '../store/new-database.ts'
 import { listAll } from '../store/pages.ts'
 import type { DatabaseServer } from '../support/database-server.ts'
@@ -50,7 +50,7 @@ describe('PgBouncer with a connection per transaction', {
     await use(await Promise.all(opening), url)
   }
 
-  storeContract('PostgreSQL behind PgBouncer', async () => openNewDatabase(pooler))
+  describe('books', () => booksContract(async () => openNewDatabase(pooler)))
 
   it('serves eight stores that are opened at once on an empty database', () =>
     openAtOnce(8, '', async (stores) => {

@@ -5,7 +5,7 @@ import { STREAM_PAGE } from '../../src/catalogue/page.ts'
 import { ALL_BOOKS } from '../../src/catalogue/query.ts'
 import type { Page } from '../../src/catalogue/store.ts'
 import { hostileBooks } from '../files/hostile-books.ts'
-import { booksOf, listAll, listPages, plain } from './pages.ts'
+import { booksOf, listPages } from './pages.ts'
 import { type TestStore, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
@@ -24,22 +24,6 @@ export function listContract(open: () => Promise<TestStore>): void {
     for await (const page of listPages(opened.store)) results.push(read(page))
     return results
   }
-
-  it('has every book in the order of ids, whatever was changed and deleted before', async () => {
-    const { store } = opened
-    assert.deepEqual(await pages(booksOf), [])
-    const [first, second, third] = [
-      await store.create(BOOK),
-      await store.create(BOOK),
-      await store.create(BOOK),
-    ]
-    await store.update(third.id, { title: '' })
-    await store.update(first.id, { title: 'Z', year: 9999 })
-    await store.delete(second.id)
-    const fourth = await store.create({ title: 'A', author: 'A', year: -1 })
-    const expected = [{ ...first, title: 'Z', year: 9999 }, { ...third, title: '' }, fourth]
-    assert.deepEqual(await listAll(store), plain(expected))
-  })
 
   it('has as many books in a page as asked for, and says whether more follow', async () => {
     const { store } = opened

@@ -87,12 +87,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
   }
 
   /** All books of a query, from page to page. */
-  async function walk(
-    query: BookQuery,
-    books: number,
-    between = async () => {},
-    text = PLENTY.text,
-  ): Promise<Book[]> {
+  async function walk(query: BookQuery, books: number, text = PLENTY.text): Promise<Book[]> {
     const found: Book[] = []
     let after: Position | undefined
     for (;;) {
@@ -103,7 +98,6 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
       if (!page.more) return found
       assert.ok(page.last, 'more is to come after no book')
       after = page.last
-      await between()
     }
   }
 
@@ -111,8 +105,6 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     { name, descending },
     { name: 'id', descending: false },
   ]
-  const titles = async (searched: string, books = 100) =>
-    (await walk(searchFor(searched), books)).map(({ title }) => title)
 
   it('finds the same books in the same order as a plain search of all, from page to page', async () => {
     const books = await create(
@@ -121,7 +113,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     await fc.assert(
       fc.asyncProperty(
         query.filter(({ filter }) => isIndexed || filter.words === undefined),
-        fc.integer({ min: 3, max: 40 }),
+        fc.integer({ min: 1, max: 40 }),
         fc.array(newBook, { maxLength: 2 }),
         async (query, limit, more) => {
           books.push(...(await create(more)))
@@ -135,60 +127,11 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     )
   })
 
-  if (isIndexed) {
-    it('finds a book by what it is now, as soon as the write is answered', async () => {
-      const [book] = await create([{ title: 'First', author: 'One', year: 1 }])
-      assert.ok(book)
-      assert.deepEqual(await titles('first'), ['First'])
-      await opened.store.update(book.id, { title: 'Second' })
-      assert.deepEqual(await titles('first'), [])
-      assert.deepEqual(await titles('second one'), ['Second'])
-      await opened.store.update(book.id, { author: 'Two' })
-      assert.deepEqual(await titles('second one'), [])
-      await opened.reopen()
-      assert.deepEqual(await titles('second two'), ['Second'])
-      await opened.store.delete(book.id)
-      assert.deepEqual(await titles('second'), [])
-      assert.equal(await opened.store.count({}), 0)
-    })
-
-    it('puts the title that is searched first, then titles with all words, then whole words, then beginnings', async () => {
-      const books = [
-        ['Kind', 'Stephen Kingsley'],
-        ['It', 'Stephen King'],
-        ['The Kingdom', 'A'],
-        ['Misery', 'Stephen King'],
-        ['A King', 'B'],
-        ['The King’s Road', 'C'],
-        ['King', 'D'],
-        ['Kingfisher', 'E'],
-        ['The return of the king', 'F'],
-        ['家', '孤独'],
-        ['百年孤独', '马尔克斯'],
-        ['집', '고독'],
-        ['백년고독', '마르케스'],
-      ]
-      for (const [title = '', author = ''] of books) await opened.store.create({ title, author, year: 1 })
-      const expected = [
-        ['A King', 'King'],
-        ['The return of the king'],
-        ['It', 'Misery', 'The King’s Road'],
-        ['Kind', 'The Kingdom', 'Kingfisher'],
-      ]
-      for (const count of [1, 2, 3, 100]) assert.deepEqual(await titles('king', count), expected.flat())
-      assert.deepEqual(await titles('Return of the King!'), ['The return of the king'])
-      assert.deepEqual(await titles('stephen king'), ['It', 'Misery', 'Kind'])
-      // Where words have no spaces between them.
-      assert.deepEqual(await titles('孤独'), ['百年孤独', '家'])
-      assert.deepEqual(await titles('고독'), ['백년고독', '집'])
-    })
-  }
-
   it('keeps to a range of years in every order, from page to page', async () => {
     const years = [3, 5, 2, 4, 1, 3, 2, 5, 4, 0]
     const books = await create(years.map((year, i) => ({ title: `T${i % 4}`, author: `A${i % 3}`, year })))
     for (const filter of [{ yearMin: 2, yearMax: 4 }, { yearMin: 3 }, { yearMax: 3 }])
-      for (const name of ['title', 'author', 'year', 'id'] as const)
+      for (const name of ['title', 'year', 'id'] as const)
         for (const descending of [false, true]) {
           const query = { filter, order: sorted(name, descending) }
           for (const limit of [1, 2])
@@ -248,7 +191,7 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     for (const order of [sorted('id'), sorted('title'), sorted('year')]) {
       // A book has one more byte, of its author.
       for (const text of [1, size + 1, size + 12, 2 * size + 2, 700 * KIB, 10 * size])
-        assert.deepEqual(await walk({ filter: {}, order }, 100, undefined, text), books)
+        assert.deepEqual(await walk({ filter: {}, order }, 100, text), books)
       const page = await opened.store.page({ filter: {}, order }, undefined, { books: 100, text: 700 * KIB })
       assert.ok(page.more && page.count > 1)
     }
@@ -262,31 +205,4 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
     await opened.store.import(books())
     assert.deepEqual(await opened.store.statistics({}), statisticsOf(await listAll(opened.store), compare))
   })
-
-  for (const order of [sorted('id'), sorted('title'), sorted('year', true), 'relevance'] as const) {
-    if (order === 'relevance' && !isIndexed) continue
-    const by = order === 'relevance' ? order : `${order[0]?.descending ? '-' : ''}${order[0]?.name}`
-    it(`neither repeats nor hides a book while others come and go, by ${by}`, async () => {
-      const some = (i: number) => ({ title: `word w${(i * 7919) % 1000}`, author: 'A', year: i % 7 })
-      const books = await create(Array.from({ length: 150 }, (_, i) => some(i)))
-      const staying = books.filter(({ id }) => id % 3 !== 0)
-      const leaving = books.filter(({ id }) => id % 3 === 0)
-      let added = 0
-      const query = { filter: isIndexed ? { words: ['w'] } : {}, order }
-      const found = await walk(query, 7, async () => {
-        const gone = leaving.splice((added * 31) % Math.max(1, leaving.length), 2)
-        await Promise.all([
-          ...gone.map(({ id }) => opened.store.delete(id)),
-          create([some(1000 + added++), some(2000 + added++)]),
-        ])
-      })
-      const ids = found.map(({ id }) => id)
-      assert.equal(new Set(ids).size, ids.length, 'a book came twice')
-      const seen = new Set(ids)
-      assert.deepEqual(
-        staying.filter(({ id }) => !seen.has(id)),
-        [],
-      )
-    })
-  }
 }

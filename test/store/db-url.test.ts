@@ -64,46 +64,28 @@ describe('DB_URL', () => {
     it(`${text} is the file ${path}`, () => assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path }))
   }
 
-  // The last ones are what providers print for their customers, with other passwords.
+  // The last ones are like those that providers print for their customers.
   for (const [text, engine, user, mode] of [
-    ['postgres://u:p@h/d', 'postgres', 'u', 'prefer'],
     ['PostgreSQL://u:p@h/d', 'postgres', 'u', 'prefer'],
     ['host=localhost dbname=books', 'postgres', undefined, 'prefer'],
     ['  sslmode = require dbname = books', 'postgres', undefined, 'require'],
-    ['mysql://u:p@h/d', 'mysql', 'u', 'prefer'],
     ['MariaDB://u:p@h/d', 'mysql', 'u', 'prefer'],
+    ['postgresql://u:AbC@h.neon.tech/d?sslmode=require&channel_binding=require', 'postgres', 'u', 'require'],
+    ['postgres://u.a:AbC@h:6543/d?sslmode=require&supa=base-pooler.x', 'postgres', 'u.a', 'require'],
     [
-      'postgresql://alex:AbC@ep-a1b2.us-east-2.aws.neon.tech/d?sslmode=require&channel_binding=require',
+      'host=h dbname=d user=u password=A sslrootcert=/c.pem sslmode=verify-full',
       'postgres',
-      'alex',
-      'require',
-    ],
-    [
-      'postgres://postgres.abcdef:AbC@aws-0-us-east-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x',
-      'postgres',
-      'postgres.abcdef',
-      'require',
-    ],
-    [
-      'host=books.abc.rds.amazonaws.com port=5432 dbname=books user=jane password=AbC sslrootcert=/certs/global-bundle.pem sslmode=verify-full',
-      'postgres',
-      'jane',
+      'u',
       'verify-full',
     ],
-    [
-      'mysql://jane@books:AbC@books.mysql.database.azure.com:3306/books?ssl-mode=REQUIRED',
-      'mysql',
-      'jane@books',
-      'require',
-    ],
-  ] as const) {
+    ['mysql://u@books:AbC@books.azure.com:3306/books?ssl-mode=REQUIRED', 'mysql', 'u@books', 'require'],
+  ] as const)
     it(`${text} is of ${engine}`, () => {
       const dbUrl = parseDbUrl(text)
       assert.ok(dbUrl.engine !== 'sqlite')
       const { target } = dbUrl
       assert.deepEqual([dbUrl.engine, target.user, target.tls.mode], [engine, user, mode])
     })
-  }
 
   for (const [text, wrong] of [
     ['', /no scheme/],
@@ -139,19 +121,10 @@ describe('a fault of DB_URL does not quote the password', () => {
   /** Pieces that mean something, so that what is behind them is taken for something else. */
   const pieces = fc
     .array(
-      fc.constantFrom(
-        ...'&=?/# %@:[],;\'"\\\n\0{}',
-        '1?',
-        '1/x?',
-        '=x',
-        '=x&',
-        '?x=',
-        '%00',
-        '%zz',
-        '%FF',
-        'host=',
-      ),
-      { maxLength: 3 },
+      fc.constantFrom(...'&=?/# %@:[],;\'"\\\n\0{}', ...'1?|1/x?|=x|=x&|?x=|%00|%zz|%FF|host='.split('|')),
+      {
+        maxLength: 3,
+      },
     )
     .map((parts) => parts.join(''))
   const noise = fc.oneof(
@@ -159,9 +132,8 @@ describe('a fault of DB_URL does not quote the password', () => {
     { weight: 1, arbitrary: fc.string({ maxLength: 8, unit: 'binary' }) },
   )
   const tail = fc.constantFrom(
-    ...['@host/books', '@host', '@host:0/books', '@host:x/books', '@a,b/books', '@[::1/books', '', '/'],
-    ...['require', 'no'].map((mode) => `@host/books?sslmode=${mode}`),
-    ...['@host/books?sslmod=require', '@host/?ssl=x'],
+    ...'@host/books|@host|@host:0/books|@host:x/books|@a,b/books|@[::1/books||/|@host/?ssl=x'.split('|'),
+    ...['sslmode=require', 'sslmode=no', 'sslmod=require'].map((query) => `@host/books?${query}`),
   )
 
   const neverTells = (text: string, secret: string) => {
@@ -181,21 +153,20 @@ describe('a fault of DB_URL does not quote the password', () => {
 
   it('with anything around and in it that is not escaped', () => {
     const name = fc.constantFrom('password', 'pass', 'pwd', 'passwd', 'Password')
-    fc.assert(
-      fc.property(
-        fc.record({ scheme, separator, name, left: noise, secret: secrets, right: noise, tail }),
-        ({ scheme, separator, name, left, secret, right, tail }) => {
-          const text = `${left}${secret}${right}`
-          neverTells(`${scheme}${separator}user:${text}${tail}`, secret)
-          neverTells(`${scheme}${separator}:${text}${tail}`, secret)
-          neverTells(`${scheme}://host/books?user=u&${name}=${text}`, secret)
-          neverTells(`${scheme}://u@host/books?${name}=${text}&sslmod=require`, secret)
-          neverTells(`host=h dbname=books password=${text} sslmod=require`, secret)
-          neverTells(`password='${text}' host=h`, secret)
-        },
-      ),
-      { numRuns: 400 },
-    )
+    const parts = fc.record({ scheme, separator, name, left: noise, secret: secrets, right: noise, tail })
+    const property = fc.property(parts, ({ scheme, separator, name, left, secret, right, tail }) => {
+      const text = `${left}${secret}${right}`
+      for (const url of [
+        `${scheme}${separator}user:${text}${tail}`,
+        `${scheme}${separator}:${text}${tail}`,
+        `${scheme}://host/books?user=u&${name}=${text}`,
+        `${scheme}://u@host/books?${name}=${text}&sslmod=require`,
+        `host=h dbname=books password=${text} sslmod=require`,
+        `password='${text}' host=h`,
+      ])
+        neverTells(url, secret)
+    })
+    fc.assert(property, { numRuns: 400 })
   })
 
   it('when it is all that was set', () => {

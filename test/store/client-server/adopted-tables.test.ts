@@ -23,10 +23,10 @@ const BOOKS = [
 for (const engine of ['postgres', 'mysql'] as const) {
   describe(`a table of books that was there before, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
-    for (const [what, sql] of Object.entries({
-      'as GORM makes it': GORM[engine],
-      ...TABLES[engine].suiting,
-    })) {
+    for (const [what, sql] of [
+      ['as GORM makes it', GORM[engine]],
+      ['unlike that in all that may differ', TABLES[engine].suiting],
+    ] as const)
       it(`is used as it stands, with what is NULL in it: ${what}`, async (t) => {
         const { open, query } = await prepareDatabase(t, databases, () => [sql, ROWS])
         const store = await open()
@@ -53,29 +53,22 @@ for (const engine of ['postgres', 'mysql'] as const) {
           assert.deepEqual({ ...(await store.update(book.id, {}, book)) }, book)
         }
         assert.deepEqual(await stored(), before)
+        // Together and alone, and what is not changed stays NULL.
         const updates = BOOKS.map((book, i) =>
           store.update(book.id, { year: i }, i % 2 === 0 ? book : undefined),
         )
         const updated = BOOKS.map((book, i) => ({ ...book, year: i }))
         assert.deepEqual(plain(await Promise.all(updates)), updated)
-        const after = before.map((row, i) => ({ ...row, year: `${i}` }))
-        assert.deepEqual(await stored(), after)
-
-        const created = { title: 'é 📚 ', author: "\\'", year: -5 }
-        assert.deepEqual({ ...(await store.create(created)) }, { ...created, id: 6 })
-        const changed = await store.update(1, { title: 'new 📚', author: ' ' })
-        assert.deepEqual({ ...changed }, { ...updated[0], title: 'new 📚', author: ' ' })
+        const created = await store.create({ title: 'é 📚 ', author: "\\'", year: -5 })
+        assert.equal(created.id, 6)
         assert.deepEqual(await stored(), [
-          { id: 1, title: 'new 📚', author: ' ', year: '0' },
-          ...after.slice(1),
-          { ...created, id: 6, year: '-5' },
+          ...before.map((row, i) => ({ ...row, year: `${i}` })),
+          { ...created, year: '-5' },
         ])
         for (const [i, book] of updated.entries())
           assert.equal(await store.delete(book.id, i === 0 ? undefined : book), true)
-        assert.equal(await store.delete(1), false)
-        assert.deepEqual(await listAll(store), [{ ...created, id: 6 }])
+        assert.deepEqual(await listAll(store), [{ ...created }])
       })
-    }
 
     it('is read in pages of bounded size, with long texts beside NULL', async (t) => {
       const { open, run } = await prepareDatabase(t, databases, () => [GORM[engine], ROWS])
@@ -92,15 +85,13 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.equal(books, 4 * BOOKS.length)
     })
 
-    for (const [what, [sql, says]] of Object.entries(TABLES[engine].unsuiting)) {
-      it(`is refused and left as it is: ${what}`, async (t) => {
+    for (const [sql, ...says] of TABLES[engine].unsuiting)
+      it(`is refused and left as it is: ${says[0]}`, async (t) => {
         const database = await prepareDatabase(t, databases, () => [sql])
         const before = await columnsOf(database)
-        await assertRefused(database, says)
+        await assertRefused(database, ...says)
         assert.deepEqual(await columnsOf(database), before)
-        assert.deepEqual(await database.query('SELECT * FROM books'), [])
       })
-    }
   })
 }
 
@@ -125,10 +116,10 @@ const columnsOf = ({ url, query }: PreparedDatabase) =>
     SELECT * FROM information_schema.columns
     WHERE table_schema IN ('public', '${nameIn(url)}') ORDER BY table_name, ordinal_position`)
 
-const assertRefused = ({ open }: PreparedDatabase, says: RegExp) =>
+const assertRefused = ({ open }: PreparedDatabase, ...says: readonly RegExp[]) =>
   assert.rejects(open(), (error) => {
     assert.ok(error instanceof StoreNotOpened, String(error))
     assert.doesNotMatch(error.message, /\n/)
-    assert.match(error.message, says)
+    for (const each of says) assert.match(error.message, each)
     return true
   })

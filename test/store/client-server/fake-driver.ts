@@ -148,6 +148,24 @@ export function begin(pool: ConnectionPool<FakeConnection>, kind: Kind = 'read',
   return { ...work, use, got }
 }
 
+/** So many uses that have begun, each on a connection if there was one. */
+export async function beginAll(
+  pool: ConnectionPool<FakeConnection>,
+  count: number,
+  kind?: Kind,
+  client?: string,
+) {
+  const uses = Array.from({ length: count }, () => begin(pool, kind, client))
+  await settle()
+  return uses
+}
+
+/** Lets the work of these uses end, and waits until they have. */
+export async function endAll(...uses: readonly ReturnType<typeof begin>[]): Promise<void> {
+  for (const { resolve } of uses) resolve('done')
+  await settle()
+}
+
 /** A promise with how it stands. */
 export interface Watched<Result> {
   readonly promise: Promise<Result>

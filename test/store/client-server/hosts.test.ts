@@ -146,9 +146,8 @@ describe('the choice of a host', () => {
     const silent: SilentHosts = new Map()
     await assert.rejects(connect(['silent'], { silent }))
     assert.deepEqual((await connect(['writable'], { silent })).shares, [TIME])
-    const refusing: SilentHosts = new Map()
-    for (let i = 0; i < 2; i++)
-      assert.equal((await connect([REFUSED, 'writable'], { silent: refusing })).tried, 'ab')
+    silent.clear()
+    for (let i = 0; i < 2; i++) assert.equal((await connect([REFUSED, 'writable'], { silent })).tried, 'ab')
   })
 
   it('says whether an instance has to be ready for writes', () => {

@@ -3,11 +3,12 @@ import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
 import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
-import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
+import { ConnectionPool, type RunOptions } from '../../../src/store/client-server/pool.ts'
 import {
-  begin,
+  beginAll,
   DEADLINE,
   driver,
+  endAll,
   type FakeConnection,
   forever,
   MAX_AGE,
@@ -73,32 +74,25 @@ describe('a pool whose connections fail', () => {
     assert.equal(driver.peak, 1)
   })
 
-  for (const outcome of ['refused', 'conflict'] as const) {
+  for (const outcome of ['refused', 'conflict'] as const)
     it(`keeps all when the server did nothing (${outcome}), and gives back none before its transaction has ended`, async () => {
       const ending = Promise.withResolvers<void>()
       driver.resetting = () => ending.promise
       const pool = newPool(2)
+      const idle = watch(pool.run(self))
       const work = Promise.withResolvers<never>()
-      const uses = [pool.run(self), pool.run(() => work.promise, { isRepeatable: false })].map(watch)
+      const failed = watch(pool.run(() => work.promise, { isRepeatable: false }))
       await pass(1)
       work.reject(meaning(outcome))
       await settle()
-      const kept = watch(pool.run(self))
-      await settle()
-      assert.deepEqual(
-        [...uses, kept].map(({ state }) => state),
-        ['fulfilled', 'rejected', 'fulfilled'],
-      )
-      begin(pool)
-      const next = watch(pool.run(self))
-      await settle()
-      assert.equal(next.state, 'pending')
+      assert.deepEqual([failed.state, await pool.run(self)], ['rejected', idle.value])
+      const [, next] = await beginAll(pool, 2)
+      assert.equal(next?.got.connection, undefined)
       ending.resolve()
       await settle()
-      assert.equal(next.state, 'fulfilled')
+      assert.ok(next?.got.connection)
       assert.deepEqual([driver.open, driver.made.length], [2, 2])
     })
-  }
 
   it('destroys one whose transaction does not end in time, or that is lost meanwhile', async () => {
     const refused = meaning('refused')
@@ -120,18 +114,15 @@ describe('a pool whose connections fail', () => {
 
   it('destroys those too that were idle while one was lost, and keeps those that worked', async () => {
     const pool = newPool(3)
-    const [idle, lost, working] = [begin(pool), begin(pool), begin(pool)]
-    await settle()
-    idle.resolve('')
-    await settle()
-    lost.resolve('')
+    const [idle, lost, working] = await beginAll(pool, 3)
+    assert.ok(idle && lost && working)
+    await endAll(idle)
+    await endAll(lost)
     await pass(1)
-    const again = begin(pool)
-    await settle()
-    assert.equal(again.got.connection, lost.got.connection)
-    working.resolve('')
-    await settle()
-    again.reject(meaning('lost'))
+    const [again] = await beginAll(pool, 1)
+    assert.equal(again?.got.connection, lost.got.connection)
+    await endAll(working)
+    again?.reject(meaning('lost'))
     await settle()
     assert.equal(idle.got.connection?.state, 'destroyed')
     assert.equal(working.got.connection?.state, 'open')
@@ -152,26 +143,10 @@ describe('a pool whose connections fail', () => {
     assert.equal(driver.open, 1)
   })
 
-  it('does not use one again that was lost while it was idle, or just as its work was done', async () => {
-    const pool = newPool(1)
-    const first = await pool.run(self)
-    driver.lose(first)
-    const second = await pool.run(async (connection) => {
-      driver.lose(connection)
-      return connection
-    })
-    const third = await pool.run(self)
-    assert.equal(new Set([first, second, third]).size, 3)
-    assert.deepEqual([first.state, second.state, driver.open], ['destroyed', 'destroyed', 1])
-  })
-
   it('does not use those again that were idle for long, and waits for none of them', async () => {
     driver.ending = forever
     const pool = newPool(3)
-    const uses = [begin(pool), begin(pool), begin(pool)]
-    await settle()
-    for (const { resolve } of uses) resolve('')
-    await settle()
+    await endAll(...(await beginAll(pool, 3)))
     mock.timers.tick(MAX_IDLE_TIME)
     assert.equal(await pool.run(self), driver.made[2])
     mock.timers.tick(MAX_IDLE_TIME + 1)
@@ -182,63 +157,33 @@ describe('a pool whose connections fail', () => {
 
   it('renews all when one has become read-only: others finish their work, and the work is done again', async () => {
     const pool = newPool(3)
-    const [idle, first, second] = [begin(pool), begin(pool), begin(pool)]
-    await settle()
-    idle.resolve('')
-    await settle()
+    const [idle, ...working] = await beginAll(pool, 3)
+    assert.ok(idle)
+    await endAll(idle)
     const write = watch(pool.run(failing(2, meaning('moved')).work))
     await settle()
     assert.equal(idle.got.connection?.state, 'destroyed')
     await passSlowly(2 * PAUSE)
     assert.equal(write.value, driver.made.at(-1))
-    for (const { resolve, use, got } of [first, second]) {
-      assert.equal(got.connection?.state, 'open')
-      resolve('done')
-      await settle()
-      assert.deepEqual([use.value, got.connection?.state], ['done', 'destroyed'])
+    for (const each of working) {
+      assert.equal(each.got.connection?.state, 'open')
+      await endAll(each)
+      assert.deepEqual([each.use.value, each.got.connection.state], ['done', 'destroyed'])
     }
     assert.equal(driver.open, 1)
   })
 
   it('renews all once, however many callers find them read-only at the same time', async () => {
     const pool = newPool(4)
-    const [first, second] = [begin(pool), begin(pool)]
-    await settle()
-    first.reject(meaning('moved'))
+    const [first, second] = await beginAll(pool, 2)
+    first?.reject(meaning('moved'))
     await settle()
     const fresh = await pool.run(self, { kind: 'read' })
     await pass(1)
-    second.reject(meaning('moved'))
+    second?.reject(meaning('moved'))
     await settle()
     // It is idle since the work of the second began, but it was made after the first had failed.
     assert.equal(fresh.state, 'open')
-  })
-
-  it('tells nobody of an earlier failure to connect once it has connected', async () => {
-    driver.connecting = () => Promise.reject(new Error('refused'))
-    const pool = newPool(1)
-    const first = watch(pool.run(forever, { kind: 'read' }))
-    await passSlowly(PAUSE)
-    driver.connecting = async () => {}
-    await passSlowly(PAUSE)
-    const waiting = watch(pool.run(self, { time: 100 }))
-    await passSlowly(200)
-    assert.ok(waiting.error instanceof StoreUnavailable)
-    assert.equal(waiting.error.cause, undefined)
-    await passSlowly(DEADLINE)
-    assert.equal(first.state, 'rejected')
-  })
-
-  it('tries again until the deadline while the server stays read-only, and says that nothing was written', async () => {
-    const cause = meaning('moved', 'read_only')
-    const { work, count } = failing(Number.POSITIVE_INFINITY, cause)
-    const use = watch(newPool(1).run(work))
-    await passSlowly(DEADLINE - 2 * PAUSE)
-    assert.equal(use.state, 'pending')
-    await passSlowly(2 * PAUSE)
-    assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
-    assert.equal(use.error.cause, cause)
-    assert.ok(count() >= (DEADLINE - 2 * PAUSE) / PAUSE, `${count()}`)
   })
 
   it('tries to connect until the deadline; others wait, and all are told why it failed', async () => {
@@ -261,16 +206,20 @@ describe('a pool whose connections fail', () => {
     driver.connecting = async () => {}
     await passSlowly(2 * PAUSE)
     assert.equal(late.value, driver.made[0])
+    // That failure is over.
+    await beginAll(pool, 2)
+    const waiting = watch(pool.run(self, { time: 100 }))
+    await passSlowly(100)
+    assert.ok(waiting.error instanceof StoreUnavailable && waiting.error.cause === undefined)
   })
 
   it('lets callers wait for a connection that is there when no other can be made', async () => {
     const pool = newPool(3)
-    const working = begin(pool)
-    await settle()
+    const [working] = await beginAll(pool, 1)
+    assert.ok(working)
     driver.connecting = () => Promise.reject(new Error('too many connections'))
     const waiting = [watch(pool.run(self)), watch(pool.run(self))]
-    await settle()
-    working.resolve('')
+    await endAll(working)
     await passSlowly(PAUSE)
     for (const { value } of waiting) assert.equal(value, working.got.connection)
   })
@@ -288,22 +237,61 @@ describe('a pool whose connections fail', () => {
 })
 
 describe('work that fails', () => {
-  it('is done again if it was rolled back, and only so often', async () => {
-    const conflict = meaning('conflict', 'conflict')
-    const pool = newPool(1)
-    const some = failing(ATTEMPTS - 1, conflict)
-    const done = watch(pool.run(some.work))
-    await passSlowly(ATTEMPTS * PAUSE)
-    assert.deepEqual([done.state, some.count()], ['fulfilled', ATTEMPTS])
-    const many = failing(ATTEMPTS, conflict)
-    const refused = watch(pool.run(many.work))
-    await passSlowly(ATTEMPTS * PAUSE)
-    assert.ok(refused.error instanceof StoreUnavailable)
-    assert.equal(many.count(), ATTEMPTS)
-    const once = failing(1, conflict)
-    await assert.rejects(pool.run(once.work, { attempts: 1 }), StoreUnavailable)
-    assert.equal(once.count(), 1)
-  })
+  /** What becomes of it: it is done, or fails with its own error or with StoreUnavailable. */
+  type End = 'done' | 'own error' | 'nothing written' | 'not known'
+
+  for (const [times, outcome, options, tries, end] of [
+    [ATTEMPTS - 1, 'conflict', {}, ATTEMPTS, 'done'],
+    [ATTEMPTS, 'conflict', {}, ATTEMPTS, 'nothing written'],
+    [1, 'conflict', { attempts: 1 }, 1, 'nothing written'],
+    [9, 'conflict', { isRepeatable: false }, 1, 'nothing written'],
+    [9, 'moved', { isRepeatable: false }, 1, 'nothing written'],
+    [9, 'late', { isRepeatable: false }, 1, 'nothing written'],
+    [3, 'lost', { kind: 'read' }, 4, 'done'],
+    [9, 'lost', { kind: 'read' }, 4, 'nothing written'],
+    [1, 'lost', {}, 1, 'not known'],
+    [1, 'refused', {}, 1, 'nothing written'],
+    [1, 'unknown', {}, 1, 'not known'],
+    [1, undefined, {}, 1, 'own error'],
+  ] satisfies [number, ErrorMeaning['outcome'] | undefined, RunOptions, number, End][])
+    it(`${times} times (${outcome}), with ${JSON.stringify(options)}, is tried ${tries} times: ${end}`, async () => {
+      const error = outcome === undefined ? new Error('own') : meaning(outcome, 'connection')
+      const { count, work } = failing(times, error)
+      // Connecting is tried again even where the work is not.
+      let refusals = tries === 1 ? 2 : 0
+      driver.connecting = async () => {
+        if (refusals-- > 0) throw new Error('refused')
+      }
+      const use = watch(newPool(1).run(work, options))
+      await passSlowly((ATTEMPTS + 2) * PAUSE)
+      assert.equal(count(), tries)
+      if (end === 'done') assert.equal(use.state, 'fulfilled')
+      else if (end === 'own error') assert.equal(use.error, error)
+      else {
+        assert.ok(use.error instanceof StoreUnavailable)
+        assert.deepEqual([use.error.nothingWritten, use.error.reason], [end !== 'not known', 'connection'])
+      }
+    })
+
+  for (const [outcome, reason, says] of [
+    ['moved', 'read_only', /^the database server failed: its own words$/],
+    ['late', 'timeout', /^the write reached the database server after its deadline[^:]*$/],
+  ] as const)
+    it(`is tried on new connections until the deadline: ${outcome}`, async () => {
+      const { work, count } = failing(Number.POSITIVE_INFINITY, meaning(outcome, reason, 'its own words'))
+      const pool = newPool(2)
+      const [other] = await beginAll(pool, 1)
+      assert.ok(other)
+      const use = watch(pool.run(work))
+      await passSlowly(DEADLINE - 2 * PAUSE)
+      await endAll(other)
+      assert.deepEqual([use.state, other.got.connection?.state], ['pending', 'destroyed'])
+      await passSlowly(2 * PAUSE)
+      assert.ok(count() >= (DEADLINE - 2 * PAUSE) / PAUSE, `${count()}`)
+      assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
+      assert.equal(use.error.reason, reason)
+      assert.match(describeError(use.error), says)
+    })
 
   it('is done again only until the deadline of the first attempt', async () => {
     const errors: Error[] = []
@@ -318,37 +306,6 @@ describe('work that fails', () => {
     await pass(1)
     assert.ok(use.error instanceof StoreUnavailable)
     assert.equal(use.error.cause, errors[1], 'it tells why it was not done before')
-  })
-
-  for (const [kind, losses, tries] of [
-    ['read', 3, 4],
-    ['read', 9, 4],
-    ['write', 1, 1],
-  ] as const) {
-    it(`is done again after a lost connection if it is a read, three times (${kind}, lost ${losses} times)`, async () => {
-      const { count, work } = failing(losses, meaning('lost', 'connection'))
-      const use = watch(newPool(1).run(work, { kind }))
-      await passSlowly(5 * PAUSE)
-      assert.equal(count(), tries)
-      if (losses < tries && kind === 'read') assert.equal(use.state, 'fulfilled')
-      else assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten === (kind === 'read'))
-    })
-  }
-
-  it('is not done again if it may not, except for connecting', async () => {
-    let tries = 0
-    driver.connecting = async () => {
-      if (++tries < 3) throw new Error('refused')
-    }
-    const pool = newPool(1)
-    for (const outcome of ['conflict', 'moved', 'late'] as const) {
-      const error = meaning(outcome)
-      const { count, work } = failing(9, error)
-      const use = watch(pool.run(work, { isRepeatable: false }))
-      await passSlowly(4 * PAUSE)
-      assert.deepEqual([use.error, count()], [error, 1])
-    }
-    assert.ok(tries >= 3)
   })
 
   it('is done again after pauses that double, and not after the pool is closed', async () => {
@@ -380,47 +337,15 @@ describe('work that fails', () => {
     assert.ok(!pool.hasDoneNothing(new Error('lost')))
   })
 
-  it('is StoreUnavailable if the database is, and its cause is told once', async () => {
-    const cause = meaning('unknown', 'connection', 'timeout expired')
-    await assert.rejects(newPool(1).run(failing(1, cause).work), (error) => {
-      assert.ok(error instanceof StoreUnavailable)
-      assert.deepEqual([error.cause, error.reason], [cause, 'connection'])
-      // The log adds the cause to the message.
-      assert.equal(error.message, 'the database server failed')
-      assert.equal(describeError(error), 'the database server failed: timeout expired')
-      return true
-    })
-  })
-
-  it('says that a write came too late, and not how the server put it', async () => {
-    const cause = meaning('late', 'timeout', 'cannot take square root of a negative number')
-    const { work, count } = failing(Number.POSITIVE_INFINITY, cause)
-    const pool = newPool(2)
-    const other = begin(pool)
-    await settle()
-    const use = watch(pool.run(work))
-    await passSlowly(PAUSE)
-    other.resolve('')
-    await settle()
-    assert.equal(other.got.connection?.state, 'destroyed', 'it does not know the new time of the clock')
-    await passSlowly(DEADLINE - PAUSE)
-    assert.ok(count() > 1, 'the clock of the server was perhaps set')
-    assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
-    assert.equal(use.error.reason, 'timeout')
-    assert.match(describeError(use.error), /^the write reached the database server after its deadline[^:]*$/)
-  })
-
-  it('throws its own error otherwise, or the reason of the signal', async () => {
-    const own = new Error('own')
-    await assert.rejects(newPool(1).run(failing(1, own).work), own)
+  it('throws the reason of the signal when that is aborted', async () => {
     const reason = meaning('lost', 'connection')
-    const { work, count } = failing(0, own)
+    const { work, count } = failing(0, reason)
     await assert.rejects(newPool(1).run(work, { signal: AbortSignal.abort(reason) }), reason)
     assert.equal(count(), 0)
     const aborting = new AbortController()
     const abort = async () => {
       aborting.abort(reason)
-      throw own
+      throw new Error('own')
     }
     await assert.rejects(newPool(1).run(abort, { signal: aborting.signal }), reason)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type BookFilter, BY_ID } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.js'
-import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import type { Store } from '../../../src/catalogue/store.ts'
 import {
   asAdministrator,
   connections,
@@ -12,14 +12,20 @@ import {
 } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { DROP_EARLIER_WORDS, EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
+import {
+  DROP_EARLIER_KEYS,
+  DROP_EARLIER_WORDS,
+  EARLIER_KEYS,
+  EARLIER_WORDS,
+  earlierTable,
+  indexEarlierWords,
+} from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
+import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
 import { prepareDatabase } from './prepared-database.ts'
-import { GORM, give, restrict } from './tables-of-others.ts'
+import { GORM, give } from './tables-of-others.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
-
-const PLENTY = { books: 1000, text: 1024 * 1024 }
 
 /** What an upgrade that was killed has already added. */
 const BEGUN = {
@@ -36,34 +42,56 @@ for (const engine of ['postgres', 'mysql'] as const) {
     const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
       prepareDatabase(t, databases, statements)
 
-    it('a table of the earlier release is upgraded, by several instances at once', async (t) => {
-      const { open, reports, query } = await prepare(t, (name) => earlierTable(engine, name, 450))
-      const stores = await Promise.all(Array.from({ length: 4 }, () => open()))
-      const counts = await Promise.all(stores.map((store) => count(store, { words: ['earlier', 'old'] })))
-      assert.deepEqual(counts, [450, 450, 450, 450])
-      for (const store of stores) {
-        assert.deepEqual(await titles(store, 'OLD 449'), ['Old 449'])
-        assert.equal(await count(store, { yearMin: 0, yearMax: 9 }), 10)
-      }
-      const { id } = await (stores[0] as Store).create({ title: 'New', author: 'A', year: 1 })
-      assert.deepEqual(await titles(stores[1] as Store, 'new'), ['New'])
-      assert.equal(id, 451)
+    /** Books of the earlier version, with its words and sort keys. */
+    const earlier = (name: string) => [
+      ...earlierTable(engine, name, 250),
+      ...EARLIER_WORDS[engine],
+      ...EARLIER_KEYS[engine],
+      insert(TITLES),
+      indexEarlierWords(engine),
+    ]
+
+    it('a table whose upgrade was killed is upgraded by several instances at once', async (t) => {
+      const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
+      for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
       assert.deepEqual(reports, [])
-      assert.deepEqual((await indexes(query, engine)).toSorted(), INDEXES)
+      assert.deepEqual(new Set(await indexes(query, engine)), new Set(INDEXES))
     })
 
-    it('books that another program writes are found by what they are then', async (t) => {
-      const { open, run } = await prepare(t, (name) => [gorm(engine), ...give(engine, name)])
+    it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
+      const { open, run, query } = await prepare(t, earlier)
       const store = await open()
-      assert.deepEqual(await titles(store, 'dune'), [])
-      await run("INSERT INTO books (title, author) VALUES ('Dune', NULL), (NULL, 'Dune')")
-      assert.deepEqual(await titles(store, 'dune'), ['Dune', ''])
-      await run("UPDATE books SET title = 'Emma' WHERE id = 1")
-      assert.deepEqual(await titles(store, 'dune'), [''])
-      assert.deepEqual(await titles(store, 'emma'), ['Emma'])
-      await run('DELETE FROM books WHERE id = 1')
-      assert.deepEqual(await titles(store, 'emma'), [])
-      assert.equal(await count(store, { words: ['d'] }), 1)
+      await assertComplete(store)
+      /** How many books each version has still to index. */
+      const due = async () => {
+        const isDue = (words: string) =>
+          engine === 'postgres' ? `count(*) FILTER (WHERE ${words} IS NULL)` : `SUM(${words} IS NULL)`
+        const [row] = await query(
+          `SELECT ${isDue('search_words_of')} AS earlier, ${isDue('search_words_2_of')} AS own FROM books`,
+        )
+        return [Number(row?.earlier), Number(row?.own)]
+      }
+      await run(insert(['Les bons', 'À others', 'bon others']))
+      const { id } = await store.create({ title: 'The others', author: 'Zola', year: 1 })
+      await assertComplete(store)
+      assert.deepEqual(await due(), [4, 0])
+      await run(indexEarlierWords(engine))
+      assert.deepEqual(await due(), [0, 0])
+      await run(
+        "UPDATE books SET title = 'Ein others' WHERE title = 'ete'",
+        "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
+        "DELETE FROM books WHERE title = 'Die'",
+        `UPDATE books SET title = 'x' WHERE id = ${id}`,
+      )
+      await assertComplete(store)
+      // Back to a text that it had before, of which it still has a key or not.
+      await store.update(id, { title: 'A first' })
+      await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
+      await assertComplete(store)
+      await run(...DROP_EARLIER_KEYS[engine], ...DROP_EARLIER_WORDS[engine])
+      await store.update(id, { title: 'A first of others' })
+      await store.create({ title: 'others', author: 'A', year: 1 })
+      for (const each of [store, await open()]) await assertComplete(each)
     })
 
     it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
@@ -111,7 +139,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
 
     it('a connection that is lost while indexes are added: the start goes on when it can', async (t) => {
-      const { open, reports, url } = await prepare(t, (name) => [gorm(engine), ...give(engine, name)])
+      const { open, reports, url } = await prepare(t, (name) => [GORM[engine], ...give(engine, name)])
       const on = await databases()
       await using session = await openSession(asAdministrator(on, url))
       await session.run(engine === 'postgres' ? 'BEGIN; LOCK TABLE books' : 'LOCK TABLES books WRITE')
@@ -125,84 +153,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
       assert.deepEqual(await titles(await opening, 'dune'), [])
       assert.match(reports.join('\n'), /^waiting up to 30 seconds for [^\n]*$/)
-    })
-
-    /** Books that the earlier version has indexed, and that are found by its rules or by those of this one only. */
-    const earlier = (name: string) => [
-      ...earlierTable(engine, name, 250),
-      ...EARLIER_WORDS[engine],
-      "INSERT INTO books (title, author, year) VALUES ('백년의 고독', 'A', 1), ('Cien años de soledad', 'A', 1)",
-      indexEarlierWords(engine),
-    ]
-
-    it('an upgrade of the words that was killed is finished by several instances', async (t) => {
-      const { open, reports } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
-      const stores = await Promise.all(Array.from({ length: 3 }, () => open()))
-      for (const store of stores) {
-        assert.equal((await titles(store, 'old')).length, 250)
-        assert.deepEqual(await titles(store, '고독'), ['백년의 고독'])
-        assert.deepEqual(await titles(store, 'anos'), ['Cien años de soledad'])
-      }
-      assert.deepEqual(reports, [])
-    })
-
-    it('instances of both versions write, and neither undoes the work of the other', async (t) => {
-      const { open, run, query } = await prepare(t, earlier)
-      const store = await open()
-      assert.equal((await titles(store, 'old')).length, 250)
-      /** Which books each version has still to index. */
-      const due = async () => {
-        const [row] = await query(
-          engine === 'postgres'
-            ? `SELECT count(*) FILTER (WHERE search_words_of IS NULL) AS earlier,
-                 count(*) FILTER (WHERE search_words_2_of IS NULL) AS own FROM books`
-            : `SELECT SUM(search_words_of IS NULL) AS earlier, SUM(search_words_2_of IS NULL) AS own FROM books`,
-        )
-        return [Number(row?.earlier), Number(row?.own)]
-      }
-      await run("INSERT INTO books (title, author, year) VALUES ('서울', 'Earlier instance', 1)")
-      await store.create({ title: '부산', author: 'A', year: 1 })
-      assert.deepEqual(await titles(store, '울'), ['서울'])
-      assert.deepEqual(await titles(store, '산'), ['부산'])
-      assert.deepEqual(await due(), [2, 0])
-      await run(indexEarlierWords(engine))
-      assert.deepEqual(await due(), [0, 0])
-      await run("UPDATE books SET title = '대구' WHERE title = '서울'")
-      assert.deepEqual([await titles(store, '울'), await titles(store, '구')], [[], ['대구']])
-      await run("DELETE FROM books WHERE title = '대구'")
-      assert.deepEqual(await titles(store, '구'), [])
-      await run(...DROP_EARLIER_WORDS[engine])
-      const { id } = await store.create({ title: '제주', author: 'A', year: 1 })
-      await store.update(id, { year: 2 })
-      assert.deepEqual(await titles(store, '주'), ['제주'])
-      assert.deepEqual(await titles(await open(), '주'), ['제주'])
-    })
-
-    it('an account that may not change the table: searches are refused until an administrator has', async (t) => {
-      const { open, reports, run, query } = await prepare(t, (name) => [
-        gorm(engine),
-        ...restrict(engine, name),
-      ])
-      const store = await open()
-      await store.create({ title: 'Dune', author: 'A', year: 1 })
-      await assert.rejects(titles(store, 'dun'), StoreUnavailable)
-      await assert.rejects(count(store, { words: ['dun'] }), StoreUnavailable)
-      await assert.rejects(store.statistics({ words: ['dun'] }), StoreUnavailable)
-      assert.equal(await count(store, { title: 'Dune' }), 1)
-      assert.deepEqual(await indexes(query, engine), [])
-      assert.equal(reports.length, 1)
-      const [, fault, sql = ''] =
-        /^([^\n]*slow[^\n]*503[^\n]*)\. [^\n:]*: ([^\n]*;)$/.exec(reports[0] ?? '') ?? []
-      assert.match(fault ?? '', /must be owner|denied/)
-      await run(...sql.split(/(?<=;) /))
-      const again = await open()
-      assert.deepEqual(await titles(again, 'dun'), ['Dune'])
-      assert.equal(reports.length, 1)
-      assert.deepEqual((await indexes(query, engine)).toSorted(), INDEXES)
-      assert.equal((await again.create({ title: 'Dunes', author: 'A', year: 1 })).id, 2)
-      assert.deepEqual(await titles(again, 'dun'), ['Dune', 'Dunes'])
-      assert.equal(await again.delete(1), true)
-      assert.deepEqual(await titles(again, 'dun'), ['Dunes'])
     })
 
     it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
@@ -227,8 +177,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
     })
   })
 }
-
-const gorm = (engine: ServerEngine) => GORM[engine]
 
 /** Finds statements that wait for a lock of a table. */
 const WAITING = {

@@ -3,20 +3,21 @@ import { after, describe, it } from 'node:test'
 import type { ImportedBook, Store } from '../../../src/catalogue/store.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
-import { serverMissing, startServer } from '../../faults/engine-servers.ts'
+import { readRows, serverMissing, startServer } from '../../faults/engine-servers.ts'
 import type { DatabaseServer } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { pgbouncerMissing, startPgbouncer } from '../../support/pgbouncer.ts'
-import { listAll } from '../pages.ts'
+import { listAll, plain } from '../pages.ts'
+import { createMany } from './many-books.ts'
 import { prepareDatabase } from './prepared-database.ts'
+import { GORM } from './tables-of-others.ts'
 
 /** What the configuration of a server may set for each connection, to the harm of this service. */
 const POSTGRES = ['client_encoding = LATIN1', 'array_nulls = off', 'quote_all_identifiers = on']
 const MYSQL = [
-  'SET NAMES latin1',
-  "SET sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN",
-  'SET sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE',
+  `SET NAMES latin1, sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN,
+    sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE`,
   'SET sql_select_limit = 0',
 ]
 
@@ -60,33 +61,32 @@ describe('a server of PostgreSQL that sets something for each connection', {
 }, () => {
   const databases = useDatabases('postgres')
 
-  for (const setting of POSTGRES) {
-    it(`is used as any other: ${setting}`, async (t) => {
-      const database = await prepareDatabase(t, databases, (name) => [
-        `ALTER DATABASE ${name} SET ${setting}`,
-      ])
-      await useStore(await database.open())
-      const [row] = await database.query('SELECT title, author, year::int FROM books')
-      assert.deepEqual(row, REST)
-    })
-  }
+  it('is used as any other', async (t) => {
+    const database = await prepareDatabase(t, databases, (name) =>
+      POSTGRES.map((setting) => `ALTER DATABASE ${name} SET ${setting}`),
+    )
+    await useStore(await database.open())
+    const [row] = await database.query('SELECT title, author, year::int FROM books')
+    assert.deepEqual(row, REST)
+  })
 
-  for (const [set, found] of [
-    ['synchronous_commit = off', 'on'],
-    // This, too, waits for the disk.
-    ['synchronous_commit = remote_apply', 'remote_apply'],
-    ['gin_fuzzy_search_limit = 1', '0'],
-    ['standard_conforming_strings = off', 'on'],
-  ] as const) {
-    it(`has ${found} for this service: ${set}`, async (t) => {
+  it('has what this service needs instead', async (t) => {
+    const settings = [
+      ['synchronous_commit = off', 'on'],
+      // This, too, waits for the disk.
+      ['synchronous_commit = remote_apply', 'remote_apply'],
+      ['gin_fuzzy_search_limit = 1', '0'],
+      ['standard_conforming_strings = off', 'on'],
+    ] as const
+    for (const [set, found] of settings) {
       const { url } = await prepareDatabase(t, databases, (name) => [`ALTER ROLE ${name} SET ${set}`])
       const driver = new PostgresDriver(parsePostgresUrl(url, {}))
       const client = await driver.connect()
-      t.after(() => driver.end(client))
       const { rows } = await client.query(`SHOW ${set.split(' ')[0]}`)
-      assert.deepEqual(rows.map(Object.values), [[found]])
-    })
-  }
+      await driver.end(client)
+      assert.deepEqual(rows.map(Object.values), [[found]], set)
+    }
+  })
 
   it('is refused through a pooler, with the statement that helps', { skip: pgbouncerMissing }, async (t) => {
     const server = await databases()
@@ -111,24 +111,39 @@ describe('a server of MySQL that sets something for each connection', {
 }, () => {
   let started: Promise<DatabaseServer> | undefined
   const server = () => {
-    // The clients' charset is what the server says, whatever they say.
-    const settings = { 'skip-character-set-client-handshake': '1', 'character-set-server': 'latin1' }
+    const settings = {
+      // The clients' charset is what the server says, whatever they say.
+      'skip-character-set-client-handshake': '1',
+      'character-set-server': 'latin1',
+      'innodb-default-row-format': 'compact',
+      // Ids have gaps.
+      'auto-increment-increment': '3',
+      'auto-increment-offset': '2',
+    }
     started ??= startServer('mysql', { settings })
     return started
   }
   after(async () => (await started)?.remove())
 
-  for (const init of MYSQL) {
-    it(`is used as any other: ${init}`, async (t) => {
+  for (const [init, table] of [
+    [MYSQL[0], []],
+    [MYSQL[1], [GORM.mysql]],
+  ] as const)
+    it(`is used as any other: ${init}, ${table}`, async (t) => {
       const on = await server()
       // Does not apply to an administrator.
       await on.query(`SET GLOBAL init_connect = "${init}"`)
-      const database = await prepareDatabase(t, server)
-      await useStore(await database.open())
+      const database = await prepareDatabase(t, server, () => table)
+      const store = await database.open()
+      await useStore(store)
       const [row] = await database.query('SELECT HEX(title) AS title, author, year FROM books')
       assert.deepEqual(row, { ...REST, title: Buffer.from(REST.title).toString('hex').toUpperCase() })
+      const created = plain(await createMany(store, 64))
+      const ids = created.map(({ id }) => id)
+      assert.ok(ids.every((id, i) => id % 3 === 2 && (i === 0 || id > Number(ids[i - 1]))))
+      assert.deepEqual((await readRows(on, database.url)).slice(1), created)
+      assert.deepEqual(database.reports, [])
     })
-  }
 
   it('is read, and not ready for writes, where its configuration makes transactions read-only', async (t) => {
     const on = await server()

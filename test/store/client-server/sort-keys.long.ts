@@ -1,67 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Book, NewBook } from '../../../src/catalogue/book.ts'
-import type { BookFilter, BookQuery, Position, SortField } from '../../../src/catalogue/query.ts'
+import type { NewBook } from '../../../src/catalogue/book.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
-import { KEYS_AGE } from '../../../src/store/client-server/queries.ts'
 import { asAdministrator, openSession, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { DROP_EARLIER_KEYS, EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
-import { booksOf, listAll } from '../pages.ts'
-import { responseOf, statisticsOf } from '../query-model.ts'
+import { booksContract } from '../contract.ts'
+import { queryContract } from '../contract-query.ts'
+import { EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
+import { openNewDatabase } from '../new-database.ts'
+import { listAll } from '../pages.ts'
+import { assertComplete, assertExact, by, insert, ORDERS, PLENTY, TITLES, walk } from './plain-search.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
-
-const PLENTY = { books: 1000, text: 1024 * 1024 }
-const by = (name: SortField['name'], descending = false): BookQuery => ({
-  filter: {},
-  order: [
-    { name, descending },
-    { name: 'id', descending },
-  ],
-})
-const ORDERS = [by('title'), by('title', true), by('author'), by('author', true)]
-const TITLES = [
-  'zèbre',
-  'Été',
-  'ete',
-  'The Stranger',
-  'L’Étranger',
-  'Die',
-  'Der Zauberberg',
-  '???',
-  '',
-  '百年',
-]
-
-const valuesOf = (titles: readonly string[]) =>
-  titles.map((title, i) => `('${title}', '${['Éluard', 'eluard', 'Zola'][i % 3]}', ${i})`).join(', ')
-const insert = (titles: readonly string[]) =>
-  `INSERT INTO books (title, author, year) VALUES ${valuesOf(titles)}`
-
-interface Walk {
-  readonly books: Book[]
-  readonly incomplete: number
-}
-
-async function walk(store: Store, query: BookQuery, limit = 7, between = async () => {}): Promise<Walk> {
-  const books: Book[] = []
-  let incomplete = 0
-  for (let after: Position | undefined; ; ) {
-    const onIncomplete = () => incomplete++
-    const page = await store.page(query, after, { ...PLENTY, books: limit }, { onIncomplete })
-    books.push(...booksOf(page))
-    if (!page.more) return { books, incomplete }
-    after = page.last
-    await between()
-  }
-}
-
-const byAuthor = (a: { author: string }, b: { author: string }) => (a.author < b.author ? -1 : 1)
-
-/** After a write of another program, queries look for books without keys. */
-const untilLooked = () => sleep(KEYS_AGE + 50)
 
 /** Finds the statement that waits until it can create an index while others write. */
 const WAITING = `
@@ -71,82 +21,24 @@ const WAITING = `
 /** So many books that writes would wait for an index. */
 const LARGE = 10_001
 
-async function assertComplete(store: Store): Promise<void> {
-  await until('all have keys', async () => (await walk(store, by('title'), 1000)).incomplete === 0)
-}
-
-/** Compares with a plain search of all books. */
-async function assertInOrder(store: Store): Promise<void> {
-  const all = await listAll(store)
-  for (const query of ORDERS)
-    assert.deepEqual(await walk(store, query), { books: responseOf(all, query), incomplete: 0 })
-  await assertExact(store, all)
-}
-
-async function assertExact(store: Store, all: readonly Book[]): Promise<void> {
-  const filters: BookFilter[] = [
-    {},
-    ...TITLES.map((title) => ({ title })),
-    { author: 'eluard' },
-    { author: 'Éluard' },
-  ]
-  for (const filter of filters) {
-    const books = responseOf(all, { ...by('id'), filter })
-    assert.equal(await store.count(filter), books.length)
-    assert.deepEqual((await walk(store, { ...by('id'), filter }, 1000)).books, books)
-    const { authors, decades } = await store.statistics(filter)
-    const expected = statisticsOf(books)
-    assert.deepEqual(decades, expected.decades)
-    // Authors with equally many books are sorted by code point while keys are missing.
-    assert.deepEqual(authors.toSorted(byAuthor), expected.authors.toSorted(byAuthor))
-  }
-}
+const untilAllHaveKeys = (store: Store) =>
+  until('all have keys', async () => (await walk(store, by('title'), 1000)).incomplete === 0)
 
 for (const engine of ['postgres', 'mysql'] as const) {
   describe(`the sort keys of a database, on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
 
-    const earlier = (t: TestContext, books = 450) =>
+    const earlier = (t: TestContext, books: number) =>
       prepareDatabase(t, databases, (name) => [
         ...earlierTable(engine, name, books),
         ...EARLIER_KEYS[engine],
         insert(TITLES),
       ])
 
-    it('of an earlier version are made anew by several instances, while one of that version goes on writing', async (t) => {
-      const { open, run, reports } = await earlier(t, 450)
-      const stores = await Promise.all(Array.from({ length: 3 }, () => open()))
-      for (const store of stores) await assertInOrder(store)
-      assert.deepEqual(reports, [])
-      const store = stores[0] as Store
-      await run(
-        insert(['Les bons', 'À part', 'bon']),
-        "UPDATE books SET title = 'Ein bon' WHERE title = 'ete'",
-      )
-      await untilLooked()
-      await assertInOrder(store)
-      await run(
-        "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
-        "DELETE FROM books WHERE title = 'Die'",
-      )
-      await untilLooked()
-      await assertInOrder(store)
-      const { id } = await store.create({ title: 'The last', author: 'Zola', year: 1 })
-      // Back to a text that it had before, of which it still has a key or not.
-      await run(`UPDATE books SET title = 'x' WHERE id = ${id}`)
-      await store.update(id, { title: 'A first' })
-      await run(`UPDATE books SET title = 'The last' WHERE id = ${id}`)
-      await untilLooked()
-      await assertInOrder(store)
-      await run(...DROP_EARLIER_KEYS[engine])
-      await store.update(id, { title: 'A first' })
-      await assertInOrder(await open())
-    })
-
     if (engine === 'postgres')
       it('of a large table get their indexes while others write, also after an interruption', async (t) => {
         const { url, open, run, query } = await earlier(t, LARGE)
-        await assertComplete(await open())
+        await untilAllHaveKeys(await open())
         await run('DROP INDEX books_by_author_key_3')
         await using session = await openSession(asAdministrator(await databases(), url))
         await session.run(`BEGIN; ${insert(['by an open transaction'])}`)
@@ -155,11 +47,11 @@ for (const engine of ['postgres', 'mysql'] as const) {
         await run(insert(['meanwhile']))
         assert.equal((await query(WAITING)).length, 1)
         await session.run('COMMIT')
-        await assertComplete(await opening)
+        await untilAllHaveKeys(await opening)
         await run(
           "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'books_by_title_key_3'::regclass",
         )
-        await assertComplete(await open())
+        await untilAllHaveKeys(await open())
         const indexes = await query(
           "SELECT indisvalid AS valid FROM pg_index WHERE indexrelid::regclass::text LIKE 'books_by_%_key_3'",
         )
@@ -176,7 +68,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
             `SELECT table_id FROM information_schema.innodb_sys_tables WHERE name = CONCAT(DATABASE(), '/books')`,
           )
         const before = await table()
-        await assertComplete(await open())
+        await untilAllHaveKeys(await open())
         assert.deepEqual(await table(), before)
         const indexes = await query(
           `SELECT index_name AS name FROM information_schema.statistics
@@ -210,7 +102,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
                OR split_part(author_key_3, E'\\x01', 2) <> author`
           : 'SELECT id FROM books WHERE sort_keys_3_due = 1'
       assert.deepEqual(await query(due), [])
-      await assertInOrder(store)
+      await assertComplete(store)
     })
 
     it('that are missing for long: lists say so and have all books, filters and counts are exact', async (t) => {
@@ -228,8 +120,8 @@ for (const engine of ['postgres', 'mysql'] as const) {
         const [row] = await query('SELECT title, title_key_3 AS title_key FROM books WHERE id = 1')
         return !String(row?.title_key).endsWith(`\u0001${row?.title}`)
       })
-      await untilLooked()
       const all = await listAll(store)
+      await until('it is noticed', async () => (await walk(store, by('title'))).incomplete > 0)
       for (const order of ORDERS) {
         const { books, incomplete } = await walk(store, order)
         assert.ok(incomplete > 0)
@@ -241,7 +133,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await assertExact(store, all)
       await session.run('ROLLBACK')
       await until('its key is made', async () => (await walk(store, by('title'))).incomplete === 0)
-      await assertInOrder(store)
+      await assertComplete(store)
     })
 
     it('are found by an import that skips existing books, whoever wrote them', async (t) => {
@@ -261,21 +153,11 @@ for (const engine of ['postgres', 'mysql'] as const) {
       })
     })
 
-    it('for which an account may not make columns: texts are sorted by code point, from page to page', async (t) => {
-      const table = GORM[engine]
-      const { open, run } = await prepareDatabase(t, databases, (name) => [table, ...restrict(engine, name)])
-      await run(insert([...TITLES, ...Array(20).fill('same')]), 'INSERT INTO books (title) VALUES (NULL)')
-      const store = await open()
-      await store.create({ title: 'Z', author: '', year: 1 })
-      const all = await listAll(store)
-      const { books, incomplete } = await walk(store, by('title'))
-      const order = (a: Book, b: Book) =>
-        Buffer.compare(Buffer.from(a.title), Buffer.from(b.title)) || a.id - b.id
-      assert.deepEqual(books, all.toSorted(order))
-      assert.equal(incomplete, 0)
-      const statistics = await store.statistics({})
-      assert.equal(statistics.authors.find(({ author }) => author === 'Zola')?.books, 10)
-      assert.equal(await store.count({ title: 'ete' }), 1)
+    describe('for which an account may not make columns', () => {
+      const open = async () =>
+        openNewDatabase(await databases(), (name) => [GORM[engine], ...restrict(engine, name)])
+      booksContract(open)
+      queryContract(open, { isIndexed: false })
     })
   })
 }

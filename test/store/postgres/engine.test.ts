@@ -44,12 +44,10 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     async function* equal(): AsyncGenerator<ImportedBook[]> {
       for (let i = 0; i < 20; i++) yield Array(100).fill({ id: 1, title: 'T', author: 'A', year: 1 })
     }
-    for (const expected of [
-      { added: 2000, skipped: 0 },
-      { added: 0, skipped: 2000 },
-    ]) {
+    for (const skipped of [0, 2000]) {
       const store = await open()
-      assert.deepEqual(await store.import(equal(), { skipExisting: true }), expected)
+      const imported = await store.import(equal(), { skipExisting: true })
+      assert.deepEqual(imported, { added: 2000 - skipped, skipped })
       await store.close()
     }
     const [row] = await query(

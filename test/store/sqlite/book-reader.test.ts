@@ -133,18 +133,13 @@ it('begins anew after every response of a store that shares its count', async ()
   using file = newFile()
   const threads = prepareSqlite(file.path, () => {})
   const responses = new ResponseCount()
-  const store = openSqlite({
-    path: file.path,
-    connect: threads.connect.bind(threads),
-    responses,
-    threads: 2,
-    end: () => threads.close(),
-  })
+  const connect = threads.connect.bind(threads)
+  const store = openSqlite({ path: file.path, connect, responses, threads: 2, end: () => threads.close() })
   async function* books() {
     yield [BOOK]
   }
   const byYear = { filter: {}, order: [{ name: 'year', descending: false }, ...BY_ID] } as const
-  const requests: Record<string, () => Promise<unknown>> = {
+  for (const [name, request] of Object.entries({
     create: () => store.create(BOOK),
     update: () => store.update(1, { year: 2 }),
     page: () => store.page(byYear, undefined, STREAM_PAGE),
@@ -153,8 +148,7 @@ it('begins anew after every response of a store that shares its count', async ()
     import: () => store.import(books()),
     delete: () => store.delete(1),
     'update of no book': () => store.update(1, { year: 2 }),
-  }
-  for (const [name, request] of Object.entries(requests)) {
+  })) {
     const before = responses.get()
     await request()
     assert.ok(responses.get() > before, name)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { BOOKS, damageMiddle, fill } from '../../support/damage.ts'
 import { booksOf, listAll, listPages } from '../pages.ts'
@@ -54,6 +58,38 @@ it('a damaged file fails a list after the pages before the damage, and whatever 
   await assert.rejects(() => store.delete(lost), isDamage)
   for (const i of [0, BOOKS - 1]) assert.equal((await store.find(ids[i] ?? 0))?.year, i)
   await store.close()
+})
+
+it('a backup that is interrupted between its steps, of which it tells, leaves nothing behind', async () => {
+  using file = newFile()
+  const database = new DatabaseSync(file.path)
+  database.exec('CREATE TABLE large AS SELECT zeroblob(10000000) AS x')
+  database.close()
+  const interruption = new AbortController()
+  const steps: number[] = []
+  const interrupt = (copied: number, total: number) => {
+    steps.push(copied / total)
+    interruption.abort(new Error('interrupted'))
+  }
+  const backup = backupSqlite(file.path, join(file.directory, 'copy.db'), interrupt, interruption.signal)
+  await assert.rejects(backup, /interrupted/)
+  assert.ok(steps.length > 0 && steps.every((part) => part > 0 && part < 1), `${steps}`)
+  assert.deepEqual(readdirSync(file.directory), ['books.db'])
+})
+
+it('a backup of a damaged database is refused, and leaves nothing behind', async () => {
+  using file = newFile()
+  const database = new DatabaseSync(file.path)
+  database.exec(`
+    CREATE TABLE books (n, x);
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+      INSERT INTO books SELECT n, zeroblob(1000) FROM numbers`)
+  database.close()
+  damageMiddle(file.path)
+  const { signal } = new AbortController()
+  const backup = backupSqlite(file.path, join(file.directory, 'copy.db'), () => {}, signal)
+  await assert.rejects(backup, /fails its integrity check/)
+  assert.deepEqual(readdirSync(file.directory), ['books.db'])
 })
 
 /** Not StoreUnavailable: trying again does not help. */

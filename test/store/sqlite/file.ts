@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
@@ -15,6 +16,21 @@ export async function openFile(path: string, report: (message: string) => void =
   const store = await openStore(parseDbUrl(`sqlite:${path}`), { report })
   opened.push(store)
   return store
+}
+
+/** A file of its own with a store, which is closed when the file is removed. */
+export async function openedFile(from?: string) {
+  const file = newFile()
+  if (from !== undefined) copyFileSync(from, file.path)
+  const store = await openFile(file.path)
+  return {
+    path: file.path,
+    store,
+    [Symbol.asyncDispose]: async () => {
+      await store.close()
+      file[Symbol.dispose]()
+    },
+  }
 }
 
 /** A store in a new file. */

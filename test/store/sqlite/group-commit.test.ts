@@ -13,12 +13,9 @@ import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { newFile } from './file.ts'
 
 /** How long the connections of these tests wait for a lock, in milliseconds. */
-const BUSY_TIMEOUT = 50
+const timeout = 50
 
-const create = (title: string, year = 1): Write => ({
-  kind: 'create',
-  book: { title, author: 'A', year },
-})
+const create = (title: string, year = 1): Write => ({ kind: 'create', book: { title, author: 'A', year } })
 const remove = (id: number): Write => ({ kind: 'delete', id, expected: undefined })
 const update = (id: number, changes: BookChanges): Write => ({
   kind: 'update',
@@ -35,11 +32,11 @@ describe('a group of writes that SQLite commits together', () => {
   let group: GroupCommit
   beforeEach(() => {
     file = newFile()
-    database = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT })
+    database = new DatabaseSync(file.path, { timeout })
     makeDurable(database)
     ensureSchema(database)
     group = new GroupCommit(database)
-    other = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT })
+    other = new DatabaseSync(file.path, { timeout })
   })
   afterEach(() => {
     other.close()
@@ -65,30 +62,21 @@ describe('a group of writes that SQLite commits together', () => {
   }
 
   it('is applied in its order, each write sees those before it, and all is stored when it is told', () => {
-    const outcomes = commit(
-      update(1, { year: 0 }),
-      create('a'),
-      update(1, { year: 2 }),
-      update(1, { title: 'b' }),
-      update(1, {}),
-      remove(1),
-      remove(1),
-      update(1, { year: 3 }),
-      create('c'),
-      create('d', 2),
+    const steps: readonly (readonly [Write, WrittenBook | undefined])[] = [
+      [update(1, { year: 0 }), undefined],
+      [create('a'), { id: 1 }],
+      [update(1, { year: 2 }), book(1, 'a', 2)],
+      [update(1, { title: 'b' }), book(1, 'b', 2)],
+      [update(1, {}), book(1, 'b', 2)],
+      [remove(1), { id: 1 }],
+      [remove(1), undefined],
+      [create('c'), { id: 2 }],
+      [create('d', 2), { id: 3 }],
+    ]
+    assert.deepEqual(
+      commit(...steps.map(([write]) => write)),
+      steps.map(([, outcome]) => outcome),
     )
-    assert.deepEqual(outcomes, [
-      undefined,
-      { id: 1 },
-      book(1, 'a', 2),
-      book(1, 'b', 2),
-      book(1, 'b', 2),
-      { id: 1 },
-      undefined,
-      undefined,
-      { id: 2 },
-      { id: 3 },
-    ])
     assert.deepEqual(stored(), [book(2, 'c'), book(3, 'd', 2)])
     assert.deepEqual(commit(), [])
   })

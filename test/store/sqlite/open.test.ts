@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -71,41 +72,20 @@ describe('opening an SQLite file', () => {
     await assert.rejects(openFile(file.path), (error) => isOneLine(error, StoreNotOpened))
   })
 
-  for (const [what, journal, sql, says] of [
+  for (const [journal, sql, says] of [
+    ['wal', 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99', /\b99\b.*up to 6\b/],
+    ['delete', 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99', /\b99\b.*up to 6\b/],
+    ['wal', 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)', /another program/],
+    ['delete', 'CREATE TABLE notes (text TEXT)', /another program/],
+    ['wal', 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1', /another program/],
+    ['wal', 'CREATE TABLE books (id, title, author, year); PRAGMA user_version = 1', /another program/],
     [
-      'a later version',
-      'wal',
-      'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99',
-      /\b99\b.*up to 6\b/,
-    ],
-    [
-      'a later version',
-      'delete',
-      'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99',
-      /\b99\b.*up to 6\b/,
-    ],
-    [
-      'another program',
-      'wal',
-      'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)',
-      /another program/,
-    ],
-    ['another program', 'delete', 'CREATE TABLE notes (text TEXT)', /another program/],
-    ['another program', 'wal', 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1', /another program/],
-    [
-      'another program',
-      'wal',
-      'CREATE TABLE books (id INTEGER PRIMARY KEY, title, author, year); PRAGMA user_version = 1',
-      /another program/,
-    ],
-    [
-      'another program',
       'wal',
       'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
       /another program/,
     ],
   ] as const)
-    it(`refuses a file of ${what} and changes nothing: ${journal}, ${sql}`, async () => {
+    it(`refuses a file of a later version or another program and changes nothing: ${journal}, ${sql}`, async () => {
       using file = newFile()
       using database = new DatabaseSync(file.path)
       database.exec(`PRAGMA journal_mode = ${journal}; ${sql}`)
@@ -113,14 +93,11 @@ describe('opening an SQLite file', () => {
       assert.match(await refusal(file.path), says)
     })
 
-  it('refuses a file that is no database, changes nothing', async () => {
+  it('refuses what is no database, a directory in place of the file, and a file in place of its directory', async () => {
     using file = newFile()
     writeFileSync(file.path, 'title,author,year\n'.repeat(1000))
     assert.match(await refusal(file.path), /not a database/)
-  })
-
-  it('refuses a directory in place of the file, and a file in place of its directory', async () => {
-    using file = newFile()
+    rmSync(file.path)
     mkdirSync(file.path)
     assert.ok((await messageOf(file.path)).includes(file.path))
     const path = join(file.directory, 'file/books.db')
@@ -144,33 +121,27 @@ describe('a message about a file that cannot be opened', () => {
   }
   const user = () => (process.geteuid?.() === 0 ? 65534 : process.geteuid?.())
 
-  for (const [what, mode, fileMode] of [
-    ['a directory that others own', 0o555, undefined],
-    ['a file that others own', 0o777, 0],
-  ] as const) {
-    it(`names the file, its directory, the owners, the modes and the user: ${what}`, async () => {
+  for (const [mode, fileMode] of [
+    [0o555, undefined],
+    [0o777, 0],
+    [0o777, 0o444],
+  ] as const)
+    it(`names the file, its directory, the owners, the modes and the user: ${fileMode} in ${mode}`, async () => {
       using file = newFile()
-      if (fileMode !== undefined) writeFileSync(file.path, '')
+      if (fileMode !== undefined) await (await openFile(file.path)).close()
       if (fileMode !== undefined) chmodSync(file.path, fileMode)
       chmodSync(file.directory, mode)
       const { uid, gid } = statSync(file.directory)
       const described = (path: string, mode: number) =>
         `${path} \\(owner ${uid}:${gid}, mode ${mode.toString(8)}(?:, not writable: \\w+)?\\)`
       const files = fileMode === undefined ? [] : [described(file.path, fileMode)]
+      // SQLite has made the files beside it before it knows that it may not write.
+      if (fileMode === 0o444) files.push(...['wal', 'shm'].map((name) => `${file.path}-${name} \\(.*\\)`))
       const all = [...files, described(file.directory, mode)].join(', ')
       const message = await refusedToNobody(file.directory, file.path)
-      assert.match(message, new RegExp(`: .+; ${all}; this process runs as ${user()}:\\d+$`))
+      const reason = fileMode === 0o444 ? 'attempt to write a readonly database' : '.+'
+      assert.match(message, new RegExp(`: ${reason}; ${all}; this process runs as ${user()}:\\d+$`))
     })
-  }
-
-  it('names a file that can be read, but not written', async () => {
-    using file = newFile()
-    await (await openFile(file.path)).close()
-    chmodSync(file.path, 0o444)
-    chmodSync(file.directory, 0o777)
-    const message = await refusedToNobody(file.directory, file.path)
-    assert.ok(message.includes(`: attempt to write a readonly database; ${file.path} (owner `), message)
-  })
 
   it('names the nearest directory if one cannot be made', async () => {
     using file = newFile()

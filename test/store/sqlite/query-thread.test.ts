@@ -65,6 +65,17 @@ async function openEndless(t: TestContext) {
   }
 }
 
+/** Begins a query that does not end. @returns how to give it up. */
+async function beginEndless({ store, untilRunning }: Awaited<ReturnType<typeof openEndless>>) {
+  const controller = new AbortController()
+  const rejected = assert.rejects(store.count(SOME_YEARS, controller), reason)
+  await untilRunning()
+  return async () => {
+    controller.abort(reason)
+    await rejected
+  }
+}
+
 describe('a query on SQLite', () => {
   it('is given up when it takes too long, and the next of the same kind is answered', async (t) => {
     const { store, end } = await openEndless(t)
@@ -97,27 +108,18 @@ describe('a query on SQLite', () => {
     await assert.rejects(ask(), reason)
   })
 
-  it('keeps only those of its own kind waiting: pages come meanwhile', async (t) => {
-    const { store, untilRunning } = await openEndless(t)
-    const controller = new AbortController()
-    const count = assert.rejects(store.count(SOME_YEARS, controller), reason)
-    await untilRunning()
-    const newest: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
-    assert.equal((await store.page(newest, undefined, PLENTY)).count, 1)
-    assert.equal(store.load().queries_waiting, 1)
-    controller.abort(reason)
-    await count
-  })
-
-  it('is answered in turn with those of other clients', async (t) => {
-    const { store } = await openEndless(t)
-    const controller = new AbortController()
-    const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
+  it('keeps only those of its own kind waiting: pages come meanwhile, and the others in turn for each client', async (t) => {
+    const opened = await openEndless(t)
+    const { store } = opened
+    const giveUp = await beginEndless(opened)
     const answered: string[] = []
     const count = (client: string) => store.count({}, { client }).then(() => answered.push(client))
     const counts = ['A', 'A', 'B'].map(count)
-    controller.abort(reason)
-    await Promise.all([first, ...counts])
+    const newest: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
+    assert.equal((await store.page(newest, undefined, PLENTY)).count, 1)
+    assert.equal(store.load().queries_waiting, 4)
+    await giveUp()
+    await Promise.all(counts)
     assert.deepEqual(answered, ['A', 'B', 'A'])
   })
 
@@ -132,13 +134,10 @@ describe('a query on SQLite', () => {
   })
 
   it('is refused at once when very many wait', async (t) => {
-    const { store, untilRunning } = await openEndless(t)
-    const controller = new AbortController()
-    const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
-    await untilRunning()
-    const results = Promise.allSettled(Array.from({ length: MANY }, () => store.count({})))
-    controller.abort(reason)
-    await first
+    const opened = await openEndless(t)
+    const giveUp = await beginEndless(opened)
+    const results = Promise.allSettled(Array.from({ length: MANY }, () => opened.store.count({})))
+    await giveUp()
     const refused = (await results).flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     // The first may not have had its turn yet.
     assert.ok([0, 1].includes(refused.length - (MANY - MAX_WAITING)), `${refused.length} were refused`)
@@ -156,16 +155,14 @@ describe('a query on SQLite', () => {
     await store.create(BOOK)
     const search = async () => booksOf(await store.page(searchFor('kept'), undefined, PLENTY)).length
     assert.equal(await search(), 1)
-    assert.deepEqual(
-      threads.map(({ threadName }) => threadName),
-      ['writer', 'searches'],
-    )
+    const names = threads.map(({ threadName }) => threadName)
+    assert.deepEqual(names, ['writer', 'searches'])
     const queries = Promise.allSettled(Array.from({ length: 5 }, search))
     await threads[1]?.terminate()
-    for (const result of await queries) {
-      if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailable)
-      else assert.equal(result.value, 1)
-    }
+    for (const result of await queries)
+      assert.ok(
+        result.status === 'fulfilled' ? result.value === 1 : result.reason instanceof StoreUnavailable,
+      )
     assert.equal(await search(), 1)
     await store.close()
     assert.equal(reports.length, 1)

@@ -1,45 +1,115 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { describe, it } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
-import { type Imported, type ImportOptions, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { Book } from '../../../src/catalogue/book.ts'
+import {
+  type Imported,
+  type ImportOptions,
+  type Store,
+  StoreUnavailable,
+} from '../../../src/catalogue/store.ts'
+import { describeError } from '../../../src/errors.ts'
+import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount, ThreadClient } from '../../../src/store/sqlite/threads.ts'
 import type { WriterFunctions } from '../../../src/store/sqlite/writer-thread.ts'
-import { listAll } from '../pages.ts'
-import {
-  commits,
-  create,
-  file,
-  handedOver,
-  keepLog,
-  lock,
-  numbered,
-  store,
-  thread,
-  titlesOf,
-  useWriter,
-} from './writer-in-use.ts'
+import { logIn } from '../../support/client.ts'
+import { startService } from '../../support/service.ts'
+import { listAll, plain } from '../pages.ts'
+import { newFile, openFile } from './file.ts'
+
+const MIB = 1024 * 1024
 
 /** What may be unanswered: writes, and characters of their text. */
 const MAX_WAITING = 5000
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
-const MIB = 1024 * 1024
+/** Enough that the system very likely gives every thread some of them. */
+const CLIENTS = 32
 
-useWriter()
+let file: ReturnType<typeof newFile>
+let store: Store
+let closed: boolean
+/** The newest writer thread of this process, and how many there were. */
+let thread: Worker
+let threads: number
+/** How many writes each commit had. */
+let commits: number[]
+/** What the operator was told. */
+let reports: string[]
+
+const note = (worker: Worker) => {
+  thread = worker
+  threads++
+}
+
+const COMMITS = 'book-catalogue.group-commit'
+const noteCommit = (writes: unknown) => void commits.push(Number(writes))
+
+/** Each test has a store on a new file, whose writer thread is at work. */
+beforeEach(async () => {
+  threads = 0
+  reports = []
+  commits = []
+  closed = false
+  process.on('worker', note)
+  subscribe(COMMITS, noteCommit)
+  file = newFile()
+  store = await openFile(file.path, (message) => reports.push(message))
+  // The thread has begun its work when a write is answered.
+  await store.update(1, {})
+})
+
+afterEach(async () => {
+  if (!closed) await store.close()
+  process.off('worker', note)
+  unsubscribe(COMMITS, noteCommit)
+  file[Symbol.dispose]()
+})
+
+const create = (title: string) => store.create({ title, author: 'A', year: 1 })
+const titlesOf = (books: readonly Book[]) => books.map(({ title }) => title).toSorted()
+const numbered = (count: number, prefix = '') => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
+
+/** Another connection that holds the write lock until it is released. */
+function lock(): Disposable {
+  // The index may be following the last write.
+  const other = openConnection(file.path)
+  other.exec('BEGIN IMMEDIATE')
+  return { [Symbol.dispose]: () => other.close() }
+}
+
+/** Until the writes that were made have been handed to the thread. */
+const handedOver = () => setTimeout(20)
+
+/** Closes the store, after which nothing but the whole database is left. @returns its books. */
+async function booksAfterClose(): Promise<Book[]> {
+  closed = true
+  await store.close()
+  assert.deepEqual(readdirSync(file.directory), ['books.db'])
+  using database = new DatabaseSync(file.path, { readOnly: true })
+  assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
+  return database.prepare('SELECT * FROM books ORDER BY id').all() as unknown as Book[]
+}
 
 describe('writes to SQLite', () => {
   it('share commits if they arrive together, while those that wait for one another have one each', async () => {
-    using _log = keepLog()
-    const before = commits()
+    /** The thread tells of a commit some time after its response. */
+    const told = async (writes: number) => {
+      while (commits.reduce((sum, count) => sum + count, 0) < writes) await setImmediate()
+    }
+    // One write came before the test.
     for (const title of numbered(20)) await create(title)
-    // It would write to find out only after a write was refused.
-    await store.ready()
-    assert.equal(commits() - before, 20)
+    await told(21)
+    assert.deepEqual(commits, Array(21).fill(1))
     await Promise.all(numbered(1000).map(create))
-    const shared = commits() - before - 20
-    assert.ok(shared <= 10, `${shared} commits for 1000 writes`)
+    await told(1021)
+    assert.ok(commits.length <= 31, `${commits.length - 21} commits for 1000 writes`)
   })
 
   it('that wait keep no read waiting', async () => {
@@ -168,4 +238,183 @@ describe('writes to SQLite that have to wait', () => {
       await client.close()
       await other.close()
     })
+})
+
+describe('when the thread that writes dies', () => {
+  /** Settles the writes and checks that each was stored once, or refused and stored once or not at all. */
+  async function settled(writes: readonly Promise<Book>[]): Promise<{ stored: number; lost: number }> {
+    const results = await Promise.allSettled(writes)
+    const books = plain(await listAll(store))
+    const count = { stored: 0, lost: 0 }
+    for (const [i, result] of results.entries()) {
+      const found = books.filter(({ year }) => year === i)
+      if (result.status === 'fulfilled') assert.deepEqual(found, [{ ...result.value }])
+      else assert.ok(result.reason instanceof StoreUnavailable && found.length <= 1, String(result.reason))
+      count[result.status === 'fulfilled' ? 'stored' : 'lost']++
+    }
+    return count
+  }
+
+  /** Writes whose years are their numbers. */
+  function createMany(count: number, title = 'T'): Promise<Book>[] {
+    const writes = Array.from({ length: count }, (_, year) => store.create({ title, author: 'A', year }))
+    // They may be refused before they are looked at.
+    for (const write of writes) write.catch(() => {})
+    return writes
+  }
+
+  it('while idle, a later write works', async () => {
+    for (const title of ['a', 'b']) {
+      await thread.terminate()
+      // This thread may not have heard of the death.
+      await create(title).catch(() => create(title))
+    }
+    assert.deepEqual([titlesOf(await listAll(store)), threads], [['a', 'b'], 3])
+  })
+
+  it('in the middle of a batch, its writes and those behind it are refused, and not tried again', async () => {
+    const blocked = lock()
+    const batch = createMany(100)
+    await handedOver()
+    const behind = createMany(100)
+    await setImmediate()
+    const death = thread.terminate()
+    blocked[Symbol.dispose]()
+    await death
+    assert.deepEqual(await settled(batch), { stored: 0, lost: 100 })
+    assert.deepEqual(await settled(behind), { stored: 0, lost: 100 })
+    await create('later')
+    assert.equal((await listAll(store)).length, 1)
+  })
+
+  it('after a commit that it has not told of, nothing is stored twice', async () => {
+    // More than a thousand pages: after such a commit SQLite is busy with its log before the thread can answer.
+    const writes = createMany(30, 'x'.repeat(MIB))
+    using other = new DatabaseSync(file.path)
+    const any = other.prepare('SELECT 1 FROM books LIMIT 1')
+    // They are handed over in one turn of this thread, once they were asked for in another.
+    for (let turns = 0; turns < 2; turns++) await setImmediate()
+    while (any.get() === undefined);
+    await thread.terminate()
+    await settled(writes)
+    assert.equal((await listAll(store)).length, writes.length)
+    await create('later')
+  })
+
+  it('of an error of its own, the operator is told the cause, once', async () => {
+    thread.postMessage(null)
+    await assert.rejects(create('behind'), StoreUnavailable)
+    await create('later')
+    assert.equal(reports.length, 1)
+    assert.match(reports[0] ?? '', /^the writer thread died: .*not iterable/)
+  })
+
+  it('because the file is not to be opened, writes are refused until it is', async () => {
+    await create('before')
+    await thread.terminate()
+    renameSync(file.path, `${file.path}.away`)
+    mkdirSync(file.path)
+    // This thread may not have heard of the death.
+    await assert.rejects(create('refused'), StoreUnavailable)
+    for (let i = 0; i < 2; i++)
+      await assert.rejects(
+        create('refused'),
+        (error) => error instanceof StoreUnavailable && /unable to open/.test(describeError(error)),
+      )
+    rmdirSync(file.path)
+    renameSync(`${file.path}.away`, file.path)
+    await create('after')
+    assert.deepEqual(titlesOf(await listAll(store)), ['after', 'before'])
+  })
+})
+
+describe('closing the SQLite store', () => {
+  it('commits what is waiting', async () => {
+    const writes = numbered(500).map(create)
+    await handedOver()
+    writes.push(...numbered(500, 'more ').map(create))
+    assert.deepEqual(plain(await booksAfterClose()), await Promise.all(writes))
+  })
+
+  it('waits for an import', async () => {
+    const gate = Promise.withResolvers<void>()
+    async function* books() {
+      await gate.promise
+      yield [{ title: 'imported', author: 'A', year: 1 }]
+    }
+    const importing = store.import(books())
+    const closed = booksAfterClose()
+    gate.resolve()
+    assert.deepEqual(titlesOf(await closed), ['imported'])
+    await importing
+  })
+
+  for (const [what, die] of [
+    ['has died', () => thread.terminate()],
+    ['dies', () => void thread.terminate()],
+    ['dies of an error', () => thread.postMessage(null)],
+  ] as const)
+    it(`works while the thread ${what}`, async () => {
+      await create('kept')
+      await die()
+      assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
+    })
+
+  it('works while a thread cannot be started', async () => {
+    const failure = new Error('no thread')
+    const client = new ThreadClient<{ index(): void }>('writer', () => Promise.reject(failure))
+    const refused = assert.rejects(client.call('index'), failure)
+    await client.close()
+    await refused
+  })
+
+  it('works while the thread dies in the middle of a batch', async () => {
+    const blocked = lock()
+    const lost = assert.rejects(create('lost'), StoreUnavailable)
+    await handedOver()
+    const death = thread.terminate()
+    const books = booksAfterClose()
+    blocked[Symbol.dispose]()
+    assert.deepEqual(await books, [])
+    await Promise.all([lost, death])
+  })
+})
+
+/** Lets a signal end the threads that work on the file. */
+const TERMINATOR = `data:text/javascript,${encodeURIComponent(`
+  const workers = new Set()
+  process.on('worker', (worker) => workers.add(worker.on('exit', () => workers.delete(worker))))
+  process.on('SIGUSR2', () => {
+    for (const worker of workers) if (worker.threadName !== 'http') worker.terminate()
+  })`)}`
+
+it('a service whose threads of the file die has the cause in its log, and goes on, on every thread', async (t) => {
+  const service = await startService(file.directory, { THREADS: '4' }, ['--import', TERMINATOR])
+  t.after(() => service.stop())
+  const headers = { authorization: await logIn(service.url) }
+  const post = (title: string) => {
+    const body = JSON.stringify({ title, author: 'A', year: 1 })
+    return fetch(`${service.url}/book`, { method: 'POST', headers, body })
+  }
+  const searches = ['sort=title', 'q=before'].map((query) => `${service.url}/books?${query}`)
+  const before = numbered(CLIENTS, 'before ')
+  for (const { status } of await Promise.all(before.map(post))) assert.equal(status, 201)
+  for (const url of searches) assert.equal((await fetch(url, { headers })).status, 200)
+
+  service.process.kill('SIGUSR2')
+  while (!/writer thread died/.test(service.output())) await setTimeout(5)
+  // A thread may hear of a request before it hears of the death.
+  const insist = async (ask: () => Promise<Response>) => {
+    let response = await ask()
+    while (response.status === 503) response = await ask()
+    return response.status
+  }
+  const after = numbered(CLIENTS, 'after ')
+  const created = await Promise.all(after.map((title) => insist(() => post(title))))
+  assert.deepEqual(new Set(created), new Set([201]))
+  for (const url of searches) assert.equal(await insist(() => fetch(url, { headers })), 200)
+  const titles = new Set(titlesOf(await listAll(store)))
+  assert.deepEqual(new Set([...before, ...after]).difference(titles), new Set())
+  await service.stop()
+  assert.match(service.output(), /the writer thread died: it was terminated/)
 })
