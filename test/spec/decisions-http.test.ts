@@ -67,7 +67,7 @@ for (const target of targets())
         ] as const) {
           const text = Buffer.from(JSON.stringify(json))
           const headers = type === undefined ? {} : { 'content-type': type }
-          assert.equal((await session.call(method, path, { text, headers })).status, status, type)
+          assert.equal((await session.call(method, path, { text, headers })).status, status, `${type}`)
         }
     })
 
