@@ -20,7 +20,6 @@ type Action =
       readonly changes: BookChanges
       readonly condition: Condition
     }
-  | { readonly kind: 'updateByThree'; readonly which: number; readonly changes: NewBook }
   | { readonly kind: 'read' | 'delete'; readonly which: number; readonly condition: Condition }
 
 /** A condition, with the entity tag of the book now or as it was before its last change. */
@@ -46,7 +45,6 @@ const condition = fc.constantFrom<Condition>(
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('create'), book: newBook }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('update'), which, changes, condition }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('updateByThree'), which, changes: newBook }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read', 'delete'), which, condition }) },
 )
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -125,8 +123,6 @@ async function act(action: Action, id: number): Promise<void> {
       model.set(id, { ...book, ...action.changes })
       return assert.deepEqual(answer, updated({ ...book, ...action.changes }))
     }
-    case 'updateByThree':
-      return updateByThree(id, action.changes)
     case 'delete': {
       const answer = await call('DELETE', path, undefined, conditions)
       if (book === undefined) return assert.deepEqual(answer, notFound)
@@ -144,24 +140,6 @@ async function create(book: NewBook): Promise<void> {
   assert.ok(!given.has(id), `the id ${id} was given twice`)
   given.add(id)
   model.set(id, { id, ...book })
-}
-
-/** Three clients change one field each: their responses depend on who was first, but nothing is lost. */
-async function updateByThree(id: number, changes: NewBook): Promise<void> {
-  const book = model.get(id)
-  const { title, author, year } = changes
-  const parts: BookChanges[] = [{ title }, { author }, { year }]
-  const responses = await Promise.all(parts.map((part) => call('PUT', `/book/${id}`, part)))
-  if (book === undefined) return assert.deepEqual(responses, [notFound, notFound, notFound])
-  const after: Book = { ...book, ...changes }
-  for (const [i, answer] of responses.entries()) {
-    const { data } = answer as { data: Book }
-    assert.deepEqual(answer, updated({ ...data, ...parts[i], id }))
-    for (const field of ['title', 'author', 'year'] as const)
-      assert.ok(data[field] === book[field] || data[field] === after[field], `${field}: ${data[field]}`)
-  }
-  model.set(id, after)
-  await act({ kind: 'read', which: 0, condition: 'none' }, id)
 }
 
 async function compareList(): Promise<void> {
