@@ -34,12 +34,9 @@ describe('a hostile body is refused, whatever the endpoint', () => {
     ['20,000 arrays', many('[]')],
     ['20,000 objects', many('{}')],
     ['20,000 texts', many('"a"')],
-    ['overlong UTF-8', Buffer.from('{"title":"\xc0\xaf"}', 'latin1')],
     ['UTF-16', Buffer.from(`\ufeff${BOOK}`, 'utf16le')],
     ['a byte order mark', `\ufeff${BOOK}`],
     ['gzip', gzipSync(BOOK), 'Content-Encoding: gzip'],
-    ['a million digits', '9'.repeat(1_000_000)],
-    ['a million quotes', '"'.repeat(1_000_000)],
   ] as const)
     it(name, async () => {
       assertFailure(await send('POST /book', body, ...fields), 400, 'Invalid input')
@@ -67,25 +64,9 @@ it('of a key that is there twice the last one wins', async () => {
   assertFailure(await send('PUT /book/1', '{"year":1,"year":"x"}'), 400, 'Invalid input')
 })
 
-describe('keys that mean something to JavaScript pollute nothing', () => {
-  for (const key of ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'then'])
-    it(key, async () => {
-      const evil = `{"title":"polluted","author":"polluted","year":666,"polluted":true,"toJSON":1}`
-      for (const value of [evil, `{"prototype":${evil}}`, 'null', '1']) {
-        const created = await send('POST /book', `{"${key}":${value},${BOOK.slice(1)}`)
-        const { id, ...fields } = JSON.parse(created.body).data
-        assert.deepEqual(fields, JSON.parse(BOOK))
-        const updated = await send(`PUT /book/${id}`, `{"${key}":${value}}`)
-        assert.deepEqual(JSON.parse(updated.body).data, { id, ...fields })
-        assertFailure(await send('POST /book', `{"${key}":${value}}`), 400, 'Invalid input')
-        assertFailure(await send('POST /token', `{"${key}":${value}}`), 401, 'Invalid credentials')
-      }
-    })
-
-  it('nor do the names of a query', async () => {
-    const { status } = await send('GET /book/1?__proto__[polluted]=1&constructor.prototype.polluted=1', '')
-    assert.equal(status, 200)
-  })
+it('the names of a query that mean something to JavaScript do nothing', async () => {
+  const query = '?__proto__[polluted]=1&constructor.prototype.polluted=1'
+  assert.equal((await send(`GET /book/1${query}`, '')).status, 200)
 })
 
 describe('a body over its limit is answered with 413, dropped, and the connection kept', () => {
@@ -111,9 +92,6 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
       await connection.send(`${chunk.repeat(100)}0\r\n\r\n${authorized('GET /book/1')}`)
       assert.equal((await connection.response()).status, 200)
     })
-
-    it(`${line}: but not one of ${limit} bytes`, async () =>
-      assert.equal((await send(line, ' '.repeat(limit))).status, 400))
   }
 
   for (const [request, status, message] of [
