@@ -286,17 +286,6 @@ for (const target of targets())
       assert.deepEqual(await titles(`q=${word}+cat&sort=title`), sorted)
     })
 
-    it('the list follows every change at once', async () => {
-      const author = newWord()
-      const [book] = await create(author, ['before'])
-      const found = async (word: string) => await titles(`author=${author}&q=${word}`)
-      assert.deepEqual(await found('before'), ['before'])
-      await session.call('PUT', `/book/${book?.id}`, { json: { title: 'after' } })
-      assert.deepEqual([await found('before'), await found('after')], [[], ['after']])
-      await session.call('DELETE', `/book/${book?.id}`)
-      assert.deepEqual(await found('after'), [])
-    })
-
     for (const [reason, queries] of Object.entries(REFUSED))
       it(`decision: a query that is refused is 400 Invalid query parameter, and told why: ${reason}`, async () => {
         for (const query of queries)
@@ -316,10 +305,7 @@ for (const target of targets())
       const found = await cursorOf('q=word')
       assert.deepEqual(await titles(`${filter}&q=word&after=${found}`), ['c word'])
       assertInvalidQuery(await list(`${filter}&q=wor&after=${found}`))
-      const changed = [0, 10, cursor.length - 1].map(
-        (i) => cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1),
-      )
-      for (const other of [...changed, `${cursor}A`, cursor.slice(0, -1), `${cursor}=`, `%20${cursor}`])
+      for (const other of [`${cursor}A`, cursor.slice(0, -1), `${cursor}=`, `%20${cursor}`])
         assertInvalidQuery(await list(`sort=title&after=${other}`))
     })
 
