@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertResponse, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
@@ -28,23 +27,20 @@ const REQUIRED = 'Authorization token required'
 /** Replaces the first character by another whose highest bits differ, so that the bytes it stands for differ too. */
 const changed = (text: string) => (text[0] === 'A' ? 'g' : 'A') + text.slice(1)
 
-/** What is made of a token of the service. */
-const SPOILT: Record<string, (header: string, claims: string, signature: string) => string> = {
-  'Bearer before it': (...parts) => `Bearer ${parts.join('.')}`,
-  'no signature': (header, claims) => `${header}.${claims}`,
-  'an empty signature': (header, claims) => `${header}.${claims}.`,
-  'another signature': (header, claims, signature) => `${header}.${claims}.${changed(signature)}`,
-  'the end of the signature missing': (...parts) => parts.join('.').slice(0, -1),
-  'a later expiry': (h, c, signature) => `${h}.${encode({ exp: Number(decode(c).exp) + 1 })}.${signature}`,
-  'another header': (h, c, signature) => `${encode({ ...decode(h), kid: '1' })}.${c}.${signature}`,
-  'a fourth part': (header, claims, signature) => `${header}.${claims}.${signature}.${signature}`,
-  'itself a second time': (...parts) => `${parts.join('.')} ${parts.join('.')}`,
-}
-
 const good = () => ({ exp: inOneMinute() })
 
-/** Tokens that are made without the secret. */
-const FORGED: Record<string, () => string> = {
+/** What is no good token: made of a token of the service, or from nothing. */
+const BAD: Record<string, (header: string, claims: string, signature: string) => string> = {
+  'one of the service, with Bearer before it': (...parts) => `Bearer ${parts.join('.')}`,
+  'without its signature': (header, claims) => `${header}.${claims}`,
+  'with an empty signature': (header, claims) => `${header}.${claims}.`,
+  'with another signature': (header, claims, signature) => `${header}.${claims}.${changed(signature)}`,
+  'without the end of the signature': (...parts) => parts.join('.').slice(0, -1),
+  'with a later expiry': (h, c, signature) =>
+    `${h}.${encode({ exp: Number(decode(c).exp) + 1 })}.${signature}`,
+  'with another header': (h, c, signature) => `${encode({ ...decode(h), kid: '1' })}.${c}.${signature}`,
+  'with a fourth part': (header, claims, signature) => `${header}.${claims}.${signature}.${signature}`,
+  twice: (...parts) => `${parts.join('.')} ${parts.join('.')}`,
   'one word': () => 'x',
   'three words': () => 'a.b.c',
   'a letter beyond ASCII': () => 'é',
@@ -59,7 +55,8 @@ const FORGED: Record<string, () => string> = {
     signHmac('own key', good(), 'HS256', { alg: 'HS256', jwk: { kty: 'oct', k: encode('own key') } }),
 }
 
-const SIGNED_WITH_SECRET: Record<string, (secret: string) => string> = {
+/** The same, signed with the secret. */
+const SIGNED: Record<string, (secret: string) => string> = {
   'expired a minute ago': (secret) => signHmac(secret, { exp: inOneMinute() - 120 }),
   'RS256 in the header of an HMAC': (secret) => signHmac(secret, good(), 'HS256', { alg: 'RS256' }),
   'none in the header of an HMAC': (secret) => signHmac(secret, good(), 'HS256', { alg: 'none' }),
@@ -106,18 +103,11 @@ for (const target of targets())
       await session.expect('GET', '/books', { token }, 401, 'Invalid token')
     }
 
-    for (const [name, spoil] of Object.entries(SPOILT))
-      it(`§5.4: "The header value is the token string itself, with no scheme prefix.", §5.5: a token of the service with ${name} is 401 Invalid token`, async () => {
-        const spoilt = spoil(...split(session.token))
-        assert.notEqual(spoilt, session.token)
-        await assertInvalid(spoilt)
-      })
+    for (const [name, make] of Object.entries(BAD))
+      it(`§5.4: "The header value is the token string itself", §5.5: "token cannot be parsed, has a bad signature … or uses a signing method that is not HMAC-based" is 401 Invalid token: ${name}`, () =>
+        assertInvalid(make(...split(session.token))))
 
-    for (const [name, make] of Object.entries(FORGED))
-      it(`§5.5: "token cannot be parsed, has a bad signature … or uses a signing method that is not HMAC-based" is 401 Invalid token: ${name}`, () =>
-        assertInvalid(make()))
-
-    for (const [name, make] of Object.entries(SIGNED_WITH_SECRET))
+    for (const [name, make] of Object.entries(SIGNED))
       it(
         `§5.5: "token cannot be parsed … is expired" is 401 Invalid token: signed with the secret, ${name}`,
         needsSecret(target),

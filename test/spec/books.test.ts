@@ -34,19 +34,11 @@ for (const target of targets())
   describe(`books (${target.name})`, () => {
     const session = useSession(target)
 
-    const list = async () =>
-      (await session.expect<Book[]>('GET', '/books', {}, 200, 'Books retrieved successfully')).body.data
-
     /** The listed books that are among the given ones. */
     async function listed(books: readonly Book[]): Promise<Book[]> {
       const ids = new Set(books.map(({ id }) => id))
-      return (await list()).filter(({ id }) => ids.has(id)).sort((a, b) => a.id - b.id)
+      return (await session.list()).filter(({ id }) => ids.has(id)).sort((a, b) => a.id - b.id)
     }
-
-    const put = (id: number, json: object, data?: Book) =>
-      session.expect('PUT', `/book/${id}`, { json }, 200, 'Book updated successfully', data)
-    const remove = (id: number) =>
-      session.expect('DELETE', `/book/${id}`, {}, 200, 'Book deleted successfully', null)
 
     it('§1, §3, §4 rules 1 and 4: a book is created under an id that the service assigns, read, updated and deleted; then it "no longer exists", and no PUT brings it back', async () => {
       const created = await session.create()
@@ -54,8 +46,8 @@ for (const target of targets())
       assert.deepEqual(created, { id, ...NOVEL })
       assert.ok(Number.isSafeInteger(id) && id >= 0, `id is ${JSON.stringify(id)}`)
       await session.assertStored(created)
-      await put(id, { year: 1970 }, { ...created, year: 1970 })
-      await remove(id)
+      await session.update(id, { year: 1970 }, { ...created, year: 1970 })
+      await session.remove(id)
       await session.expect('GET', `/book/${id}`, {}, 404, 'Book not found')
       await session.expect('PUT', `/book/${id}`, { json: NOVEL }, 404, 'Book not found')
       await session.expect('GET', `/book/${id}`, {}, 404, 'Book not found')
@@ -83,14 +75,14 @@ for (const target of targets())
       assert.deepEqual(await listed(books), books)
       const { id } = await session.create()
       for (const each of fields) {
-        await put(id, each, { id, ...each })
+        await session.update(id, each, { id, ...each })
         await session.assertStored({ id, ...each })
       }
     })
 
     it('§4 GET /books: "array of Book": each with the fields of §2 and no other', async () => {
       await session.create()
-      for (const { id, title, author, year, ...others } of await list()) {
+      for (const { id, title, author, year, ...others } of await session.list()) {
         const types = [typeof id, typeof title, typeof author, typeof year]
         assert.deepEqual([types, others], [['number', 'string', 'string', 'number'], {}], `book ${id}`)
       }
@@ -100,7 +92,7 @@ for (const target of targets())
       it(`§4 rule 2: "Fields present in the body replace stored values; fields absent keep their stored values. The result is saved and returned.": ${JSON.stringify(change)}, twice`, async () => {
         const book = await session.create()
         const updated = { ...book, ...change }
-        for (let time = 1; time <= 2; time++) await put(book.id, change, updated)
+        for (let time = 1; time <= 2; time++) await session.update(book.id, change, updated)
         await session.assertStored(updated)
       })
 
@@ -108,15 +100,17 @@ for (const target of targets())
       for (let round = 1; round <= 10; round++) {
         const { id } = await session.create()
         const fields = { title: `title ${round}`, author: `author ${round}`, year: round }
-        await Promise.all(Object.entries(fields).map(([name, value]) => put(id, { [name]: value })))
+        await Promise.all(
+          Object.entries(fields).map(([name, value]) => session.update(id, { [name]: value })),
+        )
         await session.assertStored({ id, ...fields })
       }
     })
 
     it('§4 PUT and DELETE /book/:id change no other book, and the list shows what they did', async () => {
       const books = [await session.create(), await session.create(), await session.create()] as const
-      await put(books[0].id, { title: 'changed', author: 'changed', year: 2001 })
-      await remove(books[1].id)
+      await session.update(books[0].id, { title: 'changed', author: 'changed', year: 2001 })
+      await session.remove(books[1].id)
       const left = [{ ...books[0], title: 'changed', author: 'changed', year: 2001 }, books[2]]
       for (const book of left) await session.assertStored(book)
       assert.deepEqual(await listed(books), left)
@@ -134,7 +128,7 @@ for (const target of targets())
       const title = `unreadable ${Math.random()}`
       const json = { ...NOVEL, title, year: '1969' }
       await session.expect('POST', '/book', { json }, 400, 'Invalid input')
-      assert.ok(!(await list()).some((book) => book.title === title))
+      assert.ok(!(await session.list()).some((book) => book.title === title))
     })
 
     it(`${ORDER}`, async () => {

@@ -110,8 +110,7 @@ for (const target of targets())
 
     it('decision: PUT `{}` is 200, the book unchanged', async () => {
       const book = await session.create()
-      const path = `/book/${book.id}`
-      await session.expect('PUT', path, { text: '{}' }, 200, 'Book updated successfully', book)
+      await session.update(book.id, {}, book)
       await session.assertStored(book)
     })
 
@@ -133,8 +132,7 @@ for (const target of targets())
       const { id } = await session.create({ id: other.id } as Partial<Book>)
       assert.ok(id !== other.id && id !== book.id)
       const json = { id: other.id, title: 'changed' }
-      const updated = { ...book, title: 'changed' }
-      await session.expect('PUT', `/book/${book.id}`, { json }, 200, 'Book updated successfully', updated)
+      await session.update(book.id, json, { ...book, title: 'changed' })
       await session.assertStored(other)
     })
 
@@ -147,14 +145,11 @@ for (const target of targets())
         await session.assertStored(book)
         books.push(book)
         const updated = { ...book, id: other.id }
-        await session.expect('PUT', `/book/${other.id}`, { json: updated }, 200, 'Book updated successfully')
+        await session.update(other.id, updated)
         await session.assertStored(updated)
       }
-      const { data } = (await session.call<Book[]>('GET', '/books')).body
       const ids = new Set(books.map(({ id }) => id))
-      assert.deepEqual(
-        data.filter(({ id }) => ids.has(id)),
-        books,
-      )
+      const listed = (await session.list()).filter(({ id }) => ids.has(id))
+      assert.deepEqual(listed, books)
     })
   })

@@ -50,7 +50,6 @@ const YEARS: Record<string, number> = {
 }
 const YEAR_ROWS = Object.keys(YEARS).map((year) => `"T${year}",@,"${year}"\n`)
 const IN_LATIN1 = { isLatin1: true, type: `${CSV};Charset="windows-1252"` }
-const TWO_TITLES = 'Title,Titel,Author,Jahr\nT,U,@,1\n'
 
 /** Files with @ for the author, the years of their books by title, and what else is reported. */
 const READ: readonly (readonly [what: string, file: string, object, Partial<Result>?, Options?])[] = [
@@ -77,7 +76,6 @@ const READ: readonly (readonly [what: string, file: string, object, Partial<Resu
     { Ü: 1962 },
     { source: 'another program', columns: { title: 'Titel', author: 'Autor', year: 'Erscheinungsjahr' } },
   ],
-  ['columns in Chinese', '书名,作者,出版年\nÜ,@,1962-05-01\n', { Ü: 1962 }],
   [
     'years that are told for certain, and others',
     `Title,Author,Year Published\n${YEAR_ROWS.join('')}`,
@@ -113,7 +111,6 @@ const READ: readonly (readonly [what: string, file: string, object, Partial<Resu
     { query: columns('author==a "b"&+') },
   ],
   ['no year', 'title,author\nW,@\n', { W: 0 }, { without_year: 1 }, { query: '?columns=year=' }],
-  ['one of two titles', TWO_TITLES, { U: 1 }, {}, { query: columns('title="titel"') }],
   [
     'a bad row that is whole',
     `${HEADER}x,"b" y,"1"\nT,@,1\n`,
@@ -184,11 +181,6 @@ const REFUSED: readonly (readonly [what: string, file: string, reason: string | 
     'Author,Title\n@,T\n',
     'the file has the columns "Author", "Title", and none that is known to be the year; name it, or say that there are ' +
       'no years, with ?columns=year=Jahr or ?columns=year=',
-  ],
-  [
-    'two columns that may be the title',
-    TWO_TITLES,
-    'the columns "title" and "titel" may both be the title; name the right one with ?columns=title="title"',
   ],
 ]
 
