@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TrustProxy } from '../../src/config.ts'
 import { requestId } from '../../src/http/gate.ts'
-import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { assertFailure } from '../support/raw-socket.ts'
 import { serve, useServer } from './serve.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 const server = useServer({}, ({ store }) => store.create({ title: 'T', author: 'A', year: 1 }))
 
-async function send(line: string, ...fields: string[]) {
-  using connection = await RawConnection.open(server.url)
-  const bytes = head(line, `Authorization: ${server.authorization}`, ...fields)
-  await connection.send(Buffer.from(bytes, 'latin1'))
-  return await connection.response()
-}
+const send = (line: string, ...fields: string[]) =>
+  server.ask(Buffer.from(server.authorized(line, ...fields), 'latin1'))
 
 describe('the id of a request', () => {
   const given = (id: string) => requestId({ headers: { 'x-request-id': id } })

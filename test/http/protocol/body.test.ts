@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { assertFailure, head, RawConnection, type RawResponse } from '../../support/raw-socket.ts'
+import { assertFailure, head, RawConnection } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 import { useServer } from '../serve.ts'
 
@@ -10,16 +10,10 @@ const BOOK = '{"title":"T","author":"A","year":1}'
 
 const server = useServer({}, ({ store }) => store.create(JSON.parse(BOOK)))
 
-const authorized = (line: string, ...fields: string[]) =>
-  head(line, `Authorization: ${server.authorization}`, ...fields)
+const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
-async function send(line: string, body: string | Buffer, ...fields: string[]): Promise<RawResponse> {
-  using connection = await RawConnection.open(server.url)
-  const bytes = Buffer.from(body)
-  await connection.send(authorized(line, `Content-Length: ${bytes.length}`, ...fields))
-  await connection.send(bytes)
-  return await connection.response()
-}
+const send = (line: string, body: string | Buffer, ...fields: string[]) =>
+  server.ask(authorized(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields), body)
 
 describe('a hostile body is refused, whatever the endpoint', () => {
   const nested = '['.repeat(200_000) + ']'.repeat(200_000)
@@ -99,11 +93,8 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     [() => head('POST /book', 'Authorization: x', `Content-Length: ${MIB + 1}`), 401, 'Invalid token'],
     [() => authorized('PUT /book/999', `Content-Length: ${MIB + 1}`), 404, 'Book not found'],
   ] as const)
-    it(`is looked at after the token and the existence of the book (§4 rule 3): ${message}`, async () => {
-      using connection = await RawConnection.open(server.url)
-      await connection.send(request())
-      assertFailure(await connection.response(), status, message)
-    })
+    it(`is looked at after the token and the existence of the book (§4 rule 3): ${message}`, async () =>
+      assertFailure(await server.ask(request()), status, message))
 })
 
 describe('bodies in chunks of a byte', () => {

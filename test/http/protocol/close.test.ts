@@ -48,15 +48,9 @@ const MALFORMED: Record<string, string> = {
   'a chunk longer than its size': post(CHUNKED, `1\r\n{}\r\n${NO_MORE}`),
 }
 
-/** Heads of requests with the token of a server. */
-const authorizedFor =
-  (server: { authorization: string }) =>
-  (line: string, ...fields: string[]) =>
-    head(line, `Authorization: ${server.authorization}`, ...fields)
-
 describe('a connection is closed after what cannot be read', () => {
   const server = useServer({ importLimit: 10 * MIB })
-  const authorized = authorizedFor(server)
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
   const smuggled = () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK
   const assertNothingStored = async () => assert.equal(await server.store.count({}), 0)
 
@@ -148,12 +142,7 @@ describe('a connection is closed after what cannot be read', () => {
     assert.equal(await connection.rest(), '')
   })
 
-  it('nothing of this is a failure in the log', () => {
-    assert.deepEqual(
-      server.lines().filter(({ level }) => level > 30),
-      [],
-    )
-  })
+  it('nothing of this is a failure in the log', () => server.assertNoFailures())
 })
 
 const GARBAGE = 'what is this?\r\n\r\n'
@@ -205,7 +194,7 @@ describe('requests whose responses take long', () => {
       },
     }),
   })
-  const authorized = authorizedFor(server)
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
   for (const [name, status, request] of [
     ['GET /book/7', 200, () => authorized('GET /book/7')],
@@ -271,7 +260,7 @@ describe('requests whose responses take long', () => {
 
 describe('unusual requests that are good', () => {
   const server = useServer({}, ({ store }) => store.create(JSON.parse(BOOK)))
-  const authorized = authorizedFor(server)
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
   for (const [name, request] of Object.entries({
     'HTTP/1.0 without Host': () =>
@@ -284,11 +273,7 @@ describe('unusual requests that are good', () => {
     'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
     'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
   }))
-    it(`${name} is served`, async () => {
-      using connection = await RawConnection.open(server.url)
-      await connection.send(request())
-      assert.equal((await connection.response()).status, 200)
-    })
+    it(`${name} is served`, async () => assert.equal((await server.ask(request())).status, 200))
 
   it('an upgrade is served, as the last request of its connection: Node drops the rest', async () => {
     for (const protocol of ['h2c', 'websocket']) {
