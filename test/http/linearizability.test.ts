@@ -158,12 +158,13 @@ for (const engine of ['postgres', 'mysql'] as const) {
   describe(`books that many clients read and write at once, on ${engine}`, {
     skip: engineMissing(engine),
   }, () => {
-    const databases = useDatabases(engine)
     let url = ''
     areLinearizable(async () => {
       url = await (await databases()).createDatabase()
       return { DB_URL: url, THREADS: '2' }
     })
     after(async () => (await databases()).dropDatabase(url))
+    // Ends the server after the hooks above.
+    const databases = useDatabases(engine)
   })
 }
