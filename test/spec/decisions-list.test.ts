@@ -313,4 +313,42 @@ for (const target of targets())
       const { id } = await session.create()
       await session.expect('GET', `/book/${id}?limit=x`, {}, 200, 'Book retrieved successfully')
     })
+
+    it('GET /books/statistics counts books by decade and by author, also before our era; the filters are those of the list', async () => {
+      const author = newWord()
+      const years = [1970, 1979, 1980, 0, -1, -10, -11]
+      await create(author, Array(7).fill('Darkness'), (i) => years[i] ?? 0)
+      const decades = [
+        { decade: -20, books: 1 },
+        { decade: -10, books: 2 },
+        { decade: 0, books: 1 },
+        { decade: 1970, books: 2 },
+        { decade: 1980, books: 1 },
+      ]
+      for (const [query, ...data] of [
+        [`author=${author}`, decades, [{ author, books: 7 }]],
+        [`author=${author}&year_min=1&year_max=1979&q=darkness`, decades.slice(3, 4), [{ author, books: 2 }]],
+        [`author=${author}&title=T`, [], []],
+        [`author=${author}&year=1`, [], []],
+        ['q=...', [], []],
+      ] as const) {
+        const reply = await session.call('GET', `/books/statistics?${query}`)
+        assertResponse(reply, 200, 'Statistics retrieved successfully', {
+          decades: data[0],
+          authors: data[1],
+        })
+      }
+      for (const query of [
+        'limit=1',
+        'sort=year',
+        'count=true',
+        'after=x',
+        'x=1',
+        'year=x',
+        'q=+',
+        'q=a&q=b',
+      ])
+        assertInvalidQuery(await session.call('GET', `/books/statistics?${query}`))
+      await session.expect('GET', '/books/statistics', { token: 'x' }, 401, 'Invalid token')
+    })
   })
