@@ -60,24 +60,25 @@ for (const target of targets())
     })
 
     it('§2 Book: fields are "supplied by the client"; §4 rules 2 and 5: every text and year is stored, listed once and updated as it is, and the list may have megabytes', async () => {
-      const fields = [
+      const { id } = await session.create()
+      const books: Book[] = []
+      for (const fields of [
         ...Object.values(TEXTS).map((text) => ({ title: text, author: `by ${text}`, year: 1 })),
         ...[0, 1, 1999, 2 ** 31 - 1].map((year) => ({ ...NOVEL, year })),
-        ...Array.from({ length: 50 }, (_, i) => ({ ...NOVEL, title: `${i}`.padEnd(50_000, 'x') })),
-      ]
-      const books: Book[] = []
-      for (const each of fields) {
-        const book = await session.create(each)
-        assert.deepEqual(book, { id: book.id, ...each })
+      ]) {
+        const book = await session.create(fields)
+        assert.deepEqual(book, { id: book.id, ...fields })
         await session.assertStored(book)
         books.push(book)
+        await session.update(id, fields, { id, ...fields })
+        await session.assertStored({ id, ...fields })
       }
-      assert.deepEqual(await listed(books), books)
-      const { id } = await session.create()
-      for (const each of fields) {
-        await session.update(id, each, { id, ...each })
-        await session.assertStored({ id, ...each })
-      }
+      const titles = Array.from({ length: 50 }, (_, i) => `${i}`.padEnd(50_000, 'x'))
+      books.push(...(await Promise.all(titles.map((title) => session.create({ title })))))
+      assert.deepEqual(
+        await listed(books),
+        books.toSorted((a, b) => a.id - b.id),
+      )
     })
 
     it('§4 GET /books: "array of Book": each with the fields of §2 and no other', async () => {
