@@ -110,11 +110,23 @@ it('two streams are compressed at a time: others are not, until one of them has 
 
 for (const coding of CODINGS)
   describe(`a stream that is compressed in ${coding}`, () => {
-    async function compressed(content: Readable) {
-      const stream = await compress(content, coding, () => assert.fail('it was cut'))
+    async function compressed(content: Readable, cut: () => void = () => assert.fail('it was cut')) {
+      const stream = await compress(content, coding, cut)
       assert.ok(stream instanceof Readable)
       return stream
     }
+
+    // Without this, the half of a list would end only when its connection has been idle for long.
+    it('is cut when it fails, and does not end as if it were complete', async () => {
+      const cut = Promise.withResolvers<void>()
+      const content = new Readable({ read: () => {} })
+      const stream = await compressed(content, cut.resolve)
+      content.push(Buffer.alloc(100_000))
+      content.destroy(new Error('the store fails'))
+      await cut.promise
+      assert.deepEqual([stream.readableEnded, stream.resume().destroyed], [false, false])
+      stream.destroy()
+    })
 
     it('is read no further when the client has gone', async () => {
       const endless = new Readable({ read: () => endless.push(Buffer.alloc(1000)) })
