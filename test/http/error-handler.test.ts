@@ -7,6 +7,7 @@ import { Auth } from '../../src/auth/auth.ts'
 import { pageOf } from '../../src/catalogue/page.ts'
 import { type QueryOptions, type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
 import { Failure, failure as failures } from '../../src/http/envelope.ts'
+import { assertFailure, RawConnection } from '../support/raw-socket.ts'
 import { ACCOUNT, SECRET } from '../support/service.ts'
 import { serve, useServer } from './serve.ts'
 
@@ -135,6 +136,19 @@ it('POST /token is 500 Could not generate token when it cannot be signed (ยง4, ย
       .map(({ msg }) => msg),
     ['a token could not be signed'],
   )
+})
+
+it('a client that is refused has two seconds to send the rest of its body, then it is cut', async (t) => {
+  const { app, url, authorized } = await serve(t)
+  // Node would cut it later.
+  app.server.requestTimeout = 0
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  using connection = await RawConnection.open(url)
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+  await connection.send(authorized('POST /book', 'Transfer-Encoding: chunked') + chunk.repeat(17))
+  assertFailure(await connection.response(), 413, 'Request body too large')
+  for (let i = 0; i < 2; i++) t.mock.timers.tick(1000)
+  assert.equal(await connection.rest(), '')
 })
 
 it('a failure is one object for all requests, so it cannot be changed and holds no stack', () => {
