@@ -234,11 +234,16 @@ for (const target of targets())
     for (const [what, file, reason, options] of REFUSED)
       it(`decision: a file is refused as a whole, and the message says why: ${what}`, async () => {
         const author = newAuthor()
-        const { status, body } = await sendFile(file, author, options)
-        assert.equal(status, 400)
-        const told = body.message.replace(/^Import refused: /, '')
-        if (typeof reason === 'string') assert.equal(body.message, `Import refused: ${reason}`)
-        else assert.match(told, reason)
+        // With skip_faulty, a dry run is refused too.
+        const queries = options?.query === SKIP_FAULTY.query ? ['', '&dry_run=true'] : ['']
+        for (const more of queries) {
+          const query = (options?.query ?? '') + more
+          const { status, body } = await sendFile(file, author, { ...options, query })
+          assert.equal(status, 400)
+          const told = body.message.replace(/^Import refused: /, '')
+          if (typeof reason === 'string') assert.equal(body.message, `Import refused: ${reason}`)
+          else assert.match(told, reason)
+        }
         assert.deepEqual(await stored(author), [])
       })
 
