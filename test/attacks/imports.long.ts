@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
+import type { Envelope } from '../../src/http/envelope.ts'
 import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
 import { startedAsNpm } from '../support/started-as-npm.ts'
 import { type ServiceInUse, useService } from '../support/use-service.ts'
@@ -22,11 +23,11 @@ function send(
   type: string,
   file: Iterable<string>,
   query = '',
-): Promise<{ status: number; message: string; data: unknown }> {
+): Promise<Envelope<unknown>> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: token, 'content-type': type }
     const sending = request(`${url}/books/import${query}`, { method: 'POST', headers }, (response) => {
-      const received = json(response) as Promise<{ status: number; message: string; data: unknown }>
+      const received = json(response) as Promise<Envelope<unknown>>
       received.then(resolve, reject).finally(() => sending.destroy())
     })
     sending.on('error', reject)
@@ -42,6 +43,7 @@ function* repeated(first: string, unit: string, mib: number, last = ''): Generat
 }
 
 const HEADER = 'title,author,year\n'
+const GOODREADS = 'Title,Author,Year Published\n'
 const NESTED = `{"x":${'['.repeat(MIB / 2 - 100)}${']'.repeat(MIB / 2 - 100)}}\n`
 
 describe('an import of a hostile file', () => {
@@ -52,21 +54,12 @@ describe('an import of a hostile file', () => {
     ['nothing but commas', CSV, HEADER, ',', 80, /line 2: the row has more than 1000 fields/],
     ['a quote that is never closed', CSV, `${HEADER}"`, '""\n', 80, /line 2: the row is too long/],
     ['rows of many commas', CSV, HEADER, `${','.repeat(990)}x\n`, 16, /line 2: the number of fields is 991/],
-    [
-      'rows of separators',
-      CSV,
-      'Title,Author,Year Published\n',
-      `T,"${'a, '.repeat(0.3 * MIB)}",1\n`,
-      8,
-      /^Books/,
-    ],
+    ['rows of separators', CSV, GOODREADS, `T,"${'a, '.repeat(0.3 * MIB)}",1\n`, 8, /^Books/],
     ['no line break', NDJSON, '', 'x', 80, /line 1 is too long/],
     ['nested arrays', NDJSON, '', NESTED, 16, /line 1: has more/],
     ['no JSON', NDJSON, '', '{x}\n', 80, /line 1: "\{x\}" is not JSON/],
-    ['no JSON', JSON_ARRAY, '[{x}', ',{x}', 80, /line 1: "\{x\}" is not JSON \(item 1\)/],
     ['a string that does not end', JSON_ARRAY, '[{"x":"', '\\\\', 80, /line 1: the book is too long/],
     ['nothing but white space', JSON_ARRAY, '[', ' \n', 80, /line 1: the book is too long/],
-    ['nothing but commas', JSON_ARRAY, '[', ', ', 80, /line 1: the book is too long/],
     ['nested arrays', JSON_ARRAY, '[{}', `,${NESTED}`, 16, /the JSON array is not closed/],
   ] as const) {
     it(`of ${type} with ${what} takes little time and memory, and keeps nobody waiting`, async (t) => {

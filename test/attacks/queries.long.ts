@@ -146,22 +146,26 @@ for (const engine of ['postgres', 'mysql'] as const) {
       const url = await on.createDatabase()
       const service = await serve(t, url)
       const headers = { authorization: await logIn(service.url) }
-      const sql =
+      const [running, lock, unlock] =
         engine === 'postgres'
-          ? `SELECT 1 FROM pg_stat_activity WHERE usename = '${nameIn(url)}' AND state = 'active' AND query LIKE '%AS total%'`
-          : `SELECT 1 FROM information_schema.processlist WHERE user = '${nameIn(url)}' AND info LIKE '%AS total%'`
-      const isRunning = async () => (await on.query(sql)).length > 0
-      const query = (signal?: AbortSignal) =>
-        fetch(`${service.url}/books/statistics`, { headers, signal: signal ?? null })
+          ? [
+              `pg_stat_activity WHERE usename = '${nameIn(url)}' AND state = 'active' AND query LIKE '%AS total%'`,
+              'BEGIN; LOCK TABLE books IN ACCESS EXCLUSIVE MODE',
+              'COMMIT',
+            ]
+          : [
+              `information_schema.processlist WHERE user = '${nameIn(url)}' AND info LIKE '%AS total%'`,
+              'LOCK TABLES books WRITE',
+              'UNLOCK TABLES',
+            ]
+      const isRunning = async () => (await on.query(`SELECT 1 FROM ${running}`)).length > 0
+      const query = (signal: AbortSignal | null = null) =>
+        fetch(`${service.url}/books/statistics`, { headers, signal })
       await using session = await openSession(asAdministrator(on, url))
       // A query begins when the sort keys have been looked at: at once, or after half of its time behind the lock.
       await (await query()).arrayBuffer()
       // A statement that waits for a lock runs for as long as one likes.
-      await session.run(
-        engine === 'postgres'
-          ? 'BEGIN; LOCK TABLE books IN ACCESS EXCLUSIVE MODE'
-          : 'LOCK TABLES books WRITE',
-      )
+      await session.run(lock)
       const client = new AbortController()
       const response = query(client.signal).catch(() => {})
       await until('the query runs', isRunning)
@@ -169,7 +173,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await response
       // Otherwise the deadline of the service would end it, at the earliest after half of its 60 seconds.
       await until('it does not run any more', async () => !(await isRunning()), 20_000)
-      await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
+      await session.run(unlock)
       assert.equal((await query()).status, 200)
       assert.doesNotMatch(service.output(), /"level":[456]0/)
     })

@@ -6,7 +6,6 @@ import { type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
 import {
   conditionalWrite,
   entityTag,
-  hasPreconditions,
   ifMatch,
   ifNoneMatch,
   type Preconditions,
@@ -17,77 +16,17 @@ import { newFile, openFile } from '../store/sqlite/file.ts'
 const BOOK: Book = { id: 1, title: 'Dune', author: 'Frank Herbert', year: 1965 }
 const TAG = entityTag(BOOK)
 
-/** The tag with an end that a proxy has put into it. */
-const ended = (end: string) => `"${TAG.slice(1, -1)}${end}"`
-
-const NAMING: readonly string[] = [
-  TAG,
-  '*',
-  // What nginx, Cloudflare and others make of the tag when they compress.
-  `W/${TAG}`,
-  // What Apache, Caddy, Jetty and others make of it.
-  ...['-gzip', '-br', '-zstd', '-deflate', '--gzip', ';gzip'].map(ended),
-  `W/${ended('-gzip')}`,
-  `W/"other", W/${TAG}`,
-  `"a,b" , "" ,\t${TAG}\t`,
-  // RFC 9110 §5.6.1.2: empty members of a list are ignored.
-  `, ,${TAG},,`,
-  // obs-text, and every other character that a tag may have.
-  `"!#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~\u0080\u00ff", ${TAG}`,
-]
-
-const NOT_NAMING: readonly string[] = [
-  '',
-  ',',
-  'W/""',
-  '"a", "b", W/"c"',
-  TAG.toLowerCase(),
-  `"${TAG.slice(1, -2)}"`,
-  '"-gzip"',
-  ...['x', '-gzi', '-gzip-', '---gzip', ';-gzip', 'gzip', '-GZIP', '-identity'].map(ended),
-  // What is no list of entity tags as a whole includes nothing, whatever a part of it may look like.
-  TAG.slice(1),
-  TAG.slice(0, -1),
-  `'${TAG.slice(1, -1)}'`,
-  `w/${TAG}`,
-  `W/ ${TAG}`,
-  `${TAG} ${TAG}`,
-  `${TAG};`,
-  `x, ${TAG}`,
-  `*, ${TAG}`,
-  `${TAG}, *`,
-  '**',
-  `"open, ${TAG}`,
-  `"a b", ${TAG}`,
-  `"a\u007f", ${TAG}`,
-  `${TAG}, W/`,
-  `\u00a0${TAG}`,
-]
-
-const match = (list: string) => ifMatch({ 'if-match': list }, TAG)
-const noneMatch = (list: string) => ifNoneMatch({ 'if-none-match': list }, TAG)
-
 describe('the entity tag of a book (RFC 9110 §8.8.3)', () => {
-  it('is strong, and of characters that are safe in a shell and in a URL, 128 bits of them or more', () => {
-    assert.match(TAG, /^"[\w-]{22,43}"$/)
-  })
-
-  it('is the same for the same fields, whatever the id and whichever the prototype', () => {
-    assert.equal(entityTag({ ...BOOK, id: 2 }), TAG)
-    assert.equal(entityTag(Object.assign(Object.create(null), BOOK)), TAG)
+  it('stays as it is from one version to the next, so that clients may keep it, whatever the id and the prototype', () => {
+    assert.equal(TAG, '"DAyCssSu4_jT0DLi8Xk6hrRoTB8qCL792sKQXGK23Kw"')
+    assert.equal(entityTag(Object.assign(Object.create(null), BOOK, { id: 2 })), TAG)
     assert.equal(entityTag({ ...BOOK, year: 0 }), entityTag({ ...BOOK, year: -0 }))
   })
 
-  it('stays as it is from one version to the next, so that clients may keep it', () => {
-    assert.equal(TAG, '"DAyCssSu4_jT0DLi8Xk6hrRoTB8qCL792sKQXGK23Kw"')
-  })
-
   it('is another one when a character of a field is, or when text moves from one field to another', () => {
-    const fields = fc.record({
-      title: fc.constantFrom('', '1', '11', 'a', 'A', 'a ', 'á', 'a\u0301', '📚'),
-      author: fc.constantFrom('', '1', '11', 'a', 'A', 'a ', 'á', 'a\u0301', '📚'),
-      year: fc.constantFrom(0, 1, -1, 11, 111, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1),
-    })
+    const text = fc.constantFrom('', '1', '11', 'a', 'A', 'a ', 'á', 'a\u0301', '📚')
+    const year = fc.constantFrom(0, 1, -1, 11, 111, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1)
+    const fields = fc.record({ title: text, author: text, year })
     fc.assert(
       fc.property(fields, fields, (a, b) => {
         const isSame = a.title === b.title && a.author === b.author && a.year === b.year
@@ -98,63 +37,69 @@ describe('the entity tag of a book (RFC 9110 §8.8.3)', () => {
   })
 })
 
+/** The tag with an end that a proxy has put into it. */
+const ended = (end: string) => `"${TAG.slice(1, -1)}${end}"`
+
+/** The tag as Apache, Caddy, Jetty and others make it when they compress, and others that only look so. */
+const NAMING = ['', '-gzip', '--br', ';zstd', '-deflate'].map(ended)
+const OTHERS = [
+  ...['x', '-gzi', '-gzip-', '---gzip', ';-gzip', 'gzip', '-GZIP', '-identity'].map(ended),
+  ...['""', '"-gzip"', TAG.toLowerCase(), `"${TAG.slice(1, -2)}"`],
+  // obs-text, and every other character that a tag may have.
+  '"!#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~\u0080\u00ff"',
+]
+/** What is no entity tag, and leaves no list that has it well-formed. */
+const BROKEN = [
+  ...['x', '"', '**', 'w/""', 'W/', 'W/ ""', '"a b"', '"a\u007f"', '\u00a0', ';', '"a" "b"', `'a'`],
+  ...[TAG.slice(1), TAG.slice(0, -1)],
+]
+
+const match = (list: string) => ifMatch({ 'if-match': list }, TAG)
+const noneMatch = (list: string) => ifNoneMatch({ 'if-none-match': list }, TAG)
+
 describe('If-Match and If-None-Match', () => {
-  it('let everything pass when they are not there', () => {
-    assert.equal(ifMatch({}, TAG), true)
-    assert.equal(ifNoneMatch({}, TAG), true)
-  })
+  const weak = fc.constantFrom('', '', 'W/')
+  const tag = (...tags: string[]) => fc.tuple(weak, fc.constantFrom(...tags)).map((parts) => parts.join(''))
+  const members = fc.array(fc.oneof(tag(...OTHERS), fc.constant('')), { maxLength: 4 })
+  const comma = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , , ')
 
-  for (const list of NAMING) {
-    it(`find the tag in ${JSON.stringify(list)}`, () => {
-      assert.equal(match(list), true)
-      assert.equal(noneMatch(list), false)
-    })
-  }
-
-  for (const list of NOT_NAMING) {
-    it(`do not find the tag in ${JSON.stringify(list)}`, () => {
-      assert.equal(match(list), false)
-      assert.equal(noneMatch(list), true)
-    })
-  }
-
-  it('find a tag in any list that is well-formed, wherever it stands', () => {
-    const tag = fc.tuple(fc.boolean(), fc.stringMatching(/^[\x21\x23-\x7e\x80-\xff]{0,5}$/))
-    const comma = fc.constantFrom(',', ', ', ' ,', '\t,\t', ',,', ' , , ')
+  it('find the tag in every list that is well-formed, wherever it stands, and in no other', () => {
+    const more = fc.option(fc.constantFrom(...BROKEN), { freq: 3 })
+    const named = fc.option(tag(...NAMING), { freq: 3 })
     fc.assert(
-      fc.property(fc.array(tag), fc.array(tag), fc.boolean(), comma, (before, after, isThere, comma) => {
-        const write = ([isWeak, opaque]: [boolean, string]) => `${isWeak ? 'W/' : ''}"${opaque}"`
-        const members = [...before.map(write), ...(isThere ? [TAG] : []), ...after.map(write)]
-        assert.equal(match(members.join(comma)), isThere)
-        assert.equal(noneMatch(members.join(comma)), !isThere)
-      }),
+      fc.property(
+        members,
+        named,
+        members,
+        more,
+        members,
+        comma,
+        (before, name, between, broken, after, by) => {
+          const list = [
+            ...before,
+            name ?? '',
+            ...between,
+            ...(broken === null ? [] : [broken]),
+            ...after,
+          ].join(by)
+          const isThere = name !== null && broken === null
+          assert.deepEqual([match(list), noneMatch(list)], [isThere, !isThere])
+        },
+      ),
+      { numRuns: 5000 },
+    )
+    assert.deepEqual(
+      [match('*'), noneMatch('*'), ifMatch({}, TAG), ifNoneMatch({}, TAG)],
+      [true, false, true, true],
     )
   })
 
   it('take time that is linear in the length of the header', () => {
     // So long that what is quadratic exceeds the time of a file of tests.
     const long = 1_000_000
-    for (const part of [' ', '\t', ',', ' ,', '"', '""', '"",', 'W/', '"a"', '"a" ', '*', ', "', 'W/"']) {
+    for (const part of [' ', '\t', ',', ' ,', '"', '""', '"",', 'W/', '"a"', '"a" ', '*', ', "', 'W/"'])
       for (const end of ['', '"', 'x', ',']) match(part.repeat(long / part.length) + end)
-    }
   })
-})
-
-describe('a request has conditions to check', () => {
-  for (const [conditions, expected] of [
-    [{}, false],
-    [{ 'if-match': TAG }, true],
-    [{ 'if-match': '' }, true],
-    [{ 'if-match': '*, *' }, true],
-    [{ 'if-none-match': '*' }, true],
-    [{ 'if-none-match': '' }, true],
-    [{ 'if-match': '*', 'if-none-match': TAG }, true],
-    // A book that is there has what this asks for.
-    [{ 'if-match': '*' }, false],
-  ] as const) {
-    it(`${expected ? 'with' : 'not with'} ${JSON.stringify(conditions)}`, () =>
-      assert.equal(hasPreconditions(conditions), expected))
-  }
 })
 
 describe('a write with conditions', () => {
@@ -178,26 +123,24 @@ describe('a write with conditions', () => {
     file[Symbol.dispose]()
   })
 
-  const watched = (): Pick<Store, 'find'> => ({
-    find: async (id) => {
-      done.push('find')
-      const found = await store.find(id)
-      await meanwhile(done.length)
-      return found
-    },
-  })
+  const find: Store['find'] = async (id) => {
+    done.push('find')
+    const found = await store.find(id)
+    await meanwhile(done.length)
+    return found
+  }
   const update = (conditions: Preconditions, changes: BookChanges) =>
-    conditionalWrite(watched(), book.id, conditions, (expected) => {
+    conditionalWrite({ find }, book.id, conditions, (expected) => {
       done.push('update')
       return store.update(book.id, changes, expected)
     })
   const remove = (conditions: Preconditions) =>
-    conditionalWrite(watched(), book.id, conditions, (expected) => {
+    conditionalWrite({ find }, book.id, conditions, (expected) => {
       done.push('delete')
       return store.delete(book.id, expected)
     })
 
-  for (const conditions of [{}, { 'if-match': '*' }]) {
+  for (const conditions of [{}, { 'if-match': '*' }])
     it(`is that write alone with ${JSON.stringify(conditions)}`, async () => {
       assert.equal((await update(conditions, { year: 1 }))?.year, 1)
       assert.equal(await remove(conditions), true)
@@ -205,19 +148,19 @@ describe('a write with conditions', () => {
       assert.equal(await update(conditions, { year: 2 }), undefined)
       assert.deepEqual(done, ['update', 'delete', 'delete', 'update'])
     })
-  }
 
-  it('writes nothing when a condition does not hold', async () => {
-    for (const conditions of [{ 'if-match': '"other"' }, { 'if-none-match': entityTag(book) }]) {
-      await assert.rejects(update(conditions, { year: 1 }), failure.preconditionFailed)
+  it('reads, and writes once if the condition holds, and nothing if not', async () => {
+    assert.equal((await update({ 'if-match': entityTag(book) }, { year: 1 }))?.year, 1)
+    assert.deepEqual(done, ['find', 'update'])
+    done = []
+    for (const conditions of [
+      { 'if-match': entityTag(book) },
+      { 'if-none-match': entityTag({ ...book, year: 1 }) },
+    ]) {
+      await assert.rejects(update(conditions, { year: 2 }), failure.preconditionFailed)
       await assert.rejects(remove(conditions), failure.preconditionFailed)
     }
     assert.deepEqual(new Set(done), new Set(['find']))
-  })
-
-  it('reads and writes once when nobody comes between', async () => {
-    assert.equal((await update({ 'if-match': entityTag(book) }, { year: 1 }))?.year, 1)
-    assert.deepEqual(done, ['find', 'update'])
   })
 
   it('is refused when another changes the book between reading and writing', async () => {
@@ -243,10 +186,8 @@ describe('a write with conditions', () => {
 
   it('gives up when others change the book each time', async () => {
     meanwhile = (time) => store.update(book.id, { year: time })
-    for (const write of [
-      () => update({ 'if-none-match': '"x"' }, { title: 'X' }),
-      () => remove({ 'if-none-match': '"x"' }),
-    ]) {
+    const conditions = { 'if-none-match': '"x"' }
+    for (const write of [() => update(conditions, { title: 'X' }), () => remove(conditions)]) {
       done = []
       await assert.rejects(
         write(),

@@ -2,31 +2,27 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { TrustProxy } from '../../src/config.ts'
 import { requestId } from '../../src/http/gate.ts'
-import { assertFailure, head, RawConnection } from '../support/raw-socket.ts'
+import { assertFailure } from '../support/raw-socket.ts'
 import { serve, useServer } from './serve.ts'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 const server = useServer({}, ({ store }) => store.create({ title: 'T', author: 'A', year: 1 }))
 
-async function send(line: string, ...fields: string[]) {
-  using connection = await RawConnection.open(server.url)
-  const bytes = head(line, `Authorization: ${server.authorization}`, ...fields)
-  await connection.send(Buffer.from(bytes, 'latin1'))
-  return await connection.response()
-}
+const send = (line: string, ...fields: string[]) =>
+  server.ask(Buffer.from(server.authorized(line, ...fields), 'latin1'))
 
 describe('the id of a request', () => {
   const given = (id: string) => requestId({ headers: { 'x-request-id': id } })
 
-  for (const id of ['a', 'A-Z_a.z:0/9+=@', 'x'.repeat(128)])
-    it(`is the one that came with it: ${id}`, () => assert.equal(given(id), id))
+  it('is the one that came with it', () => {
+    for (const id of ['a', 'A-Z_a.z:0/9+=@', 'x'.repeat(128)]) assert.equal(given(id), id)
+  })
 
-  for (const id of ['', 'a b', 'x'.repeat(129), 'a\r\nX: y', 'a\n', 'a\x9b', 'é', 'a, b', '"', '<b>'])
-    it(`is a new one instead of ${JSON.stringify(id)}`, () => assert.match(given(id), UUID))
-
-  it('is another one for each request that comes without', () => {
-    const ids = Array.from({ length: 100 }, () => requestId({ headers: {} }))
+  it('is a new one each time if none came, or one that may spoil a header or the log', () => {
+    const evil = ['', 'a b', 'x'.repeat(129), 'a\r\nX: y', 'a\n', 'a\x9b', 'é', 'a, b', '"', '<b>']
+    const ids = [...evil.map(given), ...evil.map(() => requestId({ headers: {} }))]
+    for (const id of ids) assert.match(id, UUID)
     assert.equal(new Set(ids).size, ids.length)
   })
 })
@@ -34,18 +30,14 @@ describe('the id of a request', () => {
 describe('the path counts as it was sent', () => {
   for (const [path, status, message] of [
     ['/book/1#', 404, 'Book not found'],
-    ['/book/1%23', 404, 'Book not found'],
     ['/book/%31?x=%31', 404, 'Book not found'],
-    ['/book/..%2f1', 404, 'Book not found'],
     [`/book/${'1'.repeat(15_000)}`, 404, 'Book not found'],
-    ['/%62ooks', 404, 'Not found'],
     ['/book%2F1', 404, 'Not found'],
     ['/x/../books', 404, 'Not found'],
     ['/book/%2e%2e/1', 404, 'Not found'],
     ['/docs/../../package.json', 404, 'Not found'],
     ['/docs/static/%2e%2e%2f%2e%2e%2fpackage.json', 404, 'Not found'],
     ['/__proto__', 404, 'Not found'],
-    [`/${'x'.repeat(15_000)}`, 404, 'Not found'],
     ['/book/\xc0\xb1', 400, 'Bad request'],
   ] as const)
     it(`${path.slice(0, 50)}: ${message}`, async () =>
@@ -66,12 +58,13 @@ describe('a known path with another method is 405 with Allow, without a token', 
     ['/readyz', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
   ] as const)
-    for (const method of ['PATCH', 'OPTIONS', 'TRACE', 'QUERY', 'M-SEARCH', 'PROPFIND'])
-      it(`${method} ${path}`, async () => {
+    it(path, async () => {
+      for (const method of ['PATCH', 'OPTIONS', 'TRACE', 'QUERY', 'M-SEARCH', 'PROPFIND']) {
         const response = await send(`${method} ${path}`, 'Authorization: x')
         assertFailure(response, 405, 'Method not allowed')
         assert.equal(response.headers.get('allow'), allow)
-      })
+      }
+    })
 
   it('before a body is sent or looked at', async () => {
     for (const field of ['Content-Length: 10', 'Content-Length: 9999999', 'Transfer-Encoding: chunked'])

@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { get } from 'node:http'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, describe, it } from 'node:test'
-import { logIn } from '../support/client.ts'
-import type { Databases } from '../support/database-server.ts'
+import { Readable } from 'node:stream'
+import { after, describe, it } from 'node:test'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
-import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 /** How many books there are: on a server fewer, which is enough to see them in the memory if they are held. */
 const BOOKS: Readonly<Record<Engine, number>> = { sqlite: 1_000_000, postgres: 300_000, mysql: 300_000 }
 
-/** What the memory of the service may rise by while it answers, in bytes. */
-const RISE = 64 * 1024 * 1024
-
-const noProc = existsSync('/proc/self/statm') ? false : 'needs /proc to see the memory of another process'
-
-for (const engine of ENGINES) {
-  describe(`GET /books of many books on ${engine}`, { skip: noProc || engineMissing(engine) }, () => {
-    largeList(engine, BOOKS[engine])
-  })
-}
+/** What the memory of the service may rise by while it answers, in MiB. */
+const RISE = 64
 
 /** In the SQL that all engines share. */
 const FILL = (books: number) => `
@@ -34,102 +25,76 @@ const FILL = (books: number) => `
   SELECT CONCAT('The title of book number ', i), CONCAT('Author ', i % 5000), i % 2000
   FROM number WHERE i < ${books}`
 
-function largeList(engine: Engine, books: number): void {
-  const directory = temporaryDirectory()
-  let databases: Databases | undefined
-  let url = 'sqlite:books.db'
-  let service: Service
-  let authorization: string
+const noProc = existsSync('/proc/self/status') ? false : 'needs /proc to see the memory of another process'
 
-  // Before useDatabases, because what is registered first is done first.
-  after(async () => {
-    await service?.stop()
-    await databases?.dropDatabase(url)
-    directory.remove()
-  })
-  const getDatabases = engine === 'sqlite' ? undefined : useDatabases(engine)
-  before(async () => {
-    databases = await getDatabases?.()
-    if (databases !== undefined) url = await databases.createDatabase()
-    // The service makes the schema; the books are added behind its back, because that is fast.
-    await (await startService(directory.path, { DB_URL: url })).stop()
-    if (databases !== undefined) await databases.query(FILL(books), url)
-    else {
-      using database = new DatabaseSync(join(directory.path, 'books.db'))
-      database.exec(FILL(books))
-    }
-    service = await startService(directory.path, { DB_URL: url })
-    authorization = await logIn(service.url)
-    // What any list needs is no part of the rise: code, and room for garbage.
-    for (let i = 0; i < 50; i++)
-      await (await fetch(`${service.url}/books?limit=1000`, { headers: { authorization } })).text()
-  })
+for (const engine of ENGINES)
+  describe(`GET /books of many books on ${engine}`, { skip: noProc || engineMissing(engine) }, () => {
+    const books = BOOKS[engine]
+    let url: string | undefined
+    const service = useService(
+      async (started) => {
+        // Behind the back of the service, because that is fast.
+        if (url !== undefined) await (await databases?.())?.query(FILL(books), url)
+        else {
+          using database = new DatabaseSync(join(started.directory, 'books.db'), { timeout: 60_000 })
+          database.exec(FILL(books))
+        }
+        // What any list needs is no part of the rise: code, and room for garbage.
+        for (let i = 0; i < 50; i++) await (await get('/books?limit=1000')).text()
+      },
+      async () => {
+        url = await (await databases?.())?.createDatabase()
+        return url === undefined ? {} : { DB_URL: url }
+      },
+    )
+    after(async () => {
+      if (url !== undefined) await (await databases?.())?.dropDatabase(url)
+    })
+    // Ends the server after the hook above.
+    const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
 
-  /** Resident set size of the service in bytes. */
-  function memory(): number {
-    return Number(readFileSync(`/proc/${service.process.pid}/statm`, 'utf8').split(' ')[1]) * 4096
-  }
+    const get = (path: string, accept = 'application/json') =>
+      fetch(service.url + path, { headers: { authorization: service.token, accept } })
+    /** How much more memory the service has than before, in MiB. */
+    const rise = (before: number) => Math.round((service.memory('VmRSS') - before) / 2 ** 20)
 
-  it('sends them all in order, keeps the memory flat, and answers single reads meanwhile', async () => {
-    const idle = memory()
-    let peak = idle
-    let reads = 0
-    let done = false
-    const readSingly = async () => {
-      while (!done) {
-        const response = await fetch(`${service.url}/book/${reads + 1}`, { headers: { authorization } })
-        await response.arrayBuffer()
-        peak = Math.max(peak, memory())
-        // Other programs may keep the service from the processors, and then it refuses for a moment.
-        if (response.status === 503) continue
-        assert.equal(response.status, 200)
-        reads++
+    it('sends them all in order, keeps the memory flat, and answers single reads meanwhile', async () => {
+      const idle = service.memory('VmRSS')
+      let highest = 0
+      let reads = 0
+      let isDone = false
+      const readSingly = async () => {
+        while (!isDone) {
+          const response = await get(`/book/${reads + 1}`)
+          await response.arrayBuffer()
+          highest = Math.max(highest, rise(idle))
+          // Other programs may keep the service from the processors, and then it refuses for a moment.
+          if (response.status === 503) continue
+          assert.equal(response.status, 200)
+          reads++
+        }
       }
-    }
-    const [ids] = await Promise.all([
-      readIds(service.url, authorization).finally(() => {
-        done = true
-      }),
-      readSingly(),
-    ])
-    assert.equal(ids.count, books)
-    assert.ok(ids.ascending)
-    assert.ok(reads > 20, `only ${reads} single reads were answered meanwhile`)
-    assert.ok(peak - idle < RISE, `the memory rose by ${Math.round((peak - idle) / 1024 / 1024)} MiB`)
-  })
+      const reading = readSingly()
+      const response = await get('/books', 'application/x-ndjson')
+      let [count, last] = [0, 0]
+      for await (const line of createInterface(Readable.from(response.body ?? []))) {
+        const id = Number(/^\{"id":(\d+),.*\}$/.exec(line)?.[1])
+        assert.ok(id > last, `${line} after book ${last}`)
+        last = id
+        count++
+      }
+      isDone = true
+      await reading
+      assert.equal(count, books)
+      assert.ok(reads > 20, `only ${reads} single reads were answered meanwhile`)
+      assert.ok(highest < RISE, `the memory rose by ${highest} MiB`)
+    })
 
-  it('reads no further ahead than a client that stops reading takes', async () => {
-    const idle = memory()
-    const response = await open(service.url, authorization)
-    response.pause()
-    for (let i = 0; i < 50; i++)
-      await (await fetch(`${service.url}/book/1`, { headers: { authorization } })).text()
-    assert.ok(memory() - idle < RISE)
-    response.destroy()
+    it('reads no further ahead than a client that stops reading takes', async () => {
+      const idle = service.memory('VmRSS')
+      const response = await get('/books')
+      for (let i = 0; i < 50; i++) await (await get('/book/1')).text()
+      assert.ok(rise(idle) < RISE, `${rise(idle)} MiB`)
+      await response.body?.cancel()
+    })
   })
-}
-
-function open(url: string, authorization: string): Promise<import('node:http').IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    get(`${url}/books`, { headers: { authorization } }, resolve).on('error', reject)
-  })
-}
-
-/** Reads the list without holding it. @returns how many ids it had, and whether they ascended. */
-async function readIds(url: string, authorization: string) {
-  const response = await open(url, authorization)
-  assert.equal(response.statusCode, 200)
-  let [count, last, ascending, rest] = [0, 0, true, '']
-  for await (const chunk of response.setEncoding('latin1')) {
-    const text = rest + chunk
-    const end = text.lastIndexOf('}') + 1
-    for (const [, id] of text.slice(0, end).matchAll(/\{"id":(\d+),/g)) {
-      if (Number(id) <= last) ascending = false
-      last = Number(id)
-      count++
-    }
-    rest = text.slice(end)
-  }
-  assert.equal(rest, '', 'the envelope is closed')
-  return { count, ascending }
-}

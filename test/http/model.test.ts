@@ -11,49 +11,37 @@ const RUNS = Number(process.env.MODEL_RUNS ?? 5)
 /** For the runs and, after a failure, for making it smaller, in milliseconds: many times what the runs need. */
 const TIME = 60_000 + RUNS * 2000
 
-/** What one client does. It names a book by a number that is reduced to one of the books there are or were. */
-type Action =
-  | { readonly kind: 'create'; readonly book: NewBook }
-  | {
-      readonly kind: 'update'
-      readonly which: number
-      readonly changes: BookChanges
-      readonly condition: Condition
-    }
-  | { readonly kind: 'updateByThree'; readonly which: number; readonly changes: NewBook }
-  | { readonly kind: 'read' | 'delete'; readonly which: number; readonly condition: Condition }
-
-/** A condition, with the entity tag of the book now or as it was before its last change. */
-type Condition = 'none' | 'If-Match now' | 'If-Match before' | 'If-None-Match now' | 'If-None-Match before'
-
-/** What is done at once, each action to another book; the whole list; or the service stopped and started again. */
-type Step = readonly Action[] | 'list' | 'SIGTERM' | 'SIGKILL'
-
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 20 }).filter((value) => !value.includes('\0')),
   fc.constantFrom('', ' ', "'; --", '\u2028', '"\\', 'x'.repeat(5000)),
 )
-const newBook: fc.Arbitrary<NewBook> = fc.record({ title: text, author: text, year: fc.maxSafeInteger() })
-const changes = fc.record(
-  { title: text, author: text, year: fc.maxSafeInteger() },
-  { requiredKeys: [] },
-) as fc.Arbitrary<BookChanges>
-const which = fc.nat(99)
-const condition = fc.constantFrom<Condition>(
-  ...(['none', 'none', 'none', 'none'] as const),
-  ...(['If-Match now', 'If-Match before', 'If-None-Match now', 'If-None-Match before'] as const),
+const fields = { title: text, author: text, year: fc.maxSafeInteger() }
+const some = <Value>(of: fc.Arbitrary<Value>, maxLength: number) => fc.array(of, { maxLength })
+
+/** What a client does with a book, named by a number that is reduced to one of the books that there are or were. */
+interface Action {
+  readonly kind: 'read' | 'update' | 'delete'
+  readonly which: number
+  readonly changes: BookChanges
+  /** A precondition, and whether its entity tag is that of the book now, or of the book before its last change. */
+  readonly condition: 'none' | 'if-match' | 'if-none-match'
+  readonly isTagCurrent: boolean
+}
+const action: fc.Arbitrary<Action> = fc.record({
+  kind: fc.constantFrom('read', 'update', 'update', 'delete'),
+  which: fc.nat(99),
+  changes: fc.record(fields, { requiredKeys: [] }) as fc.Arbitrary<BookChanges>,
+  condition: fc.constantFrom('none', 'none', 'if-match', 'if-none-match'),
+  isTagCurrent: fc.boolean(),
+})
+
+/** Creations and actions that are done at once, each action to another book; the whole list; or the service stopped and started again. */
+const step = fc.oneof(
+  { weight: 20, arbitrary: fc.record({ creations: some(fc.record(fields), 3), actions: some(action, 6) }) },
+  { weight: 5, arbitrary: fc.constant('list' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('SIGTERM' as const, 'SIGKILL' as const) },
 )
-const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('create'), book: newBook }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('update'), which, changes, condition }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('updateByThree'), which, changes: newBook }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read', 'delete'), which, condition }) },
-)
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 20, arbitrary: fc.array(action, { minLength: 1, maxLength: 8 }) },
-  { weight: 5, arbitrary: fc.constant('list') },
-  { weight: 1, arbitrary: fc.constantFrom('SIGTERM', 'SIGKILL') },
-)
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
 const directory = temporaryDirectory()
 let service: Service
@@ -80,61 +68,38 @@ async function call(method: string, path: string, body?: object, conditions = {}
   const init = body === undefined ? {} : { body: JSON.stringify(body) }
   const headers = { authorization: token, ...conditions }
   const response = await fetch(service.url + path, { method, headers, ...init })
-  if (response.status === 304)
-    return { status: 304, text: await response.text(), tag: response.headers.get('etag') }
+  if (response.status === 304) return [304, await response.text(), response.headers.get('etag')]
   const answer = (await response.json()) as { status: number }
   assert.equal(response.status, answer.status)
   return answer
 }
 
-/** The header of a condition, and whether the request passes. */
-function evaluate(condition: Condition, id: number): { conditions: object; passes: boolean } {
-  const book = model.get(id)
-  const now = book === undefined ? '"none"' : entityTag(book)
-  const tag = condition.endsWith('now') ? now : (tagsBefore.get(id) ?? '"never"')
-  if (condition === 'none') return { conditions: {}, passes: true }
-  if (condition.startsWith('If-Match')) return { conditions: { 'if-match': tag }, passes: tag === now }
-  return { conditions: { 'if-none-match': tag }, passes: tag !== now }
-}
-
-const refused = { status: 412, message: 'Precondition failed', data: null }
-const notFound = { status: 404, message: 'Book not found', data: null }
-const updated = (data: Book) => ({ status: 200, message: 'Book updated successfully', data })
+const REQUESTS = {
+  read: ['GET', 'Book retrieved successfully'],
+  update: ['PUT', 'Book updated successfully'],
+  delete: ['DELETE', 'Book deleted successfully'],
+} as const
 
 /** Does the action and checks the response against the model, which it brings up to date. */
-async function act(action: Action, id: number): Promise<void> {
-  if (action.kind === 'create') return create(action.book)
-  const path = `/book/${id}`
+async function act({ kind, changes, condition, isTagCurrent }: Action, id: number): Promise<void> {
   const book = model.get(id)
-  const { conditions, passes } = evaluate('condition' in action ? action.condition : 'none', id)
-  switch (action.kind) {
-    case 'read': {
-      const response = await call('GET', path, undefined, conditions)
-      if (book === undefined) return assert.deepEqual(response, notFound)
-      if (passes) {
-        return assert.deepEqual(response, { status: 200, message: 'Book retrieved successfully', data: book })
-      }
-      const isMatch = 'if-match' in conditions
-      return assert.deepEqual(response, isMatch ? refused : { status: 304, text: '', tag: entityTag(book) })
-    }
-    case 'update': {
-      const answer = await call('PUT', path, action.changes, conditions)
-      if (book === undefined) return assert.deepEqual(answer, notFound)
-      if (!passes) return assert.deepEqual(answer, refused)
-      tagsBefore.set(id, entityTag(book))
-      model.set(id, { ...book, ...action.changes })
-      return assert.deepEqual(answer, updated({ ...book, ...action.changes }))
-    }
-    case 'updateByThree':
-      return updateByThree(id, action.changes)
-    case 'delete': {
-      const answer = await call('DELETE', path, undefined, conditions)
-      if (book === undefined) return assert.deepEqual(answer, notFound)
-      if (!passes) return assert.deepEqual(answer, refused)
-      model.delete(id)
-      return assert.deepEqual(answer, { status: 200, message: 'Book deleted successfully', data: null })
-    }
-  }
+  const now = book === undefined ? '"none"' : entityTag(book)
+  const tag = isTagCurrent ? now : (tagsBefore.get(id) ?? '"never"')
+  const isRefused = condition !== 'none' && (tag === now) === (condition === 'if-none-match')
+  const conditions = condition === 'none' ? {} : { [condition]: tag }
+  const [method, message] = REQUESTS[kind]
+  const response = await call(method, `/book/${id}`, kind === 'update' ? changes : undefined, conditions)
+  if (book === undefined)
+    return assert.deepEqual(response, { status: 404, message: 'Book not found', data: null })
+  if (isRefused && kind === 'read' && condition === 'if-none-match')
+    return assert.deepEqual(response, [304, '', now])
+  if (isRefused)
+    return assert.deepEqual(response, { status: 412, message: 'Precondition failed', data: null })
+  const updated = kind === 'update' ? { ...book, ...changes } : book
+  if (kind === 'update') tagsBefore.set(id, now)
+  if (kind === 'delete') model.delete(id)
+  else model.set(id, updated)
+  assert.deepEqual(response, { status: 200, message, data: kind === 'delete' ? null : updated })
 }
 
 async function create(book: NewBook): Promise<void> {
@@ -146,45 +111,15 @@ async function create(book: NewBook): Promise<void> {
   model.set(id, { id, ...book })
 }
 
-/** Three clients change one field each: their responses depend on who was first, but nothing is lost. */
-async function updateByThree(id: number, changes: NewBook): Promise<void> {
-  const book = model.get(id)
-  const { title, author, year } = changes
-  const parts: BookChanges[] = [{ title }, { author }, { year }]
-  const responses = await Promise.all(parts.map((part) => call('PUT', `/book/${id}`, part)))
-  if (book === undefined) return assert.deepEqual(responses, [notFound, notFound, notFound])
-  const after: Book = { ...book, ...changes }
-  for (const [i, answer] of responses.entries()) {
-    const { data } = answer as { data: Book }
-    assert.deepEqual(answer, updated({ ...data, ...parts[i], id }))
-    for (const field of ['title', 'author', 'year'] as const)
-      assert.ok(data[field] === book[field] || data[field] === after[field], `${field}: ${data[field]}`)
-  }
-  model.set(id, after)
-  await act({ kind: 'read', which: 0, condition: 'none' }, id)
-}
-
 async function compareList(): Promise<void> {
   const data = [...model.values()].toSorted((a, b) => a.id - b.id)
-  assert.deepEqual(await call('GET', '/books'), {
-    status: 200,
-    message: 'Books retrieved successfully',
-    data,
-  })
+  const expected = { status: 200, message: 'Books retrieved successfully', data }
+  assert.deepEqual(await call('GET', '/books'), expected)
 }
 
-/** Several clients at once, each at a book of its own, so that every response is known. */
-async function actTogether(actions: readonly Action[], ids: readonly number[]): Promise<void> {
-  const taken = new Set<number>()
-  const acts: Promise<void>[] = []
-  for (const action of actions) {
-    const id = 'which' in action ? (ids[action.which % ids.length] ?? 0) : 0
-    if (action.kind !== 'create' && taken.has(id)) continue
-    taken.add(id)
-    acts.push(act(action, id))
-  }
-  const results = await Promise.allSettled(acts)
-  for (const result of results) if (result.status === 'rejected') throw result.reason
+/** All have ended when one has failed, so that they do not disturb what comes next. */
+async function together(acts: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(acts)) if (result.status === 'rejected') throw result.reason
 }
 
 async function run(steps: readonly Step[]): Promise<void> {
@@ -194,13 +129,15 @@ async function run(steps: readonly Step[]): Promise<void> {
   model.clear()
   const givenBefore = new Set(given)
   for (const step of steps) {
-    // Also an id that no book has had yet, and that none gets while it is used.
-    const ids = [...given.difference(givenBefore), Math.max(0, ...given) + 1000]
     if (step === 'list') await compareList()
-    else if (typeof step !== 'string') await actTogether(step, ids)
-    else {
+    else if (typeof step === 'string') {
       await service.stop(step)
       await start()
+    } else {
+      // Also an id that no book has had yet. Each of the actions is to a book of its own, so that its response is known.
+      const ids = [...given.difference(givenBefore), Math.max(0, ...given) + 1000]
+      const byId = new Map(step.actions.map((action) => [ids[action.which % ids.length] ?? 0, action]))
+      await together([...step.creations.map(create), ...Array.from(byId, ([id, action]) => act(action, id))])
     }
   }
   await compareList()

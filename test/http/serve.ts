@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, mock, type TestContext } from 'node:test'
 import { Auth } from '../../src/auth/auth.ts'
 import type { Store } from '../../src/catalogue/store.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
 import { ACCOUNT, SECRET } from '../support/service.ts'
 import { createTestServer, type TestServerOptions } from '../support/test-server.ts'
 
@@ -28,6 +30,20 @@ async function start({ replaced, ...options }: Options) {
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const authorization = await new Auth(ACCOUNT, SECRET).issue()
   const lines = () => log.map((line) => JSON.parse(line))
+  const assertNoFailures = () =>
+    assert.deepEqual(
+      lines().filter(({ level }) => level > 30),
+      [],
+    )
+  /** The head of a request with a good token. */
+  const authorized = (line: string, ...fields: string[]) =>
+    head(line, `Authorization: ${authorization}`, ...fields)
+  /** Sends bytes on a connection of their own. @returns the first response. */
+  const ask = async (...bytes: (string | Uint8Array)[]) => {
+    using connection = await RawConnection.open(url)
+    for (const part of bytes) await connection.send(part)
+    return await connection.response()
+  }
   const end = async () => {
     app.server.closeAllConnections()
     await app.close()
@@ -35,7 +51,7 @@ async function start({ replaced, ...options }: Options) {
     await Promise.allSettled([store.close()])
     file[Symbol.dispose]()
   }
-  return { app, url, path: file.path, store, authorization, lines, end }
+  return { app, url, path: file.path, store, authorization, authorized, ask, lines, assertNoFailures, end }
 }
 
 type Served = Awaited<ReturnType<typeof start>>

@@ -21,7 +21,7 @@ async function beginToStop(service: Service): Promise<{ ended: ReturnType<Servic
 }
 
 it('SIGTERM ends a process in which a thread does not end, after requests had some time', async () => {
-  const script = join(import.meta.dirname, '../support/stuck-service.ts')
+  const script = join(import.meta.dirname, 'stuck-service.ts')
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     await once(child.stdout, 'data')

@@ -14,8 +14,8 @@ const ALLOWED: Record<string, string[]> = {
   '/book/1': ['DELETE', 'GET', 'PUT'],
 }
 const UNKNOWN_PATHS = [
-  ...['/nothing', '/book/', '/books/', '/token/', '/book/1/', '/books/1', '/book/1/2', '/v1/books'],
-  ...['/Books', '//books', '/book//1', '/books%2F', '/%00', '/%', '/books;x', '/*'],
+  ...['/nothing', '/book/', '/books/', '/book/1/', '/books/1', '/book/1/2', '/v1/books'],
+  ...['/Books', '//books', '/book//1', '/%62ooks', '/books%2F', '/%00', '/%', '/books;x', '/*'],
 ]
 
 const HOST = 'Host: localhost\r\n'
@@ -31,44 +31,45 @@ const MALFORMED: Record<string, string | Uint8Array> = {
   'two Hosts': `GET /books HTTP/1.1\r\n${HOST}Host: other\r\n\r\n`,
   'a Host that is none': 'GET /books HTTP/1.1\r\nHost: a b/c\r\n\r\n',
   'a header without a colon': `GET /books HTTP/1.1\r\n${HOST}nonsense\r\n\r\n`,
-  'a space before the colon': `GET /books HTTP/1.1\r\n${HOST}Accept : x\r\n\r\n`,
   'a NUL in a header': `GET /books HTTP/1.1\r\n${HOST}Accept: a\0b\r\n\r\n`,
   'a negative Content-Length': login('Content-Length: -1', '{}'),
   'two Content-Lengths': login('Content-Length: 2\r\nContent-Length: 3', '{} '),
-  'Content-Length and chunks': login(
-    'Content-Length: 2\r\nTransfer-Encoding: chunked',
-    '2\r\n{}\r\n0\r\n\r\n',
-  ),
   'a chunk without its size': login('Transfer-Encoding: chunked', 'x\r\n{}\r\n0\r\n\r\n'),
   'an encoding other than chunked': login('Transfer-Encoding: x', '{}'),
   'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'the beginning of TLS': Buffer.from('16030100a5010000a10303', 'hex'),
 }
 
-const HEADER_BLOCKS: Record<string, (size: number) => string[]> = {
-  'one header': (size) => [`X-Large: ${'x'.repeat(size)}`],
-  Authorization: (size) => [`Authorization: ${'x'.repeat(size)}`],
-  'many headers': (size) => Array.from({ length: size / 64 }, (_, i) => `X-${i}: `.padEnd(62, 'x')),
+/** What is in the header block, and a request whose block has so many bytes. */
+const HEADER_BLOCKS: Record<string, (size: number) => readonly [path: string, headers?: string[]]> = {
+  'one header': (size) => ['/nothing', [`X-Large: ${'x'.repeat(size)}`]],
+  Authorization: (size) => ['/nothing', [`Authorization: ${'x'.repeat(size)}`]],
+  'many headers': (size) => [
+    '/nothing',
+    Array.from({ length: size / 64 }, (_, i) => `X-${i}: `.padEnd(62, 'x')),
+  ],
+  'the path': (size) => [`/${'x'.repeat(size)}`],
 }
 
 for (const target of targets())
   describe(`decisions on HTTP (${target.name})`, () => {
     const session = useSession(target)
-    const { username, password } = target
+    const account = { username: target.username, password: target.password }
     const TOO_LARGE = 'Request body too large'
 
-    for (const type of [undefined, 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', '/;='])
-      it(`decision: the Content-Type of a JSON body is not required: ${type}`, async () => {
-        const options = (json: object) => ({
-          text: Buffer.from(JSON.stringify(json)),
-          ...(type !== undefined && { headers: { 'content-type': type } }),
-        })
-        const { id } = await session.create()
-        const created = await session.call('POST', '/book', options(NOVEL))
-        const updated = await session.call('PUT', `/book/${id}`, options(NOVEL))
-        const token = await call(target, 'POST', '/token', options({ username, password }))
-        assert.deepEqual([token.status, created.status, updated.status], [200, 201, 200])
-      })
+    it('decision: the Content-Type of a JSON body is not required', async () => {
+      const { id } = await session.create()
+      for (const type of [undefined, 'application/x-www-form-urlencoded', 'text/plain', 'nonsense', '/;='])
+        for (const [method, path, json, status] of [
+          ['POST', '/book', NOVEL, 201],
+          ['PUT', `/book/${id}`, NOVEL, 200],
+          ['POST', '/token', account, 200],
+        ] as const) {
+          const text = Buffer.from(JSON.stringify(json))
+          const headers = type === undefined ? {} : { 'content-type': type }
+          assert.equal((await session.call(method, path, { text, headers })).status, status, `${type}`)
+        }
+    })
 
     it('decision: a body of exactly 1 MiB is accepted, and one byte more is 413 Request body too large', async () => {
       const withSize = (size: number) => {
@@ -86,7 +87,7 @@ for (const target of targets())
     })
 
     it('decision: the body of a login may have 4 KiB, and is 413 Request body too large with a byte more', async () => {
-      const json = JSON.stringify({ username, password })
+      const json = JSON.stringify(account)
       const text = json.padEnd(4096 - Buffer.byteLength(json) + json.length)
       assertResponse(await call(target, 'POST', '/token', { text }), 200, 'Token generated successfully')
       assertResponse(await call(target, 'POST', '/token', { text: `${text} ` }), 413, TOO_LARGE)
@@ -124,7 +125,7 @@ for (const target of targets())
         await session.call('POST', '/book', { text: '' }),
         await session.call('DELETE', `/book/${id}`),
         await session.call('GET', `/book/${id}`),
-        await call(target, 'POST', '/token', { json: { username, password } }),
+        await call(target, 'POST', '/token', { json: account }),
         await call(target, 'GET', '/books'),
         await call(target, 'GET', '/nowhere'),
         await exchange(target, request(target, 'GET', '/books').replace('Host', 'Guest')),
@@ -141,12 +142,10 @@ for (const target of targets())
         assert.equal(status, 401)
         return headers.get('www-authenticate') ?? ''
       }
-      for (const answer of [
-        await challenge('/books', {}),
-        await challenge('/books', { token: 'x' }),
-        await challenge('/token', { json: { username, password: `${password}x` } }),
-      ])
-        assert.equal(answer, 'Token realm="books"')
+      const wrong = { ...account, password: `${account.password}x` }
+      assert.equal(await challenge('/books', {}), 'Token realm="books"')
+      assert.equal(await challenge('/books', { token: 'x' }), 'Token realm="books"')
+      assert.equal(await challenge('/token', { json: wrong }), 'Token realm="books"')
       for (const token of ['Bearer', `bearer  ${session.token}`, 'Token x', 'Basic x'])
         assert.match(
           await challenge('/books', { token }),
@@ -158,8 +157,7 @@ for (const target of targets())
 
     it('decision: a login that a page of another origin makes the browser send is 403', async () => {
       for (const origin of ['https://elsewhere.example', 'null']) {
-        const options = { json: { username, password }, headers: { origin } }
-        const response = await call(target, 'POST', '/token', options)
+        const response = await call(target, 'POST', '/token', { json: account, headers: { origin } })
         assertResponse(response, 403, 'Cross-origin request refused', null)
       }
     })
@@ -198,19 +196,11 @@ for (const target of targets())
       it(`decision: malformed HTTP is 400 Bad request, enveloped, then closed: ${name}`, async () =>
         assertResponse(await exchange(target, bytes), 400, 'Bad request', null))
 
-    const OVER_LIMIT =
-      'decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed'
-
     for (const [name, make] of Object.entries(HEADER_BLOCKS))
-      it(`${OVER_LIMIT}: ${name}`, async () => {
-        const allowed = await exchange(target, request(target, 'GET', '/nothing', make(15 * 1024)))
-        assertResponse(allowed, 404, 'Not found', null)
-        const large = keepOpen(request(target, 'GET', '/nothing', make(17 * 1024)))
-        assertResponse(await exchange(target, large), 431, 'Request header fields too large', null)
+      it(`decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed: ${name}`, async () => {
+        const get = (size: number) => request(target, 'GET', ...make(size))
+        assertResponse(await exchange(target, get(15 * 1024)), 404, 'Not found', null)
+        const refused = await exchange(target, keepOpen(get(17 * 1024)))
+        assertResponse(refused, 431, 'Request header fields too large', null)
       })
-
-    it(`${OVER_LIMIT}: the path`, async () => {
-      const bytes = keepOpen(request(target, 'GET', `/${'x'.repeat(17 * 1024)}`))
-      assertResponse(await exchange(target, bytes), 431, 'Request header fields too large', null)
-    })
   })

@@ -13,39 +13,26 @@ const CURSOR = 'after must be the cursor of a Link field, with the same sort and
 const UNKNOWN = (name: string) =>
   `there is no "${name}"; there are limit, after, count, sort, spreadsheet, q, title, author, year, year_min, year_max`
 
+const each = (name: string, ...values: readonly string[]) => values.map((value) => `${name}=${value}`)
+
 /** Query strings that say nothing, or something that cannot be, by what is said of them. */
 const REFUSED: Record<string, readonly string[]> = {
-  [LIMIT]: ['0', '1001', '-1', '', '1.5', '1e2', '01', '+1', '%31%30x', 'ten'].map((text) => `limit=${text}`),
-  [`year ${YEAR}`]: ['', 'x', '1.0', '1e3', '01', '-0', '%2B1', '9007199254740992'].map(
-    (text) => `year=${text}`,
-  ),
-  [`year_min ${YEAR}`]: ['year_min=', 'year_min=Infinity', 'year_min=0x10'],
+  [LIMIT]: each('limit', '0', '1001', '-1', '', '1.5', '1e2', '01', '%31%30x'),
+  [`year ${YEAR}`]: each('year', '', 'x', '1.0', '1e3', '01', '-0', '%2B1', '9007199254740992'),
+  [`year_min ${YEAR}`]: ['year_min=', 'year_min=0x10'],
   [`year_max ${YEAR}`]: ['year_max=x', 'year_max=-9007199254740992'],
-  [SORT]: [
-    '',
-    'isbn',
-    'title,',
-    ',title',
-    '--title',
-    'Title',
-    'title%20',
-    '+title',
-    'title;year',
-    'relevance',
-  ].map((text) => `sort=${text}`),
+  [SORT]: each('sort', '', 'isbn', 'title,', ',title', '--title', 'Title', 'title%20', '+title', 'relevance'),
   'sort names a field twice': ['sort=title,title', 'sort=title,-title', 'sort=id,id'],
   'count must be true or false': ['count=', 'count=1', 'count=TRUE'],
   'q must not be empty': ['q=', 'q=+', 'q=%E3%80%80'],
   'q must have at most 32 words': [`q=${words(33)}`],
   [CURSOR]: ['after=', 'after=x', 'after=AAAAAAAAAAAAAAAAAAAAAAAA', 'limit=5&after=null'],
-  'spreadsheet is only for requests that accept text/csv': ['spreadsheet=true'],
   'limit is given twice': ['limit=1&limit=2', 'limit=1&limit=1'],
   'one is not written as name=value': ['limit', '&', 'limit=1&', '&limit=1'],
-  [`title ${UTF8}`]: ['%', '%zz', '%C3%28', '%ED%A0%80', '%00'].map((text) => `title=${text}`),
+  [`title ${UTF8}`]: each('title', '%', '%zz', '%C3%28', '%ED%A0%80', '%00'),
   [`q ${UTF8}`]: ['q=%00a'],
   [`the name of one ${UTF8}`]: ['%FF=1'],
   [UNKNOWN('LIMIT')]: ['LIMIT=1'],
-  [UNKNOWN('offset')]: ['offset=1'],
   [UNKNOWN('__proto__')]: ['__proto__=1'],
   [UNKNOWN('off\\u{202e}set')]: ['off%E2%80%AEset=1'],
   [UNKNOWN('')]: ['=1'],
@@ -53,40 +40,33 @@ const REFUSED: Record<string, readonly string[]> = {
 
 /** In the order of `sort=title`. */
 const SORTED = [
-  ...['', ' ', '???', '\uE000', '\uFFFD', '😀', 'A', 'a', 'a ', 'a!', 'Ä', 'ä', 'À la carte', 'aa'],
-  ...['The Abbey', 'b', 'Die', 'ete', 'été', 'L’Étranger', 'Der Étranger 2', 'ß', 'The The', 'Z', 'z'],
-  ...['zèbre', 'Ω', '中'],
+  ...['', '???', '😀', 'A', 'a', 'a!', 'ä', 'À la carte', 'aa', 'The Abbey', 'b', 'Die', 'ete', 'été'],
+  ...['L’Étranger', 'Part 9', 'Part 10', 'ß', 'The The', 'Z', 'Ω', '中'],
 ]
 
 const SEARCHED = [
-  ...['Cien años de soledad', "L'Étranger", 'Catch-22', 'Übermaß', 'Łódź', '百年孤独', 'Война и мир', 'A'],
-  ...['हिन्दी', '백년의 고독', 'はじめてのPython入門', 'الكتاب', 'הספר', 'C++', 'C♯'],
+  ...['Cien años de soledad', "L'Étranger", 'Catch-22', 'Übermaß', '百年孤独', 'Война и мир', 'A'],
+  ...['백년의 고독', 'はじめてのPython入門', 'الكتاب', 'C++', 'C♯'],
 ]
 
 /** Searches, and the titles above that they find. */
 const FOUND: Record<string, readonly string[]> = {
   '': SEARCHED,
   '?!': SEARCHED,
-  ano: ['Cien años de soledad'],
-  'AÑOS soledad': ['Cien años de soledad'],
+  'AÑO soledad': ['Cien años de soledad'],
   oledad: [],
-  etranger: ["L'Étranger"],
+  'cien catch': [],
   letranger: ["L'Étranger"],
+  '٢٢': ['Catch-22'],
   catch22: ['Catch-22'],
-  'uber mass': [],
   ubermass: ['Übermaß'],
-  lodz: ['Łódź'],
   孤独: ['百年孤独'],
   ВОЙН: ['Война и мир'],
   a: ['A', 'Cien años de soledad'],
-  हिन्: ['हिन्दी'],
-  'cien catch': [],
-  '٢٢': ['Catch-22'],
   '백녀 고ㄷ': ['백년의 고독'],
   python: ['はじめてのPython入門'],
   ハジメ: ['はじめてのPython入門'],
   كتاب: ['الكتاب'],
-  ספר: ['הספר'],
   'c++': ['C++'],
   'c#': ['C♯'],
 }
@@ -113,32 +93,30 @@ for (const target of targets())
 
     const titles = async (query: string) => dataOf(await list(query)).map(({ title }) => title)
 
-    /** The path of the next page (RFC 8288 §3). */
+    /** The query of the next page (RFC 8288 §3). */
     function next({ headers }: Reply): string | undefined {
       const link = headers.get('link')
       if (link === null) return undefined
       // nginx refuses a response with more than 4 KiB of headers, unless it is configured otherwise.
       assert.ok(link.length <= 3500)
       // Relative to the request, because a proxy may put the service under a path of its own.
-      const [, reference] = /^<(?!\/|[a-z]+:)([^>]*)>; rel="next"$/.exec(link) ?? []
-      const { pathname, search } = new URL(reference ?? assert.fail(link), 'http://localhost/books')
-      return pathname + search
+      return /^<books\?([^>]*)>; rel="next"$/.exec(link)?.[1] ?? assert.fail(link)
     }
 
     /** The books of all pages, and how many pages there were. @param onPage called with the books of each. */
     async function walk(query: string, onPage?: (books: Book[], page: number) => Promise<unknown>) {
       const books: Book[] = []
       let pages = 0
-      for (let path: string | undefined = `/books?${query}`; path !== undefined; pages++) {
-        const reply: Reply<Book[]> = await session.call<Book[]>('GET', path)
+      for (let rest: string | undefined = query; rest !== undefined; pages++) {
+        const reply: Reply<Book[]> = await list(rest)
         books.push(...dataOf(reply))
         await onPage?.(dataOf(reply), pages)
-        path = next(reply)
+        rest = next(reply)
       }
       return { books, pages }
     }
 
-    it('pages follow one another by Link, until there are no more books', async () => {
+    it('pages follow one another by Link, which keeps the parameters, until there are no more books', async () => {
       const author = newWord()
       const books = await create(author, ['a', 'b', 'c', 'd', 'e'])
       for (const [limit, pages] of [
@@ -148,6 +126,11 @@ for (const target of targets())
         [1000, 1],
       ])
         assert.deepEqual(await walk(`author=${author}&limit=${limit}`), { books, pages }, `limit ${limit}`)
+      const all = await list('limit=1')
+      assert.equal(dataOf(all).length, 1)
+      assert.match(next(all) ?? '', /^limit=1&after=[\w-]+$/)
+      const query = `author=${author}&sort=-title&limit=1&count=true`
+      assert.ok(next(await list(query))?.startsWith(`${query}&after=`))
     })
 
     it('the text of a page stays below 4 MiB', async () => {
@@ -160,7 +143,7 @@ for (const target of targets())
       assert.deepEqual([dataOf(await list(query)).length, (await walk(query)).books.length], [8, 9])
     })
 
-    for (const sort of ['title,author', '-title,author', 'author,-title', '-author'])
+    for (const sort of ['-title,author', 'author,-title'])
       it(`decision: by ${sort}, no book with long texts is passed over when books go, and nginx passes every Link on`, async () => {
         const word = newWord()
         const start = '\u0001'.repeat(480)
@@ -171,8 +154,7 @@ for (const target of targets())
         )
         // After the first page everything is as it was; after the second its last book is gone.
         const { books } = await walk(`q=${word}&sort=${sort}&limit=2`, async (page, number) => {
-          if (number === 1)
-            await session.expect('DELETE', `/book/${page[1]?.id}`, {}, 200, 'Book deleted successfully')
+          if (number === 1) await session.remove(page[1]?.id ?? 0)
         })
         const found = new Set(books.map(({ id }) => id))
         assert.deepEqual(
@@ -181,16 +163,6 @@ for (const target of targets())
         )
       })
 
-    it('a page of all books needs no other parameter, and its Link keeps those that it had', async () => {
-      const author = newWord()
-      await create(author, ['a', 'b'])
-      const all = await list('limit=1')
-      assert.equal(dataOf(all).length, 1)
-      assert.match(next(all) ?? '', /^\/books\?limit=1&after=[\w-]+$/)
-      const some = next(await list(`author=${author}&sort=-title&limit=1&count=true`)) ?? ''
-      assert.ok(some.startsWith(`/books?author=${author}&sort=-title&limit=1&count=true&after=`), some)
-    })
-
     it('the next page begins where the last ended, although its last book is gone and others have come', async () => {
       const author = newWord()
       const created = await create(author, ['a', 'c', 'e', 'g'])
@@ -198,14 +170,14 @@ for (const target of targets())
       assert.deepEqual(dataOf(first), created.slice(0, 2))
       await session.call('DELETE', `/book/${created[1]?.id}`)
       await create(author, ['b', 'd'])
-      assert.deepEqual(await titles((next(first) ?? '').split('?')[1] ?? ''), ['d', 'e'])
+      assert.deepEqual(await titles(next(first) ?? ''), ['d', 'e'])
     })
 
     it('count=true tells the number of all books of the filter, on every page and without one', async () => {
       const author = newWord()
       await create(author, ['a', 'b', 'c'])
       const count = async (query: string) => (await list(query)).headers.get('x-total-count')
-      const second = next(await list(`author=${author}&limit=2&count=true`))?.split('?')[1] ?? ''
+      const second = next(await list(`author=${author}&limit=2&count=true`)) ?? ''
       for (const [query, expected] of [
         [`author=${author}&limit=2&count=true`, '3'],
         [second, '3'],
@@ -236,20 +208,16 @@ for (const target of targets())
         }
     })
 
-    it('texts compare without case, accents, punctuation and the article of a title, then by code point', async () => {
-      const author = newWord()
-      await create(author, SORTED.toReversed())
-      assert.deepEqual(await titles(`author=${author}&sort=title`), SORTED)
-      assert.deepEqual(await titles(`author=${author}&sort=-title`), SORTED.toReversed())
-    })
-
-    it('authors compare as titles do, with their articles', async () => {
-      const title = newWord()
-      const sorted = ['Éluard', 'eluard b', 'Le Guin', 'Lem', 'OBrien', 'O’Brien', 'The Beatles', 'Zola']
-      for (const author of sorted.toReversed()) await session.create({ title, author })
+    it('texts compare without case, accents, punctuation and the article of a title, then by code point; authors with their articles', async () => {
+      const word = newWord()
+      await create(word, SORTED.toReversed())
+      assert.deepEqual(await titles(`author=${word}&sort=title`), SORTED)
+      assert.deepEqual(await titles(`author=${word}&sort=-title`), SORTED.toReversed())
+      const authors = ['Éluard', 'eluard b', 'Le Guin', 'Lem', 'OBrien', 'O’Brien', 'The Beatles', 'Zola']
+      for (const author of authors.toReversed()) await session.create({ title: word, author })
       assert.deepEqual(
-        dataOf(await list(`title=${title}&sort=author`)).map(({ author }) => author),
-        sorted,
+        dataOf(await list(`title=${word}&sort=author`)).map(({ author }) => author),
+        authors,
       )
     })
 
@@ -303,31 +271,18 @@ for (const target of targets())
 
     it('q has four groups: the title itself, all words in the title, whole words, and others; sort has its own order', async () => {
       const word = newWord()
-      const [other, whole, inTitle, itself] = [
-        'Catalogue',
-        'Of a cat',
-        `My ${word} cat`,
-        `The ${word.toUpperCase()} Cat!`,
-      ]
-      await create(`Tester ${word}`, [other, whole, inTitle, itself])
-      const expected = [itself, inTitle, whole, other]
+      const inTitle = `My ${word} cat`
+      const itself = `The ${word.toUpperCase()} Cat!`
+      await create(`Tester ${word}`, ['Catalogue', 'Of a cat', inTitle, itself])
+      const expected = [itself, inTitle, 'Of a cat', 'Catalogue']
       assert.deepEqual(await titles(`q=${word}+cat`), expected)
+      const { books } = await walk(`q=${word}+cat&limit=1`)
       assert.deepEqual(
-        (await walk(`q=${word}+cat&limit=1`)).books.map(({ title }) => title),
+        books.map(({ title }) => title),
         expected,
       )
-      assert.deepEqual(await titles(`q=${word}+cat&sort=title`), [other, inTitle, whole, itself])
-    })
-
-    it('the list follows every change at once', async () => {
-      const author = newWord()
-      const [book] = await create(author, ['before'])
-      const found = async (word: string) => await titles(`author=${author}&q=${word}`)
-      assert.deepEqual(await found('before'), ['before'])
-      await session.call('PUT', `/book/${book?.id}`, { json: { title: 'after' } })
-      assert.deepEqual([await found('before'), await found('after')], [[], ['after']])
-      await session.call('DELETE', `/book/${book?.id}`)
-      assert.deepEqual(await found('after'), [])
+      const sorted = ['Catalogue', inTitle, 'Of a cat', itself]
+      assert.deepEqual(await titles(`q=${word}+cat&sort=title`), sorted)
     })
 
     for (const [reason, queries] of Object.entries(REFUSED))
@@ -341,7 +296,7 @@ for (const target of targets())
       await create(author, ['b word', 'c word', 'd word'])
       const filter = `author=${author}&limit=1`
       const cursorOf = async (query: string) =>
-        new URL(next(await list(`${filter}&${query}`)) ?? '', target.url).searchParams.get('after') ?? ''
+        new URLSearchParams(next(await list(`${filter}&${query}`))).get('after') ?? ''
       const cursor = await cursorOf('sort=title')
       assert.deepEqual(await titles(`${filter}&sort=title&after=${cursor}`), ['c word'])
       for (const other of ['sort=-title', 'sort=title,year', 'sort=id', 'q=word', 'count=true'])
@@ -349,10 +304,7 @@ for (const target of targets())
       const found = await cursorOf('q=word')
       assert.deepEqual(await titles(`${filter}&q=word&after=${found}`), ['c word'])
       assertInvalidQuery(await list(`${filter}&q=wor&after=${found}`))
-      const changed = [0, 10, cursor.length - 1].map(
-        (i) => cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1),
-      )
-      for (const other of [...changed, `${cursor}A`, cursor.slice(0, -1), `${cursor}=`, `%20${cursor}`])
+      for (const other of [`${cursor}A`, cursor.slice(0, -1), `${cursor}=`, `%20${cursor}`])
         assertInvalidQuery(await list(`sort=title&after=${other}`))
     })
 
@@ -360,5 +312,43 @@ for (const target of targets())
       await session.expect('GET', '/books?x', { token: 'x' }, 401, 'Invalid token')
       const { id } = await session.create()
       await session.expect('GET', `/book/${id}?limit=x`, {}, 200, 'Book retrieved successfully')
+    })
+
+    it('GET /books/statistics counts books by decade and by author, also before our era; the filters are those of the list', async () => {
+      const author = newWord()
+      const years = [1970, 1979, 1980, 0, -1, -10, -11]
+      await create(author, Array(7).fill('Darkness'), (i) => years[i] ?? 0)
+      const decades = [
+        { decade: -20, books: 1 },
+        { decade: -10, books: 2 },
+        { decade: 0, books: 1 },
+        { decade: 1970, books: 2 },
+        { decade: 1980, books: 1 },
+      ]
+      for (const [query, ...data] of [
+        [`author=${author}`, decades, [{ author, books: 7 }]],
+        [`author=${author}&year_min=1&year_max=1979&q=darkness`, decades.slice(3, 4), [{ author, books: 2 }]],
+        [`author=${author}&title=T`, [], []],
+        [`author=${author}&year=1`, [], []],
+        ['q=...', [], []],
+      ] as const) {
+        const reply = await session.call('GET', `/books/statistics?${query}`)
+        assertResponse(reply, 200, 'Statistics retrieved successfully', {
+          decades: data[0],
+          authors: data[1],
+        })
+      }
+      for (const query of [
+        'limit=1',
+        'sort=year',
+        'count=true',
+        'after=x',
+        'x=1',
+        'year=x',
+        'q=+',
+        'q=a&q=b',
+      ])
+        assertInvalidQuery(await session.call('GET', `/books/statistics?${query}`))
+      await session.expect('GET', '/books/statistics', { token: 'x' }, 401, 'Invalid token')
     })
   })

@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertResponse, call, type Reply, type Target, targets } from './client.ts'
+import { assertResponse, call, type Reply, targets } from './client.ts'
 import { exchange, keepOpen, request } from './raw.ts'
 import { useSession } from './session.ts'
 import { needsSecret, serverTime, signHmac } from './tokens.ts'
@@ -8,47 +8,45 @@ import { needsSecret, serverTime, signHmac } from './tokens.ts'
 /** How long a service may wait for a request before it gives up, in milliseconds. */
 const PATIENCE = 45_000
 
+const TIMEOUT = 'decision: a slow request is 408 Request timeout, enveloped, then closed'
+
 describe('decisions on slow requests', { concurrency: true }, () => {
-  for (const target of targets()) testSlowRequests(target)
-})
+  for (const target of targets())
+    describe(target.name, { concurrency: true }, () => {
+      const session = useSession(target)
 
-function testSlowRequests(target: Target): void {
-  describe(target.name, { concurrency: true }, () => {
-    const session = useSession(target)
-
-    it('decision: a slow request is 408 Request timeout, enveloped, then closed: headers', async () => {
-      const bytes = keepOpen(request(target, 'GET', '/books')).slice(0, -2)
-      const reply = await exchange(target, `${bytes}X-Slow: `, { time: PATIENCE, drip: 'x' })
-      assertResponse(reply, 408, 'Request timeout', null)
-    })
-
-    for (const path of ['/book', '/token']) {
-      it(`decision: a slow request is 408 Request timeout, enveloped, then closed: the body of ${path}`, async () => {
-        const headers = [`Authorization: ${session.token}`, 'Content-Length: 1000']
-        const bytes = `${keepOpen(request(target, 'POST', path, headers))}{"title":"`
+      async function expectTimeout(bytes: string): Promise<void> {
         const reply = await exchange(target, bytes, { time: PATIENCE, drip: 'x' })
         assertResponse(reply, 408, 'Request timeout', null)
-      })
-    }
+      }
 
-    it(
-      '§5.5: "is expired" is 401 Invalid token, decision: no leeway: also for a token that was valid before',
-      needsSecret(target),
-      async () => {
-        const { id } = await session.create()
-        let exp = serverTime(await call(target, 'GET', '/books'))
-        const read = () =>
-          call(target, 'GET', `/book/${id}`, { token: signHmac(target.secret ?? '', { exp }) })
-        let valid: Reply
-        do {
-          exp += 3
-          valid = await read()
-          // A machine that stands still may take longer.
-        } while (serverTime(valid) >= exp)
-        assertResponse(valid, 200, 'Book retrieved successfully')
-        await setTimeout(3100)
-        assertResponse(await read(), 401, 'Invalid token', null)
-      },
-    )
-  })
-}
+      it(`${TIMEOUT}: headers`, () =>
+        expectTimeout(`${keepOpen(request(target, 'GET', '/books')).slice(0, -2)}X-Slow: `))
+
+      for (const path of ['/book', '/token'])
+        it(`${TIMEOUT}: the body of ${path}`, () => {
+          const headers = [`Authorization: ${session.token}`, 'Content-Length: 1000']
+          return expectTimeout(`${keepOpen(request(target, 'POST', path, headers))}{"title":"`)
+        })
+
+      it(
+        '§5.5: "is expired" is 401 Invalid token, decision: no leeway: also for a token that was valid before',
+        needsSecret(target),
+        async () => {
+          const { id } = await session.create()
+          let exp = serverTime(await call(target, 'GET', '/books'))
+          const read = () =>
+            call(target, 'GET', `/book/${id}`, { token: signHmac(target.secret ?? '', { exp }) })
+          let valid: Reply
+          do {
+            exp += 3
+            valid = await read()
+            // A machine that stands still may take longer.
+          } while (serverTime(valid) >= exp)
+          assertResponse(valid, 200, 'Book retrieved successfully')
+          await setTimeout(3100)
+          assertResponse(await read(), 401, 'Invalid token', null)
+        },
+      )
+    })
+})

@@ -4,13 +4,13 @@ import { assertResponse, type Book, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 
-/** Ids that are not canonical, some of them other spellings of the id of a book that exists. */
+const fullWidth = (digit: string) => encodeURIComponent(String.fromCharCode(0xff10 + Number(digit)))
+
+/** Ids that are not canonical: spellings of the id of a book that exists, and others. */
 const NO_IDS: Record<string, (id: number) => string> = {
   'id + .0': (id) => `${id}.0`,
   'id + e0': (id) => `${id}e0`,
-  'id + n': (id) => `${id}n`,
   'id + ;': (id) => `${id};`,
-  'id + a quote': (id) => `${id}'`,
   'id + %20': (id) => `${id}%20`,
   'id + %00': (id) => `${id}%00`,
   'id + %2F': (id) => `${id}%2F`,
@@ -20,27 +20,14 @@ const NO_IDS: Record<string, (id: number) => string> = {
   '- + id': (id) => `-${id}`,
   'id in hexadecimal': (id) => `0x${id.toString(16)}`,
   'id in percent-encoding': (id) => String(id).replaceAll(/\d/g, '%3$&'),
-  'id in full-width digits': (id) =>
-    String(id).replaceAll(/\d/g, (digit) => encodeURIComponent(String.fromCharCode(0xff10 + +digit))),
+  'id in full-width digits': (id) => String(id).replaceAll(/\d/g, fullWidth),
   'id + 2^53': (id) => String(2n ** 53n + BigInt(id)),
   'id + 2^64': (id) => String(2n ** 64n + BigInt(id)),
   'a digit 5000 times': () => '1'.repeat(5000),
+  ...Object.fromEntries(
+    ['abc', '0', ':id', 'null', '%C3%28', '9007199254740992'].map((text) => [text, () => text]),
+  ),
 }
-for (const text of [
-  'abc',
-  '0',
-  '-0',
-  '1_000',
-  '.',
-  ':id',
-  'NaN',
-  'Infinity',
-  'null',
-  '%C3%28',
-  '1%20or%201=1',
-])
-  NO_IDS[text] = () => text
-for (const text of ['9007199254740992', '9223372036854775808']) NO_IDS[text] = () => text
 
 for (const target of targets())
   describe(`decisions on ids (${target.name})`, () => {
@@ -89,15 +76,11 @@ for (const target of targets())
     it('decision: the order of the list is by `id`, also after earlier books have changed', async () => {
       const books: Book[] = []
       for (let time = 1; time <= 12; time++) books.push(await session.create())
-      for (const { id } of books.slice(0, 3).reverse()) {
-        const json = { title: `${id} changed, and longer than before` }
-        await session.expect('PUT', `/book/${id}`, { json }, 200, 'Book updated successfully')
-      }
-      const ids = (await session.call<Book[]>('GET', '/books')).body.data.map(({ id }) => id)
+      for (const { id } of books.slice(0, 3).reverse())
+        await session.update(id, { title: `${id} changed, and longer than before` })
+      const ids = (await session.list()).map(({ id }) => id)
       assert.ok(books.every(({ id }) => ids.includes(id)))
-      assert.deepEqual(
-        ids,
-        ids.toSorted((a, b) => a - b),
-      )
+      const sorted = ids.toSorted((a, b) => a - b)
+      assert.deepEqual(ids, sorted)
     })
   })

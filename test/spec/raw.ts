@@ -68,12 +68,7 @@ function parse(response: Buffer): Reply {
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
   const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine)?.[1]
   assert.ok(end !== -1 && status !== undefined, `no HTTP response: ${JSON.stringify(text)}`)
-  const headers = new Headers(
-    lines.map((line): [string, string] => {
-      const colon = line.indexOf(':')
-      return [line.slice(0, colon), line.slice(colon + 1).trim()]
-    }),
-  )
+  const headers = new Headers(lines.map((line) => line.split(/: *(.*)/, 2) as [string, string]))
   const body = response.subarray(Buffer.byteLength(text.slice(0, end + 4)))
   if (headers.get('transfer-encoding') === 'chunked') return readReply(Number(status), headers, dechunk(body))
   const length = headers.get('content-length')

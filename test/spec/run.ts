@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -36,8 +37,12 @@ async function main(): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
-  const target = readTarget(options)
-  await checkResponses(target.url)
+  const { url, username, password, secret } = options
+  if (!url || !username || !password)
+    throw new CannotRun('--url, --username and --password are needed (--help lists the options)')
+  const base = url.replace(/\/+$/, '')
+  await checkResponses(base)
+  const target = { name: base, url: base, username, password, ...(secret !== undefined && { secret }) }
   process.exitCode = await runTests(target, options['contract-only'] ?? false)
 }
 
@@ -58,38 +63,17 @@ function readOptions() {
   }
 }
 
-function readTarget(options: ReturnType<typeof readOptions>): Target {
-  const required = (name: 'url' | 'username' | 'password') => {
-    const value = options[name]
-    if (value === undefined) throw new CannotRun(`--${name} is missing (--help lists the options)`)
-    return value
-  }
-  const url = required('url').replace(/\/+$/, '')
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw new CannotRun(`--url ${url} is not an http or https URL`)
-  }
-  const account = { username: required('username'), password: required('password') }
-  const { secret } = options
-  return { name: url, url, ...account, ...(secret === undefined ? {} : { secret }) }
-}
-
 async function checkResponses(url: string): Promise<void> {
   try {
     await fetch(`${url}/books`, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIME) })
   } catch (error) {
-    const { cause, message } = error as Error
-    throw new CannotRun(`Nothing answers at ${url}: ${causeOf(cause) ?? message}`)
+    const { cause, message } = error as Error & { cause?: { code?: string } }
+    throw new CannotRun(`Nothing answers at ${url}: ${cause?.code ?? message}`)
   }
 }
 
-/** Says why no connection could be made; of several addresses, the first. */
-function causeOf(cause: unknown): string | undefined {
-  if (cause instanceof AggregateError) return causeOf(cause.errors[0])
-  return cause instanceof Error ? cause.message : undefined
-}
-
 /** @returns the exit code of the test run. */
-function runTests(target: Target, contractOnly: boolean): Promise<number> {
+async function runTests(target: Target, contractOnly: boolean): Promise<number> {
   const files = readdirSync(import.meta.dirname)
     .filter((name) => /\.(?:test|long)\.ts$/.test(name) && !(contractOnly && name.startsWith('decisions')))
     .map((name) => join(import.meta.dirname, name))
@@ -99,7 +83,6 @@ function runTests(target: Target, contractOnly: boolean): Promise<number> {
     env: { ...environment, SPEC_TARGETS: JSON.stringify([target]) },
     stdio: 'inherit',
   })
-  return new Promise((resolve, reject) => {
-    child.on('error', reject).on('close', (code) => resolve(code ?? 1))
-  })
+  const [code] = await once(child, 'close')
+  return code ?? 1
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { assertResponse, type Book, call, logIn, type Options, type Reply, type Target } from './client.ts'
 
@@ -18,30 +17,23 @@ export function useSession(target: Target): Session {
 class Session {
   readonly #target: Target
   readonly #created = new Set<number>()
-  #token = ''
+  token = ''
 
   constructor(target: Target) {
     this.#target = target
   }
 
   async start(): Promise<void> {
-    this.#token = await logIn(this.#target)
+    this.token = await logIn(this.#target)
   }
 
   async end(): Promise<void> {
-    for (const id of this.#created) {
-      const { status } = await this.call('DELETE', `/book/${id}`)
-      assert.equal(status, 200, `the test's book ${id} cannot be deleted`)
-    }
-  }
-
-  get token(): string {
-    return this.#token
+    for (const id of this.#created) await this.remove(id)
   }
 
   /** Sends a request, with the token of this session unless the options have another. */
   async call<Data = unknown>(method: string, path: string, options: Options = {}): Promise<Reply<Data>> {
-    const reply = await call<Data>(this.#target, method, path, { token: this.#token, ...options })
+    const reply = await call<Data>(this.#target, method, path, { token: this.token, ...options })
     if (reply.status === 201) this.#created.add((reply.body.data as Book).id)
     // Deleted once only, because a service may give the id again, to a book of somebody else.
     if (method === 'DELETE' && reply.status === 200) this.#created.delete(Number(path.split('/').at(-1)))
@@ -68,15 +60,29 @@ class Session {
     return (await this.expect<Book>('POST', '/book', { json }, 201, 'Book created successfully')).body.data
   }
 
+  /** Updates a book, and checks that the response has it as expected. */
+  async update(id: number, json: object, expected?: Book): Promise<void> {
+    await this.expect('PUT', `/book/${id}`, { json }, 200, 'Book updated successfully', expected)
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.expect('DELETE', `/book/${id}`, {}, 200, 'Book deleted successfully', null)
+  }
+
   /** Checks that a book can be read and is stored as given. */
   async assertStored(book: Book): Promise<void> {
     await this.expect('GET', `/book/${book.id}`, {}, 200, 'Book retrieved successfully', book)
   }
 
+  /** The list of all books. */
+  async list(): Promise<Book[]> {
+    return (await this.expect<Book[]>('GET', '/books', {}, 200, 'Books retrieved successfully')).body.data
+  }
+
   /** An id that no book has: that of a book just deleted. */
   async missingId(): Promise<number> {
     const { id } = await this.create()
-    await this.expect('DELETE', `/book/${id}`, {}, 200, 'Book deleted successfully', null)
+    await this.remove(id)
     return id
   }
 }

@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import type { Reply, Target } from './client.ts'
 
 const HMAC = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
@@ -7,33 +7,29 @@ export type HmacAlgorithm = keyof typeof HMAC
 /** Header or claims of a token: a value, or JSON text as it is. */
 type Part = object | string
 
-const JWT = { alg: 'HS256', typ: 'JWT' }
-
 /** Makes a token with a header that fits, or with any other. */
 export function signHmac(secret: string, claims: Part, alg: HmacAlgorithm = 'HS256', header?: Part): string {
-  const signed = `${encode(header ?? { ...JWT, alg })}.${encode(claims)}`
+  const signed = `${encode(header ?? { alg, typ: 'JWT' })}.${encode(claims)}`
   return `${signed}.${createHmac(HMAC[alg], secret).update(signed).digest('base64url')}`
 }
 
-/** Tokens as other signing methods make them (RFC 7518 §3), each with a key of its own. */
-export const SIGNED_OTHERWISE: Record<string, (claims: Part) => string> = {
-  RS256: (claims) =>
-    signWithKey('RS256', claims, generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
-  ES256: (claims) =>
-    signWithKey('ES256', claims, generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey),
-  EdDSA: (claims) => signWithKey('EdDSA', claims, generateKeyPairSync('ed25519').privateKey),
+/** Signing methods that are not HMAC (RFC 7518 §3), each with a new key. */
+const OTHERS = {
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
 }
 
-function signWithKey(alg: string, claims: Part, key: KeyObject): string {
-  const signed = `${encode({ ...JWT, alg })}.${encode(claims)}`
+export function signOtherwise(alg: keyof typeof OTHERS, claims: Part): string {
+  const signed = `${encode({ alg, typ: 'JWT' })}.${encode(claims)}`
+  const key = OTHERS[alg]().privateKey
   const hash = alg === 'EdDSA' ? null : 'sha256'
-  const signature = sign(hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' })
-  return `${signed}.${signature.toString('base64url')}`
+  return `${signed}.${sign(hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }
 
 /** An unsecured token (RFC 7515 appendix A.5). */
 export function unsigned(alg: string, claims: Part): string {
-  return `${encode({ ...JWT, alg })}.${encode(claims)}.`
+  return `${encode({ alg, typ: 'JWT' })}.${encode(claims)}.`
 }
 
 export function encode(part: Part): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { assertFailure, head, RawConnection, type RawResponse } from '../../support/raw-socket.ts'
+import { assertFailure, head, RawConnection } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
 import { useServer } from '../serve.ts'
 
@@ -10,16 +10,10 @@ const BOOK = '{"title":"T","author":"A","year":1}'
 
 const server = useServer({}, ({ store }) => store.create(JSON.parse(BOOK)))
 
-const authorized = (line: string, ...fields: string[]) =>
-  head(line, `Authorization: ${server.authorization}`, ...fields)
+const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
-async function send(line: string, body: string | Buffer, ...fields: string[]): Promise<RawResponse> {
-  using connection = await RawConnection.open(server.url)
-  const bytes = Buffer.from(body)
-  await connection.send(authorized(line, `Content-Length: ${bytes.length}`, ...fields))
-  await connection.send(bytes)
-  return await connection.response()
-}
+const send = (line: string, body: string | Buffer, ...fields: string[]) =>
+  server.ask(authorized(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields), body)
 
 describe('a hostile body is refused, whatever the endpoint', () => {
   const nested = '['.repeat(200_000) + ']'.repeat(200_000)
@@ -34,12 +28,9 @@ describe('a hostile body is refused, whatever the endpoint', () => {
     ['20,000 arrays', many('[]')],
     ['20,000 objects', many('{}')],
     ['20,000 texts', many('"a"')],
-    ['overlong UTF-8', Buffer.from('{"title":"\xc0\xaf"}', 'latin1')],
     ['UTF-16', Buffer.from(`\ufeff${BOOK}`, 'utf16le')],
     ['a byte order mark', `\ufeff${BOOK}`],
     ['gzip', gzipSync(BOOK), 'Content-Encoding: gzip'],
-    ['a million digits', '9'.repeat(1_000_000)],
-    ['a million quotes', '"'.repeat(1_000_000)],
   ] as const)
     it(name, async () => {
       assertFailure(await send('POST /book', body, ...fields), 400, 'Invalid input')
@@ -67,25 +58,9 @@ it('of a key that is there twice the last one wins', async () => {
   assertFailure(await send('PUT /book/1', '{"year":1,"year":"x"}'), 400, 'Invalid input')
 })
 
-describe('keys that mean something to JavaScript pollute nothing', () => {
-  for (const key of ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'then'])
-    it(key, async () => {
-      const evil = `{"title":"polluted","author":"polluted","year":666,"polluted":true,"toJSON":1}`
-      for (const value of [evil, `{"prototype":${evil}}`, 'null', '1']) {
-        const created = await send('POST /book', `{"${key}":${value},${BOOK.slice(1)}`)
-        const { id, ...fields } = JSON.parse(created.body).data
-        assert.deepEqual(fields, JSON.parse(BOOK))
-        const updated = await send(`PUT /book/${id}`, `{"${key}":${value}}`)
-        assert.deepEqual(JSON.parse(updated.body).data, { id, ...fields })
-        assertFailure(await send('POST /book', `{"${key}":${value}}`), 400, 'Invalid input')
-        assertFailure(await send('POST /token', `{"${key}":${value}}`), 401, 'Invalid credentials')
-      }
-    })
-
-  it('nor do the names of a query', async () => {
-    const { status } = await send('GET /book/1?__proto__[polluted]=1&constructor.prototype.polluted=1', '')
-    assert.equal(status, 200)
-  })
+it('the names of a query that mean something to JavaScript do nothing', async () => {
+  const query = '?__proto__[polluted]=1&constructor.prototype.polluted=1'
+  assert.equal((await send(`GET /book/1${query}`, '')).status, 200)
 })
 
 describe('a body over its limit is answered with 413, dropped, and the connection kept', () => {
@@ -111,9 +86,6 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
       await connection.send(`${chunk.repeat(100)}0\r\n\r\n${authorized('GET /book/1')}`)
       assert.equal((await connection.response()).status, 200)
     })
-
-    it(`${line}: but not one of ${limit} bytes`, async () =>
-      assert.equal((await send(line, ' '.repeat(limit))).status, 400))
   }
 
   for (const [request, status, message] of [
@@ -121,11 +93,8 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     [() => head('POST /book', 'Authorization: x', `Content-Length: ${MIB + 1}`), 401, 'Invalid token'],
     [() => authorized('PUT /book/999', `Content-Length: ${MIB + 1}`), 404, 'Book not found'],
   ] as const)
-    it(`is looked at after the token and the existence of the book (§4 rule 3): ${message}`, async () => {
-      using connection = await RawConnection.open(server.url)
-      await connection.send(request())
-      assertFailure(await connection.response(), status, message)
-    })
+    it(`is looked at after the token and the existence of the book (§4 rule 3): ${message}`, async () =>
+      assertFailure(await server.ask(request()), status, message))
 })
 
 describe('bodies in chunks of a byte', () => {

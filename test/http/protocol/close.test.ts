@@ -21,26 +21,16 @@ const post = (fields: string, body: string, version = 'HTTP/1.1') =>
 const coded = (coding: string, version = 'HTTP/1.1') =>
   post(`Transfer-Encoding: ${coding}\r\n`, `2\r\n{}\r\n${NO_MORE}`, version)
 
-/** Requests that are malformed, or of which another server may think that they end elsewhere or are for somebody else. */
+/** Requests of which another server may think that they end elsewhere or are for somebody else. Others: test/spec. */
 const MALFORMED: Record<string, string> = {
-  'no HTTP at all': 'what is this?\r\n\r\n',
-  'a method in lower case': `get /books HTTP/1.1\r\n${HOST}\r\n`,
   'an unknown version': get(HOST, 'HTTP/1.2'),
-  'another protocol': get(HOST, 'SIP/2.0'),
-  'a control character in the path': get(HOST, 'HTTP/1.1', '/bo\x01oks'),
   'a relative path': get(HOST, 'HTTP/1.1', 'books'),
   'an absolute URL': get(HOST, 'HTTP/1.1', 'http://test/books'),
   'an absolute URL on HTTP/1.0': get('', 'HTTP/1.0', 'http://test/books'),
-  CONNECT: head('CONNECT test:443'),
   'CONNECT to an endpoint': head('CONNECT /books'),
   'bare line feeds': 'GET /books HTTP/1.1\nHost: test\n\n',
-  'one bare line feed after a header': get(`${HOST}A: x\nB: y\r\n`),
-  'a header without a name': get(`${HOST}: x\r\n`),
   'a blank before the colon': post('Transfer-Encoding : chunked\r\n', NO_MORE),
   'a folded header': post('Transfer-Encoding:\r\n chunked\r\n', NO_MORE),
-  'NUL in a header': get(`${HOST}A: \0\r\n`),
-  'a bare carriage return in a header': get(`${HOST}A: x\ry\r\n`),
-  'no Host': get(''),
   'no Host, with an expectation': get('Expect: x\r\n'),
   'two equal Hosts': get(HOST + HOST),
   'two Hosts in one': get('Host: test, other\r\n'),
@@ -48,26 +38,19 @@ const MALFORMED: Record<string, string> = {
   'a Host with a user': get('Host: me@test\r\n'),
   'Content-Length, then Transfer-Encoding': post(`Content-Length: 6\r\n${CHUNKED}`, NO_MORE),
   'Transfer-Encoding, then Content-Length': post(`${CHUNKED}Content-Length: 6\r\n`, NO_MORE),
-  'two equal Content-Lengths': post('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'),
   'a list as Content-Length': post('Content-Length: 2, 2\r\n', '{}'),
-  'a signed Content-Length': post('Content-Length: +2\r\n', '{}'),
-  'a Content-Length beyond any number': post(`Content-Length: ${'9'.repeat(30)}\r\n`, '{}'),
   'chunked on HTTP/1.0': coded('chunked', 'HTTP/1.0'),
   'gzip, chunked': coded('gzip, chunked'),
   'chunked twice': post(CHUNKED + CHUNKED, NO_MORE),
   xchunked: coded('xchunked'),
-  'chunked, with a vertical tab before it': coded('\x0bchunked'),
   'chunked, then identity': coded('chunked, identity'),
   identity: post('Transfer-Encoding: identity\r\n', '{}'),
-  'a chunk whose size ends in a bare line feed': post(CHUNKED, `2\n{}\r\n${NO_MORE}`),
   'a chunk longer than its size': post(CHUNKED, `1\r\n{}\r\n${NO_MORE}`),
-  'a chunk with a size beyond any number': post(CHUNKED, `${'f'.repeat(20)}\r\n{}\r\n`),
 }
 
 describe('a connection is closed after what cannot be read', () => {
   const server = useServer({ importLimit: 10 * MIB })
-  const authorized = (line: string, ...fields: string[]) =>
-    head(line, `Authorization: ${server.authorization}`, ...fields)
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
   const smuggled = () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK
   const assertNothingStored = async () => assert.equal(await server.store.count({}), 0)
 
@@ -102,17 +85,12 @@ describe('a connection is closed after what cannot be read', () => {
   })
 
   it('a client that asks for the end is heard no further', async () => {
-    using connection = await RawConnection.open(server.url)
-    await connection.send(head('GET /nowhere', 'Connection: close') + smuggled())
-    assertFailure(await connection.response(), 404, 'Not found')
-    assert.equal(await connection.rest(), '')
+    const sent = head('GET /nowhere', 'Connection: close') + smuggled()
+    assertFailure(await refusal(server.url, sent), 404, 'Not found')
     await assertNothingStored()
   })
 
   for (const [name, bytes] of Object.entries({
-    'in one header': get(`${HOST}A: ${'x'.repeat(16 * 1024)}\r\n`),
-    'in many headers': get(HOST + `A: ${'x'.repeat(78)}\r\n`.repeat(200)),
-    'in the path': get(HOST, 'HTTP/1.1', `/${'x'.repeat(17 * 1024)}`),
     'in the trailers of a body': post(CHUNKED, `2\r\n{}\r\n0\r\nA: ${'x'.repeat(17 * 1024)}\r\n\r\n`),
     'without an end': `${get(`${HOST}A: ${'x'.repeat(17 * 1024)}`)}`.trimEnd(),
   }))
@@ -122,7 +100,7 @@ describe('a connection is closed after what cannot be read', () => {
   it('a client that goes on sending loses neither refusal', async () => {
     for (const [bytes, more, status, message] of [
       [get(HOST + HOST), smuggled(), 400, 'Bad request'],
-      [`${get(`${HOST}A: `).trimEnd()}`, 'x'.repeat(10_000), 431, 'Request header fields too large'],
+      [get(`${HOST}A: `).trimEnd(), 'x'.repeat(10_000), 431, 'Request header fields too large'],
     ] as const) {
       using connection = await RawConnection.open(server.url)
       connection.stopReading()
@@ -164,25 +142,30 @@ describe('a connection is closed after what cannot be read', () => {
     assert.equal(await connection.rest(), '')
   })
 
-  it('nothing of this is a failure in the log', () => {
-    assert.deepEqual(
-      server.lines().filter(({ level }) => level > 30),
-      [],
-    )
-  })
+  it('nothing of this is a failure in the log', () => server.assertNoFailures())
 })
 
+const GARBAGE = 'what is this?\r\n\r\n'
+
 /** What makes the parser give up, at each of the places where it can, what tells of it, and the response to it. */
-const FATAL: Record<string, { bytes: string; event?: string; status?: number; message?: string }> = {
-  garbage: { bytes: 'what is this?\r\n\r\n' },
-  'a bad chunk': { bytes: `${head('POST /token', 'Transfer-Encoding: chunked')}zz\r\n` },
-  'a header block over 16 KiB': {
-    bytes: head('GET /books', `A: ${'x'.repeat(17 * 1024)}`),
-    status: 431,
-    message: 'Request header fields too large',
-  },
-  CONNECT: { bytes: head('CONNECT test:443'), event: 'connect' },
-}
+const FATAL = [
+  ['garbage', GARBAGE, 'clientError', 400, 'Bad request'],
+  [
+    'a bad chunk',
+    `${head('POST /token', 'Transfer-Encoding: chunked')}zz\r\n`,
+    'clientError',
+    400,
+    'Bad request',
+  ],
+  [
+    'a header block over 16 KiB',
+    head('GET /books', `A: ${'x'.repeat(17 * 1024)}`),
+    'clientError',
+    431,
+    'Request header fields too large',
+  ],
+  ['CONNECT', head('CONNECT test:443'), 'connect', 400, 'Bad request'],
+] as const
 
 describe('requests whose responses take long', () => {
   let asked = Promise.withResolvers<void>()
@@ -211,17 +194,12 @@ describe('requests whose responses take long', () => {
       },
     }),
   })
-  const authorized = (line: string, ...fields: string[]) =>
-    head(line, `Authorization: ${server.authorization}`, ...fields)
-  const SLOW = {
-    'GET /book/7': { request: () => authorized('GET /book/7'), status: 200 },
-    'POST /book': {
-      request: () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK,
-      status: 201,
-    },
-  }
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
-  for (const [name, { request, status }] of Object.entries(SLOW)) {
+  for (const [name, status, request] of [
+    ['GET /book/7', 200, () => authorized('GET /book/7')],
+    ['POST /book', 201, () => authorized('POST /book', `Content-Length: ${BOOK.length}`) + BOOK],
+  ] as const) {
     it(`decision: ${name} of a client that closes its side of the connection is for nobody`, async () => {
       using connection = await RawConnection.open(server.url)
       await connection.send(request())
@@ -231,7 +209,7 @@ describe('requests whose responses take long', () => {
       go.resolve()
     })
 
-    for (const [kind, { bytes, event = 'clientError', ...refusal }] of Object.entries(FATAL))
+    for (const [kind, bytes, event, refusal, message] of FATAL)
       for (const packets of [1, 2])
         it(`${name}, then ${kind}, in ${packets} packets: both are answered in turn`, async () => {
           using connection = await RawConnection.open(server.url)
@@ -242,8 +220,7 @@ describe('requests whose responses take long', () => {
           await refused
           go.resolve()
           assert.equal((await connection.response()).status, status)
-          const { status: second = 400, message = 'Bad request' } = refusal
-          assertFailure(await connection.response(), second, message)
+          assertFailure(await connection.response(), refusal, message)
           assert.equal(await connection.rest(), '')
         })
   }
@@ -251,7 +228,7 @@ describe('requests whose responses take long', () => {
   it('three requests, then garbage: all are answered, in their order', async () => {
     using connection = await RawConnection.open(server.url)
     const requests = ['GET /book/7', 'DELETE /book/999', 'DELETE /book/998'].map((line) => authorized(line))
-    await connection.send(requests.join('') + FATAL.garbage?.bytes)
+    await connection.send(requests.join('') + GARBAGE)
     await asked.promise
     go.resolve()
     assert.equal((await connection.response()).status, 200)
@@ -264,7 +241,7 @@ describe('requests whose responses take long', () => {
     using connection = await RawConnection.open(server.url)
     connection.stopReading()
     const refused = once(server.app.server, 'clientError')
-    await connection.send(authorized('GET /books') + FATAL.garbage?.bytes)
+    await connection.send(authorized('GET /books') + GARBAGE)
     await refused
     const [list = '', refusal = '', ...more] = (await connection.rest()).split(/(?=HTTP\/1\.1 )/)
     assert.match(list, /^HTTP\/1\.1 200 OK\r\n/)
@@ -283,8 +260,7 @@ describe('requests whose responses take long', () => {
 
 describe('unusual requests that are good', () => {
   const server = useServer({}, ({ store }) => store.create(JSON.parse(BOOK)))
-  const authorized = (line: string, ...fields: string[]) =>
-    head(line, `Authorization: ${server.authorization}`, ...fields)
+  const authorized = (line: string, ...fields: string[]) => server.authorized(line, ...fields)
 
   for (const [name, request] of Object.entries({
     'HTTP/1.0 without Host': () =>
@@ -296,23 +272,15 @@ describe('unusual requests that are good', () => {
     'a query without a meaning': () => authorized('GET /openapi.json?x=%zz&y[]=1&y[]=2&__proto__=3'),
     'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
     'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
-    '15 KiB of headers': () => authorized('GET /books', `A: ${'x'.repeat(15 * 1024)}`),
   }))
-    it(`${name} is served`, async () => {
-      using connection = await RawConnection.open(server.url)
-      await connection.send(request())
-      assert.equal((await connection.response()).status, 200)
-    })
+    it(`${name} is served`, async () => assert.equal((await server.ask(request())).status, 200))
 
-  for (const protocol of ['h2c', 'websocket'])
-    it(`an upgrade to ${protocol} is served, as the last request of its connection: Node drops the rest`, async () => {
-      using connection = await RawConnection.open(server.url)
+  it('an upgrade is served, as the last request of its connection: Node drops the rest', async () => {
+    for (const protocol of ['h2c', 'websocket']) {
       const upgrade = authorized('GET /books', 'Connection: Upgrade', `Upgrade: ${protocol}`)
-      await connection.send(upgrade + authorized('DELETE /book/1'))
-      const { status, headers } = await connection.response()
-      assert.deepEqual([status, headers.get('connection')], [200, 'close'])
-      assert.equal(await connection.rest(), '')
-    })
+      assert.equal((await refusal(server.url, upgrade + authorized('DELETE /book/1'))).status, 200)
+    }
+  })
 
   it('an expectation of 100-continue is met', async () => {
     using connection = await RawConnection.open(server.url)
@@ -338,10 +306,8 @@ describe('unusual requests that are good', () => {
     [415, 'POST /books/import', 'Content-Length: 2'],
   ] as const)
     it(`decision: a client that expects 100-continue need not send a body that the headers refuse: ${line}, ${status}`, async () => {
-      const isTokenGood = status !== 401
-      const request = (isTokenGood ? authorized : head)(line, 'Expect: 100-continue', ...fields)
-      const response = await refusal(server.url, request)
-      assert.equal(response.status, status)
+      const request = (status === 401 ? head : authorized)(line, 'Expect: 100-continue', ...fields)
+      assert.equal((await refusal(server.url, request)).status, status)
     })
 })
 
@@ -359,7 +325,7 @@ describe('a client that is refused', () => {
     return { client, request }
   }
 
-  it('is not cut at once after the process stood still', async (t) => {
+  it('has two seconds to send the rest, and is not cut at once after the process stood still', async (t) => {
     const { request } = await beginRequest(t)
     t.mock.timers.enable({ apis: ['setTimeout'] })
     dropRest(request)
