@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -83,11 +83,11 @@ describe('the command line', () => {
       assertSaid(ended, '', unknown)
   })
 
-  it('is what npx runs', async () => {
+  it('is what npx runs', () => {
     const bin = resolve(import.meta.dirname, '../../bin/book-catalogue.js')
-    const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help'])
-    assert.match(stdout, /^Usage: book-catalogue/)
-    await assert.rejects(promisify(execFile)(process.execPath, [bin, 'unknown']), { code: 2 })
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'unknown'], { encoding: 'utf8' })
+    assert.equal(status, 2)
+    assert.match(stderr, /^book-catalogue: there is no command "unknown"/)
   })
 
   for (const [path, ...options] of [['.env'], ['other.env', '--settings', 'other.env']] as const)
@@ -101,14 +101,8 @@ describe('the command line', () => {
       assertSaid(again, '', `Cannot write the settings: ${path} exists already, and is not replaced\n`)
       const file = join(directory.path, path)
       assert.equal(statSync(file).mode & 0o777, 0o600)
-      const {
-        DB_URL,
-        USERNAME,
-        PASSWORD = '',
-        SECRET_TOKEN = '',
-        ...others
-      } = parseEnv(readFileSync(file, 'utf8'))
-      assert.deepEqual([DB_URL, USERNAME, others], ['sqlite:data/books.db', 'admin', {}])
+      const { PASSWORD = '', SECRET_TOKEN = '', ...others } = parseEnv(readFileSync(file, 'utf8'))
+      assert.deepEqual(others, { DB_URL: 'sqlite:data/books.db', USERNAME: 'admin' })
       assert.ok(PASSWORD.length >= 20 && Buffer.byteLength(SECRET_TOKEN) >= 32)
       rmSync(file)
     })
@@ -143,7 +137,6 @@ describe('beside the running service', () => {
     return (list as { data: Book[] }).data.map(({ title, year }) => `${title} ${year}`)
   }
   const CSV = `id,title,author,year\r\n${[1, 2, 3, 4, 5].map((id) => `${id},=1+1,"a,b",${id - 3}\r\n`).join('')}`
-  const row = '{"title":"T","author":"A","year":1}'
   const FILES: Record<string, string | Buffer> = {
     'new.csv': 'title,author,year\nT,imported,1\nU,imported,2\n,,\n',
     'bad.csv': 'title,author,year\nT,imported,3\nT,imported,x\nT\n',
@@ -151,11 +144,8 @@ describe('beside the running service', () => {
     'list.csv': 'Titel,"Name,Vorname",Jahr\nT,A,1999\nU,A,\n',
     'no-years.csv': 'Author,Title\nA,T\n',
     'latin.csv': Buffer.from('title,author,year\nGr\xfc\xdfe,encoded,1\n', 'latin1'),
-    'array.json': `[${row}]`,
-    'lines.ndjson': row,
-    'excel.csv': 'PK\x03\x04',
+    'array.json': '[{"title":"T","author":"A","year":1}]',
     'books.xml': '',
-    'hundred.csv': `title,author,year\n${'T,A,x\n'.repeat(100)}`,
     'more.csv': `title,author,year\n${'T,A,x\n'.repeat(102)}`,
     'text.db': 'no database at all, but text of some length '.repeat(99),
   }
@@ -172,7 +162,7 @@ describe('beside the running service', () => {
     ['export - --format ndjson', /^\{"id":1,"title":"=1\+1","author":"a,b","year":-2\}\n/],
     ['export x', '', /^book-catalogue: the name of x does not end with \.csv or \.ndjson; /],
     ['export - --format json', '', /--format is csv or ndjson\n/],
-    ['export none/all.csv', '', /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/],
+    ['export none/all.csv', '', /^Cannot export: none\/all\.csv cannot be written: ENOENT/],
     ['export sheet.csv --spreadsheet', '', 'wrote 5 books to sheet.csv\n'],
     ['import sheet.csv --skip-existing', 'added 0 books, skipped 5\n'],
     ['export x.ndjson --spreadsheet', '', /^book-catalogue: --spreadsheet writes csv, not ndjson\nSee: /],
@@ -182,7 +172,6 @@ describe('beside the running service', () => {
     ['import new.csv --no-skip-existing --dry-run', 'would add 2 books, skipped 0; left out 1 empty row\n'],
     ['import bad.csv', '', `Cannot import: bad.csv: ${bad}`],
     ['import none.csv', '', /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/],
-    ['import hundred.csv', '', `Cannot import: hundred.csv: 100 of 100 rows cannot be stored; ${hundred}`],
     [
       'import more.csv',
       '',
@@ -197,11 +186,6 @@ describe('beside the running service', () => {
     [
       'import list.csv --dry-run --columns title=Titel,author="Name,Vorname",year=Jahr',
       'would add 2 books, skipped 0; year 0 for 1 book without a year\n',
-    ],
-    [
-      'import list.csv --columns title=Title',
-      '',
-      'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name,Vorname", "Jahr"\n',
     ],
     [
       'import no-years.csv',
@@ -220,12 +204,6 @@ describe('beside the running service', () => {
       /^book-catalogue: --encoding is a name that web browsers know, such as/,
     ],
     ['import array.json --dry-run', 'would add 1 book, skipped 0\n'],
-    ['import lines.ndjson --dry-run', 'would add 1 book, skipped 0\n'],
-    [
-      'import excel.csv',
-      '',
-      /^Cannot import: excel\.csv: the file is a spreadsheet .*; save it as CSV in UTF-8\n$/,
-    ],
     [
       'import books.xml',
       '',
@@ -297,8 +275,8 @@ describe('beside the running service', () => {
     const copying = ['copy', '--from', 'sqlite:books.db', '--to', 'sqlite:interrupted.db']
     const [copied] = await runAll(service.directory, [copying], { INTERRUPT_AT: '--to: using' })
     assertSaid(copied, '', 'Cannot copy: interrupted; the books were not copied\n')
-    using copy = new DatabaseSync(path('interrupted.db'))
-    assert.deepEqual(copy.prepare('SELECT id FROM books').all(), [])
+    const [exported] = await runAll(service.directory, [['export', '-']], { DB_URL: 'sqlite:interrupted.db' })
+    assertSaid(exported, 'id,title,author,year\r\n')
   })
 
   it('token prints a token that the service accepts', async () => {
@@ -376,11 +354,8 @@ describe('beside the running service', () => {
     )
   })
 
-  for (const [what, ...suffixes] of [
-    ['with what a service left beside it', '', '-wal', '-shm'],
-    ['alone', ''],
-  ] as const)
-    it(`commands read a database that cannot be written, nor its directory, ${what}`, async (t) => {
+  for (const suffixes of [['', '-wal', '-shm'], ['']])
+    it(`commands read a database that cannot be written, nor its directory: ${suffixes}`, async (t) => {
       const directory = path(`read-only-${suffixes.length}`)
       mkdirSync(directory)
       t.after(() => chmodSync(directory, 0o700))
