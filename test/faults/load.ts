@@ -156,6 +156,32 @@ export async function loadUntil(
   return load
 }
 
+/**
+ * Checks that all works before and after a fault, and that reads work and writes are refused while it lasts.
+ * @param begin begins it. @returns what ends it.
+ * @param isEnough when it has lasted long enough.
+ * @returns the load of that time.
+ */
+export async function surviveFault(
+  url: string,
+  journal: Journal,
+  begin: () => Promise<() => Promise<unknown>>,
+  isEnough: (load: Load) => boolean,
+  { during = {}, ...options }: LoadOptions & { readonly during?: LoadOptions } = {},
+): Promise<Load> {
+  const works = () => loadUntil(url, journal, ({ acknowledged }) => acknowledged > 300, options)
+  await works()
+  assert.equal(journal.figures.refused, 0)
+  const end = await begin()
+  const load = await loadUntil(url, journal, isEnough, { ...options, ...during })
+  assert.equal(load.reads.failed, 0)
+  await end()
+  const { refused } = journal.figures
+  await works()
+  assert.equal(journal.figures.refused, refused, 'a write is still refused')
+  return load
+}
+
 /** A load that goes on, at a random moment: when 100 to 400 writes are acknowledged, however long they take. */
 export async function loadForAMoment(url: string, journal: Journal): Promise<Load> {
   const load = new Load(url, journal)
