@@ -14,15 +14,11 @@ const root = temporaryDirectory()
 after(root.remove)
 const newDirectory = () => mkdtempSync(join(root.path, 'service-'))
 
-/** A port on which another program listens until the test ends. */
-async function usedPort(): Promise<AsyncDisposable & { readonly port: number }> {
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  return {
-    port: (other.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => void other.close(),
-  }
-}
+/** Where another program listens. */
+const other = createServer()
+await once(other.listen(0, '127.0.0.1'), 'listening')
+after(() => other.close())
+const USED = String((other.address() as AddressInfo).port)
 
 const UNCONFIGURED = { DB_URL: undefined, USERNAME: undefined, PASSWORD: undefined, SECRET_TOKEN: undefined }
 
@@ -58,6 +54,8 @@ for (const [what, file, environment, username] of [
     await service.stop()
     assert.equal(new URL(service.url).hostname, '127.0.0.1')
     assert.match(service.output(), RegExp(`"username":"${username}".*"msg":"listening"`))
+    assert.equal(/curl/.test(service.output()), what === 'in the file', 'only a generated password is shown')
+    assert.doesNotMatch(service.output(), /metrics/, 'which METRICS_PORT would turn on')
   })
 
 describe('a HOST that is a name', () => {
@@ -95,12 +93,8 @@ describe('a HOST that is a name', () => {
     })
 
   it('is refused where another program listens on one of them', async () => {
-    await using other = await usedPort()
-    const settings = { HOST: 'books.test', PORT: String(other.port) }
-    await assert.rejects(
-      startService(newDirectory(), settings, preload),
-      RegExp(`PORT: ${other.port} is in use`),
-    )
+    const settings = { HOST: 'books.test', PORT: USED }
+    await assert.rejects(startService(newDirectory(), settings, preload), RegExp(`PORT: ${USED} is in use`))
   })
 })
 
@@ -121,12 +115,11 @@ describe('refuses to start with one line that says what to do, and exit code 1',
     ['a directory in place of the file', { DB_URL: 'sqlite:/tmp' }, 'DB_URL: .*tmp.*'],
     ['a wrong DB_URL', { DB_URL: 'mongodb://u:hunter2@h' }, 'DB_URL has an unknown scheme; accepted: .*'],
     ['a .env that cannot be read', {}, 'the file .env cannot be read: .*', withDirectory],
-    ['a port in use', {}, 'PORT: [1-9]\\d* is in use.*'],
+    ['a port in use', { PORT: USED }, `PORT: ${USED} is in use.*`],
+    ['a port in use for the metrics', { METRICS_PORT: USED }, `METRICS_PORT: ${USED} is in use; .*`],
   ] as const)
     it(name, async () => {
-      await using other = await usedPort()
-      const PORT = name === 'a port in use' ? String(other.port) : '0'
-      const all = { PORT, HOST: '127.0.0.1', PASSWORD: 'hunter2', ...settings }
+      const all = { PORT: '0', HOST: '127.0.0.1', PASSWORD: 'hunter2', ...settings }
       const { output, ended } = spawnService(cwd, all)
       assert.deepEqual(await ended, { code: 1, signal: null }, output())
       assert.match(output(), RegExp(`^Cannot start: ${line}\n$`))
