@@ -106,16 +106,7 @@ function sharesPromises(engine: Engine): void {
   const untilImported = () =>
     until('another import may begin', async () => (await once(service.url, importing(FILE))).status === 200)
 
-  it('shows on every thread what was answered on any', async () => {
-    const path = await create()
-    for (const year of numbered(10)) {
-      const put = await once(service.url, withBody(`PUT ${path}`, JSON.stringify({ year }), authorization))
-      assert.equal(put.status, 200)
-      for (const { body } of await onEach(service.url, () => head(`GET ${path}`, authorization)))
-        assert.equal(JSON.parse(body).data.year, year)
-    }
-  })
-
+  // That each thread shows what any has answered: test/http/linearizability.test.ts.
   it('adds up the metrics of all threads, and has those of the process once', async () => {
     const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
     const found = async () => parseExposition(await (await fetch(url)).text())
