@@ -97,6 +97,7 @@ describe('the command line', () => {
     assert.match(stderr, /^book-catalogue: there is no command "unknown"/)
   })
 
+  before(() => writeFileSync(join(directory.path, 'faulty.env'), 'DBURL=sqlite:x\nTHREADS: 2\nPORT=x\n'))
   followTranscript(
     `
 $ --version
@@ -114,6 +115,26 @@ $ token
 $ check
 warning: SECRET_TOKEN is not set: tokens are valid for this run only
 The settings are good. …/data/books.db is made at the first start.
+$ HOST=x86-conda serve
+! Cannot start: HOST: x86-conda cannot be listened on: …; set HOST in the file of settings, which comes before the environment, to …
+$ HOST=192.0.2.1 serve
+! Cannot start: HOST: 192.0.2.1 cannot be listened on: …
+$ PORT=0 DB_URL=sqlite:/proc/b/books.db serve
+! Cannot start: DB_URL: …/proc/b/books.db…
+$ PORT=0 DB_URL=sqlite:/tmp serve
+! Cannot start: DB_URL: …/tmp…
+$ DB_URL=mongodb://u:hunter2@h serve
+! Cannot start: DB_URL has an unknown scheme; accepted: …
+$ HOST= check --settings faulty.env
+! Cannot start with these settings: faulty.env line 1: DBURL …
+!   faulty.env line 2: … THREADS
+!   PORT is "x"; …
+!   HOST is empty; …
+$ HOST= serve --settings faulty.env
+! Cannot start: faulty.env line 1: DBURL …
+!   faulty.env line 2: … THREADS
+!   PORT is "x"; …
+!   HOST is empty; …
 $ init
 .env has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service in this directory: npm start
 $ check
@@ -126,6 +147,7 @@ $ init --settings none/x.env
 ! Cannot write the settings: none/x.env cannot be written: ENOENT…
 `,
     () => directory.path,
+    { HOST: '127.0.0.1' },
   )
 
   it('init has made files for their user alone, with different secrets', () => {
@@ -175,6 +197,8 @@ describe('beside the running service', () => {
     'array.json': '[{"title":"T","author":"A","year":1}]',
     'books.xml': '',
     'more.csv': `title,author,year\n${'T,A,x\n'.repeat(102)}`,
+    'from.txt': 'sqlite:books.db\n',
+    'to.txt': 'sqlite:named.db',
     'text.db': 'no database at all, but text of some length '.repeat(99),
   }
   before(() => {
@@ -269,6 +293,16 @@ $ backup none/a.db
 ! Cannot back up: there is no directory /…
 $ copy --from sqlite:x.db
 ! book-catalogue: copy needs --from and --to
+$ copy --from @none --to sqlite:c.db
+! Cannot copy: --from ENOENT: …none'
+$ copy --from sqlite:none.db --to sqlite:c.db
+! Cannot copy: --from: there is no database /…/none.db
+$ copy --from sqlite:books.db --to mongodb://user:hunter2@host/books
+! Cannot copy: --to has an unknown scheme
+$ copy --from @from.txt --to @to.txt
+copied 10 books; both stores have the checksum …
+$ copy --from @from.txt --to @to.txt
+! Cannot copy: --to: there are books already; it has to be empty
 $ INTERRUPT_AT=--to: copy --from sqlite:books.db --to sqlite:interrupted.db
 ! Cannot copy: interrupted; the books were not copied
 $ DB_URL=sqlite:interrupted.db export -
@@ -283,7 +317,7 @@ id,title,author,year
     const csv = `id,title,author,year\r\n${rows.join('')}`
     assert.equal(contentOf('all.csv'), csv)
     assert.equal(contentOf('sheet.csv'), `\ufeffbook-catalogue ${csv.replaceAll('=1+1', "'=1+1")}`)
-    const names = [...Object.keys(FILES), 'all.csv', 'sheet.csv', 'copy.db', 'interrupted.db']
+    const names = [...Object.keys(FILES), 'all.csv', 'sheet.csv', 'copy.db', 'named.db', 'interrupted.db']
     const found = readdirSync(service.directory).filter((name) => !name.startsWith('books.db'))
     assert.deepEqual(found.toSorted(), names.toSorted())
     assert.deepEqual(await rowsBy('imported'), ['T 1', 'U 2'])
@@ -293,12 +327,12 @@ id,title,author,year
 
   it('commands name the stores that they use, by absolute paths', async () => {
     const DB_URL = `sqlite:${realpathSync(path('books.db'))}`
-    const copying = 'copy --from sqlite:books.db --to sqlite:named.db'
+    const copying = 'copy --from sqlite:books.db --to sqlite:another.db'
     const lines = ['import new.csv', 'export -', 'check', copying]
     const all = await runAll(service.directory, lines, settings)
     for (const { stderr } of all.slice(0, 3)) assert.equal(stderr, `DB_URL: using ${DB_URL}\n`)
-    const named = DB_URL.replace('books.db', 'named.db')
-    assert.equal(all[3]?.stderr, `--from: using ${DB_URL}\n--to: using ${named}\n`)
+    const other = DB_URL.replace('books.db', 'another.db')
+    assert.equal(all[3]?.stderr, `--from: using ${DB_URL}\n--to: using ${other}\n`)
     assert.ok(service.output().includes(`"database":"${DB_URL}"`))
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -62,34 +62,6 @@ describe('copy', () => {
     const created = await use(sqlite('b.db'), (store) => store.create({ title: '', author: '', year: 0 }))
     assert.equal(created.id, 1200)
   })
-
-  it('refuses a store that has books, and leaves it as it is', async () => {
-    const before = await booksIn(sqlite('b.db'))
-    const { code, stderr } = await copy(sqlite('a.db'), sqlite('b.db'))
-    assert.equal(code, 1)
-    assert.equal(withoutStores(stderr), 'Cannot copy: --to: there are books already; it has to be empty\n')
-    assert.deepEqual(await booksIn(sqlite('b.db')), before)
-  })
-
-  it('takes a DB_URL from a file, so that no password has to be an argument', async () => {
-    const file = (name: string) => join(directory.path, name)
-    await use(sqlite('empty.db'), async () => {})
-    writeFileSync(file('from'), `${sqlite('empty.db')}\n`)
-    writeFileSync(file('to'), sqlite('copied.db'))
-    assert.match((await copy(`@${file('from')}`, `@${file('to')}`)).stdout, /^copied 0 books;/)
-  })
-
-  for (const [from, to, message] of [
-    ['@none', sqlite('c.db'), /^Cannot copy: --from ENOENT: [^\n]*none'\n$/],
-    [sqlite('none.db'), sqlite('c.db'), /^Cannot copy: --from: there is no database .*none\.db\n$/],
-    [sqlite('a.db'), 'mongodb://user:hunter2@host/books', /^Cannot copy: --to has an unknown scheme\n$/],
-  ] as const)
-    it(`says what is wrong with its options: ${message}`, async () => {
-      const { code, stderr } = await copy(from, to)
-      assert.equal(code, 1)
-      assert.match(stderr, message)
-      assert.ok(!existsSync(join(directory.path, 'none.db')))
-    })
 
   describe('from SQLite to servers and back', {
     skip: engineMissing('postgres') || engineMissing('mysql'),
