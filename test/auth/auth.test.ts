@@ -151,13 +151,12 @@ describe('the memory of valid tokens', () => {
 
   it('does not take a token for another that begins or ends like it, nor shorten a long one', async () => {
     const auth = newAuth()
-    const long = hmacToken({ exp: EXP, filler: 'x'.repeat(5000) })
-    for (let round = 0; round < 2; round++) {
-      for (const token of [expiringAt(EXP), long]) {
-        assert.equal(await auth.verify(token), true)
-        for (const other of [`${token}x`, token.slice(0, -1), token.slice(1), ` ${token}`])
-          assert.equal(await auth.verify(other), false)
-      }
+    for (const token of [expiringAt(EXP), hmacToken({ exp: EXP, filler: 'x'.repeat(2000) })]) {
+      for (let round = 0; round < 2; round++) assert.equal(await auth.verify(token), true)
+      const beginnings = Array.from(token, (_, length) => token.slice(0, length))
+      for (const other of [`${token}x`, token.slice(1), ` ${token}`, ...beginnings])
+        assert.equal(await auth.verify(other), false)
+      assert.equal(await auth.verify(token), true)
     }
   })
 })
