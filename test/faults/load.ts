@@ -144,7 +144,7 @@ export class Load {
 }
 
 /** A load that lasts until this holds. */
-export async function loadUntil(
+async function loadUntil(
   url: string,
   journal: Journal,
   isEnough: (load: Load) => boolean,
