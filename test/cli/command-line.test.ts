@@ -392,21 +392,24 @@ id,title,author,year
     const FILES = {
       'service.env': '\uFEFFDB_URL="sqlite:books.db"\nPORT=1\n',
       '.env': 'DB_URL=sqlite:named.db\nPORT=x\n',
-      'pg.env': 'DB_URL=postgres://u@h/d\nPGSSLMODE=wrong\n',
+      'wrong.env': 'DB_URL=postgres://u@h/d\nPGSSLMODE=wrong\n',
+      'right.env': 'DB_URL=postgres://u@h/d\nPGSSLMODE=disable\n',
     }
     for (const [name, content] of Object.entries(FILES)) writeFileSync(path(name), content)
-    const [named, first, plain, libpq, missing] = await runAll(service.directory, [
+    const [named, first, plain, missing, ...wrong] = await runAll(service.directory, [
       'export --settings service.env -',
       'DB_URL=sqlite:copy.db export --settings service.env -',
       'PORT=1 export -',
-      'check --settings pg.env',
       'check --settings missing.env',
+      'check --settings wrong.env',
+      'PGSSLMODE=wrong check --settings right.env',
     ])
     rmSync(path('.env'))
     assert.match(named?.stderr ?? '', /\/books\.db\n$/)
     assert.match(first?.stderr ?? '', /\/copy\.db\n$/)
     assert.match(plain?.stderr ?? '', /\/named\.db\n$/)
-    assertWritten(libpq, '', '! Cannot start with these settings: DB_URL has a sslmode other than…')
+    for (const ended of wrong)
+      assertWritten(ended, '', '! Cannot start with these settings: DB_URL has a sslmode other than…')
     assertWritten(
       missing,
       '',

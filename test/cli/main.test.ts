@@ -45,6 +45,7 @@ for (const [what, file, environment, username] of [
   ['in the file', 'USERNAME=u\nHOST=127.0.0.1\n', { USERNAME: 'me', HOST: 'x.invalid' }, 'u'],
   ['in the file, and with a PASSWORD elsewhere', 'USERNAME=u\n', { ...LOCAL, PASSWORD: 'p' }, 'u'],
   ['with a PASSWORD', 'PASSWORD=q\n', { ...LOCAL, PASSWORD: 'p' }, 'me'],
+  ['with a PASSWORD_FILE', '# its content\n', { ...LOCAL, PASSWORD_FILE: '.env' }, 'me'],
   ['without a PASSWORD', 'PASSWORD=q\n', LOCAL, 'admin'],
 ] as const)
   it(`takes USERNAME and HOST, which desktops and conda set too, from where they are meant: ${what}`, async () => {

@@ -18,6 +18,7 @@ function read(content: string | Buffer) {
 describe('a file of settings', () => {
   for (const [text, variables] of [
     ['\uFEFFPORT=1\r\n\r\nHOST=h\r\n', { PORT: '1', HOST: 'h' }],
+    ['PORT=1\rHOST=h\r', { PORT: '1', HOST: 'h' }],
     ['# PORT=2\n  # no setting: x\n\n \t\nPORT=1 # one', { PORT: '1' }],
     ['export PORT=1\n  HOST = h ', { PORT: '1', HOST: 'h' }],
     ['PASSWORD="a # b" # c\nUSERNAME=\'"\'', { PASSWORD: 'a # b', USERNAME: '"' }],

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { METHODS } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { Gauge, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
-import { Metrics, sumOfMetrics } from '../../src/observability/metrics.ts'
+import { Metrics, metricsServer, sumOfMetrics } from '../../src/observability/metrics.ts'
 import { logIn } from '../support/client.ts'
 import { parseExposition, type Sample, total } from '../support/exposition.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
@@ -177,6 +179,14 @@ describe('the metrics', () => {
       assert.equal((await fetch(root + path)).status, 404, path)
     assert.equal((await fetch(metricsUrl, { method: 'POST' })).status, 404)
     assert.equal((await fetch(metricsUrl, { method: 'HEAD' })).status, 200)
+  })
+
+  it('are 503 if a thread has died while they were asked for', async (t) => {
+    const server = metricsServer(() => Promise.reject(new Error('it has died')))
+    t.after(() => server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`)).status, 503)
   })
 
   it('say how many requests the batches of a server have', async () => {
