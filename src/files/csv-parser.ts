@@ -21,6 +21,8 @@ export const MAX_ROW = 2 * 1024 * 1024
 /** More than any program exports. */
 const MAX_CELLS = 1000
 
+export const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
+
 const QUOTE = 0x22
 const LF = 0x0a
 const CR = 0x0d
@@ -66,7 +68,7 @@ export class CsvParser {
 
   /**
    * @returns the rows after the header that are complete now.
-   * @throws ImportRefused for a row that is too long or has too many fields.
+   * @throws ImportRefused for a row that is too long or has too many fields, and for a header with a misplaced quote.
    */
   push(part: string, isEnd: boolean): CsvRow[] {
     const all = this.#rest + part
@@ -206,6 +208,9 @@ export class CsvParser {
     this.#stray = undefined
     this.#isMalformed = false
     if (this.#used !== undefined) return row
+    // It may have joined the header with the rows below it.
+    if (isMalformed)
+      throw new ImportRefused(`line ${row.line}: the row ${MISPLACED}; correct the column names`)
     if (!isEmpty(row)) this.#used = this.#begin(cells, row.line)
     return undefined
   }

@@ -3,7 +3,7 @@ import { FIELD_NAMES, isFault, type NewBook, validateBook } from '../catalogue/b
 import { quoted } from '../catalogue/quoted.ts'
 import type { ColumnMapping } from './column-names.ts'
 import { type CsvLayout, columnName, detectLayout } from './csv-layouts.ts'
-import { type CsvRow, isBlank, isEmpty } from './csv-parser.ts'
+import { type CsvRow, isBlank, isEmpty, MISPLACED } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
 import { decode, invalidBytesIn } from './decode-text.ts'
 import type { ReadFormat } from './formats.ts'
@@ -107,8 +107,6 @@ function addToPreview(rows: readonly CsvRow[], { preview }: ImportReport): void 
     if (!isEmpty(row)) preview.push(row.cells.map((cell) => cell.slice(0, PREVIEW_LENGTH).toWellFormed()))
   }
 }
-
-const MISPLACED = 'has a quotation mark in the wrong place, or one that is not closed'
 
 function bookOfRow(row: CsvRow, source: CsvLayout, report: ImportReport): NewBook | Fault | undefined {
   if (isEmpty(row)) return undefined

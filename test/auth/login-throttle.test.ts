@@ -59,12 +59,6 @@ describe('the limit of failed logins', () => {
       assert.deepEqual([wait > 0, reachedLimit], [true, false])
     }
   })
-
-  it('of 0 is none', () => {
-    const logins = failedAt(0, ...Array<number>(1000).fill(START))
-    assert.equal(logins.recordFailure(ADDRESS, START), false)
-    assert.equal(logins.wait(ADDRESS, START), 0)
-  })
 })
 
 describe('what counts as one address', () => {

@@ -155,52 +155,24 @@ describe('a search', () => {
     assert.deepEqual(searchedWords('Copy+Paste c++17'), ['copy', 'paste', 'c\uE000\uE000', '17'])
   })
 
-  it('finds a book by the beginnings of words in title and author, all of them', () => {
-    const book = { title: 'Cien años de soledad', author: 'Gabriel García Márquez' }
-    const finds = (text: string) => hasWords(book, searchedWords(text))
-    assert.ok(finds('garcia marquez') && finds('GARCÍA') && finds('sol gab') && finds('d'))
-    assert.ok(!finds('oledad') && !finds('garcia x') && !finds('soledadx'))
-  })
-
-  it('finds a book by what readers type of its title in each script', () => {
-    const FOUND: Record<string, string[]> = {
-      はじめてのPython入門: ['python', 'はじめての', '入門', 'ハジメテ', 'python入門'],
-      第3巻: ['3巻', '３', '第', '巻'],
-      한국어: ['국어', '하', '한', '한ㄱ', '한구', '한국', 'ㅎ', 'ㄱ'],
-      하기: ['ㅎ', '하', '학', '하기'],
-      각시: ['가', '각', '갃', '각시'],
-      과자: ['고', '과', '과ㅈ', '과자'],
-      الكتاب: ['كتاب', 'الكتاب', 'ال'],
-      'الحرب والسلام': ['سلام', 'السلام', 'حرب'],
-      'مكتبة إلى': ['مکتبه', 'الی', 'إلي'],
-      'הספר של': ['ספר', 'הספר'],
-      שלום: ['שלומ', 'שלו', 'שלום'],
-      '٢٠٢٤': ['2024', '२०२४', '20'],
-      ヒラガナ: ['ひらがな', 'がな', 'ガナ'],
-      'C++ Primer': ['c++', 'c+', 'c', 'C＋＋'],
-      'Modern C++17': ['c++', 'c++17', 'c'],
-      'C#を学ぶ': ['c#', 'c♯', 'c', 'c#を学ぶ'],
-      'Copy+Paste': ['copy+paste', 'copy+', 'copy', 'copypaste'],
-      'ASP.NET': ['.net', 'net', 'asp.net'],
-      ITкомпания: ['компания', 'itк'],
+  it('finds a book by what readers type of its title', () => {
+    const finds = (title: string, text: string) => hasWords({ title, author: '' }, searchedWords(text))
+    for (const [title, searches, others] of [
+      ['Cien años de soledad', 'ANOS,sol cien,d', 'oledad,soledadx,cien x'],
+      ['はじめてのPython入門', 'python,ハジメテ,python入門', 'ython'],
+      ['한국어', '국어,하,한,한ㄱ,한구,한국,ㅎ,ㄱ', '한구어,안,ㅏ'],
+      ['각시', '가,각,갃,각시', '가기,시각'],
+      ['과자', '고,과,과ㅈ,과자', '과사'],
+      ['שלום', 'שלומ,שלו,שלום', 'לום'],
+      ['C++ Primer', 'c++,c+,c,C＋＋', 'c#'],
+      ['Modern C++17', 'c++,c++17,c', 'c#'],
+      ['C#を学ぶ', 'c#,c♯,c,c#を学ぶ', 'c++'],
+      ['Copy+Paste', 'copy+paste,copy+,copy,copypaste', 'aste'],
+      ['ASP.NET', '.net,net,asp.net', 'et'],
+    ] as const) {
+      for (const text of searches.split(',')) assert.ok(finds(title, text), `${title}: ${text}`)
+      for (const text of others.split(',')) assert.ok(!finds(title, text), `${title}: ${text}`)
     }
-    for (const [title, searches] of Object.entries(FOUND))
-      for (const text of searches)
-        assert.ok(hasWords({ title, author: '' }, searchedWords(text)), `${title}: ${text}`)
-    const NOT_FOUND: Record<string, string[]> = {
-      'C and C#': ['c++'],
-      'C and C++': ['c#'],
-      がか: ['カガ', 'はか'],
-      か: ['が'],
-      각시: ['가기', '시각'],
-      한국어: ['한구어', '안', 'ㅏ'],
-      الله: ['له'],
-      r2d2: ['2d2', 'd2'],
-      الكتابة: ['لكتاب', 'تاب'],
-    }
-    for (const [title, searches] of Object.entries(NOT_FOUND))
-      for (const text of searches)
-        assert.ok(!hasWords({ title, author: '' }, searchedWords(text)), `${title}: ${text}`)
   })
 
   it('keeps finding a book while its title is typed', () => {

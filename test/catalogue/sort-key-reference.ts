@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { foldedLetters } from './search-words-reference.ts'
 
-const ARTICLES =
+export const ARTICLES =
   'the a an der die das ein eine le la les un une el los las il lo gli uno una de het een'.split(' ')
 const ELIDED = ['l', 'un']
 const APOSTROPHES = ["'", '‘', '’']

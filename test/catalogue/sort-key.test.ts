@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { plainKey, SEPARATOR, sortKey, textOfKey } from '../../src/catalogue/sort-key.ts'
 import { compareText } from '../store/query-model.ts'
-import { referenceKey, usualNumbers } from './sort-key-reference.ts'
+import { ARTICLES, referenceKey, usualNumbers } from './sort-key-reference.ts'
 
 /** The words of a key, with its numbers as they are usually written. */
 const words = (name: 'title' | 'author', text: string) =>
@@ -13,17 +13,9 @@ const words = (name: 'title' | 'author', text: string) =>
 const TITLES: Record<string, string> = {
   'The Hobbit': 'hobbit',
   'A Tale of Two Cities': 'tale of two cities',
-  'Der Process': 'process',
-  'Das Schloß': 'schloss',
   'Ein Hungerkünstler': 'hungerkunstler',
-  'La Peste': 'peste',
   'L’Étranger': 'etranger',
   'Un’altra vita': 'altra vita',
-  'El Aleph': 'aleph',
-  'Los detectives salvajes': 'detectives salvajes',
-  'Il nome della rosa': 'nome della rosa',
-  'De ontdekking van de hemel': 'ontdekking van de hemel',
-  'Het diner': 'diner',
   '“The Genius”': 'genius',
   'The $64,000 Question': '64 0 question',
   '¿Qué?': 'que',
@@ -36,18 +28,13 @@ const TITLES: Record<string, string> = {
   'A & B': 'a b',
   'A–Z of Gardens': 'a z of gardens',
   'A+': 'a+',
-  'A, B, C': 'a b c',
   'Theory of Justice': 'theory of justice',
   'À la recherche': 'a la recherche',
   "D'Artagnan": 'dartagnan',
   'En attendant Godot': 'en attendant godot',
-  'I promessi sposi': 'i promessi sposi',
-  'O cortiço': 'o cortico',
-  'Um die Welt': 'um die welt',
   // Words.
   'Catch-22': 'catch 22',
   'Agent 007': 'agent 7',
-  '0': '0',
   '٢٠٢٤': '2024',
   'Don’t Look': 'dont look',
   'C++ Primer': 'c++ primer',
@@ -63,7 +50,6 @@ const TITLES: Record<string, string> = {
   '': '',
   '???': '',
   '🐍': '',
-  '\u0301': '',
   '\t\u0001\u0002': '',
   'x\u0001\u0000y': 'x y',
 }
@@ -75,6 +61,12 @@ describe('the key by which a title is sorted', () => {
       assert.equal(textOfKey(String(sortKey('title', title))), title)
       assert.deepEqual(referenceKey('title', title), [expected, title])
     })
+
+  it('has no article of any language at its beginning', () => {
+    for (const article of ARTICLES) assert.equal(words('title', `${article} Kafka`), 'kafka')
+    for (const other of ['i', 'o', 'um', 'lej', 'en'])
+      assert.equal(words('title', `${other} b`), `${other} b`)
+  })
 
   it('puts titles in an order that a librarian expects', () => {
     const titles = [
@@ -92,6 +84,7 @@ describe('the key by which a title is sorted', () => {
       ...'㌖ﷺⅧ㍿ᾷİŉßẞæŁςがカｶ한구ﾞ𠀀😀aAthelLunUN9é -–\u2019‘\'"&=+#/.,\u0001\t\u00A0\u00AD\u02BC\u0301\u0327\u05B0\u3099\u0903',
       ...['The ', 'the', 'a ', 'A', 'Die ', 'L’', "un'", 'La\u0301 ', '\u0301'.repeat(70)],
       ...['0', '9', '10', '007', '8'.repeat(9)],
+      ...ARTICLES.map((article) => `${article} `),
     ]
     const text = fc.oneof(
       fc.array(fc.constantFrom(...nasty), { maxLength: 12 }).map((parts) => parts.join('')),
@@ -132,15 +125,12 @@ describe('the key by which a title is sorted', () => {
   })
 })
 
-describe('the key by which an author is sorted', () => {
-  it('has articles, which may be names', () => {
+describe('a key', () => {
+  it('of an author has articles, which may be names', () => {
     assert.equal(words('author', 'Le Guin, Ursula K.'), 'le guin ursula k')
     assert.equal(words('author', 'The Beatles'), 'the beatles')
-    assert.equal(words('author', 'O’Brien'), 'obrien')
   })
-})
 
-describe('a key', () => {
   it('of a number is the number', () => {
     assert.equal(sortKey('year', -1), -1)
     assert.equal(sortKey('id', 1), 1)

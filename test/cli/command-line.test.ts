@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
   copyFileSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -19,6 +18,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { parseEnv, promisify } from 'node:util'
+import packageJson from '../../package.json' with { type: 'json' }
 import type { Book } from '../../src/catalogue/book.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -29,94 +29,138 @@ import { useService } from '../support/use-service.ts'
 const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/cli/commands')).map((name) =>
   name.slice(0, -3),
 )
-const NO_YEAR = '"x" is not a year (a whole number such as 1979 or -500)'
-const WIDTH = 'the number of fields is 1, not 3 as in the first line'
 
 /** Runs command lines one after the other in one process, which saves the start of many. @returns how each ended. */
-async function runAll(
-  cwd: string,
-  commandLines: readonly (readonly string[])[],
-  settings = {},
-): Promise<Ended[]> {
+async function runAll(cwd: string, lines: readonly string[], settings = {}): Promise<Ended[]> {
   const options = { cwd, env: { ...INHERITED, STORE_TIMEOUT: PATIENT, ...settings }, maxBuffer: 2 ** 28 }
-  const args = [join(import.meta.dirname, 'run-lines.ts'), JSON.stringify(commandLines)]
+  const args = [join(import.meta.dirname, 'run-lines.ts'), JSON.stringify(lines)]
   return JSON.parse((await promisify(execFile)(process.execPath, args, options)).stdout)
 }
 
-/** Checks what a command has said, and that its exit code is 1 if it could not do its work, and 2 for wrong usage. */
-function assertSaid(ended: Ended | undefined, stdout: string | RegExp, stderr: string | RegExp = ''): void {
+/**
+ * Checks that a command line has written this, with `! ` before each line of standard error. … is anything in a line,
+ * and a line of … any lines. Stores that a command names, and the reference to the help, are left out.
+ */
+function assertWritten(ended: Ended | undefined, line: string, expected: string): void {
   assert.ok(ended !== undefined)
-  const said = withoutStores(ended.stderr)
-  for (const [found, expected] of [
-    [ended.stdout, stdout],
-    [said, stderr],
-  ] as const)
-    if (typeof expected === 'string') assert.equal(found, expected)
-    else assert.match(found, expected)
-  assert.equal(ended.code, said.startsWith('Cannot ') ? 1 : said.startsWith('book-catalogue: ') ? 2 : 0)
+  const [said = '', help] = withoutStores(ended.stderr).split(/^See: /m)
+  const errors = said.replaceAll(/^(?=.)/gm, '! ')
+  const patterns = expected
+    .split('\n')
+    .map((each) => (each === '…' ? '[^]*' : RegExp.escape(each).replaceAll('…', '.*')))
+  const written = (ended.stdout.replaceAll('\r\n', '\n') + errors).trimEnd()
+  assert.match(written, new RegExp(`^${patterns.join('\n')}$`))
+  // 1 if it could not do its work, 2 for wrong usage.
+  const code = said.startsWith('Cannot ') ? 1 : said.startsWith('book-catalogue: ') ? 2 : 0
+  assert.equal(ended.code, code)
+  const name = COMMANDS.find((name) => line.startsWith(`${name} `))
+  assert.equal(help, code === 2 ? `book-catalogue ${name ? `${name} ` : ''}--help\n` : undefined)
+}
+
+/** To be called in a `describe`: runs the lines that begin with $ in a directory, and checks what each writes. */
+function followTranscript(transcript: string, cwd: () => string, settings = {}): void {
+  const steps = transcript.trim().split(/^\$ /m).slice(1)
+  const lines = steps.map((step) => step.split('\n', 1)[0] ?? '')
+  let all: Ended[] = []
+  before(async () => {
+    all = await runAll(cwd(), lines, settings)
+  })
+  for (const [i, line] of lines.entries())
+    it(line, () => assertWritten(all[i], line, steps[i]?.slice(line.length + 1).trimEnd() ?? ''))
 }
 
 describe('the command line', () => {
   const directory = temporaryDirectory()
   after(directory.remove)
 
-  it('lists every command, and prints its version', async () => {
-    const { version } = JSON.parse(readFileSync(resolve(MAIN, '../../package.json'), 'utf8'))
-    const all = await runAll(directory.path, [['--help'], ['-h'], ['help'], ['--version'], ['-v']])
-    for (const name of COMMANDS)
-      for (const help of all.slice(0, 3)) assertSaid(help, new RegExp(`^  ${name} `, 'm'))
-    for (const ended of all.slice(3)) assertSaid(ended, `${version}\n`)
+  it('lists every command', async () => {
+    for (const { stdout } of await runAll(directory.path, ['--help', '-h', 'help']))
+      for (const name of COMMANDS) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
   })
 
   it('tells how each command is used, and refuses what it does not know', async () => {
-    const words = ['--help', '-h', '--unknown', 'a b c']
-    const lines = COMMANDS.flatMap((name) => words.map((args) => [name, ...args.split(' ')]))
-    for (const [i, ended] of (await runAll(directory.path, lines)).entries()) {
-      const [name, option] = lines[i] ?? []
-      const message = new RegExp(`^book-catalogue: .+\nSee: book-catalogue ${name} --help\n$`)
-      if (option === '--help' || option === '-h')
-        assertSaid(ended, new RegExp(`^Usage: book-catalogue ${name}`))
-      else assertSaid(ended, '', message)
+    for (const name of COMMANDS) {
+      const lines = ['--help', '-h', '--unknown', 'a b c'].map((args) => `${name} ${args}`)
+      for (const [i, ended] of (await runAll(directory.path, lines)).entries())
+        assertWritten(
+          ended,
+          lines[i] ?? '',
+          i < 2 ? `Usage: book-catalogue ${name}…\n\n…` : '! book-catalogue: …',
+        )
     }
-    const unknown = /^book-catalogue: there is no command ".+"\nSee: book-catalogue --help\n$/
-    for (const ended of await runAll(directory.path, [['unknown'], ['toString'], ['--unknown']]))
-      assertSaid(ended, '', unknown)
   })
 
-  it('is what npx runs', async () => {
+  it('is what npx runs', () => {
     const bin = resolve(import.meta.dirname, '../../bin/book-catalogue.js')
-    const { stdout } = await promisify(execFile)(process.execPath, [bin, '--help'])
-    assert.match(stdout, /^Usage: book-catalogue/)
-    await assert.rejects(promisify(execFile)(process.execPath, [bin, 'unknown']), { code: 2 })
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'unknown'], { encoding: 'utf8' })
+    assert.equal(status, 2)
+    assert.match(stderr, /^book-catalogue: there is no command "unknown"/)
   })
 
-  for (const [path, ...options] of [['.env'], ['other.env', '--settings', 'other.env']] as const)
-    it(`init writes ${path}, with which the service starts, for its user alone, and never replaces it`, async () => {
-      const lines = [['init'], ['check'], ['init']].map((line) => [...line, ...options])
-      const [written, checked, again] = await runAll(directory.path, lines)
-      const start = path === '.env' ? 'in this directory: npm start' : `with --settings ${path}`
-      const next = `Look through it, then start the service ${start}\n`
-      assertSaid(written, `${path} has a new SECRET_TOKEN and a new PASSWORD. ${next}`)
-      assertSaid(checked, /^The settings are good\. .*books\.db is made at the first start\.\n$/)
-      assertSaid(again, '', `Cannot write the settings: ${path} exists already, and is not replaced\n`)
-      const file = join(directory.path, path)
-      assert.equal(statSync(file).mode & 0o777, 0o600)
-      const {
-        DB_URL,
-        USERNAME,
-        PASSWORD = '',
-        SECRET_TOKEN = '',
-        ...others
-      } = parseEnv(readFileSync(file, 'utf8'))
-      assert.deepEqual([DB_URL, USERNAME, others], ['sqlite:data/books.db', 'admin', {}])
-      assert.ok(PASSWORD.length >= 20 && Buffer.byteLength(SECRET_TOKEN) >= 32)
-      rmSync(file)
-    })
+  before(() => writeFileSync(join(directory.path, 'faulty.env'), 'DBURL=sqlite:x\nTHREADS: 2\nPORT=x\n'))
+  followTranscript(
+    `
+$ --version
+${packageJson.version}
+$ -v
+${packageJson.version}
+$ unknown
+! book-catalogue: there is no command "unknown"
+$ toString
+! book-catalogue: there is no command "toString"
+$ --unknown
+! book-catalogue: there is no command "--unknown"
+$ token
+! Cannot make a token: SECRET_TOKEN is not set…
+$ check
+warning: SECRET_TOKEN is not set: tokens are valid for this run only
+The settings are good. …/data/books.db is made at the first start.
+$ HOST=x86-conda serve
+! Cannot start: HOST: x86-conda cannot be listened on: …; set HOST in the file of settings, which comes before the environment, to …
+$ HOST=192.0.2.1 serve
+! Cannot start: HOST: 192.0.2.1 cannot be listened on: …
+$ PORT=0 DB_URL=sqlite:/proc/b/books.db serve
+! Cannot start: DB_URL: …/proc/b/books.db…
+$ PORT=0 DB_URL=sqlite:/tmp serve
+! Cannot start: DB_URL: …/tmp…
+$ DB_URL=mongodb://u:hunter2@h serve
+! Cannot start: DB_URL has an unknown scheme; accepted: …
+$ HOST= check --settings faulty.env
+! Cannot start with these settings: faulty.env line 1: DBURL …
+!   faulty.env line 2: … THREADS
+!   PORT is "x"; …
+!   HOST is empty; …
+$ HOST= serve --settings faulty.env
+! Cannot start: faulty.env line 1: DBURL …
+!   faulty.env line 2: … THREADS
+!   PORT is "x"; …
+!   HOST is empty; …
+$ init
+.env has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service in this directory: npm start
+$ check
+The settings are good. …/data/books.db is made at the first start.
+$ init
+! Cannot write the settings: .env exists already, and is not replaced
+$ init --settings other.env
+other.env has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service with --settings other.env
+$ init --settings none/x.env
+! Cannot write the settings: none/x.env cannot be written: ENOENT…
+`,
+    () => directory.path,
+    { HOST: '127.0.0.1' },
+  )
 
-  it('init says that it cannot write, and token what it needs', async () => {
-    const [init, token] = await runAll(directory.path, [['init', '--settings', 'none/x.env'], ['token']])
-    assertSaid(init, '', /^Cannot write the settings: none\/x\.env cannot be written: ENOENT.*\n$/)
-    assertSaid(token, '', /^Cannot make a token: SECRET_TOKEN is not set/)
+  it('init has made files for their user alone, with different secrets', () => {
+    const files = ['.env', 'other.env'].map((name) => {
+      const path = join(directory.path, name)
+      assert.equal(statSync(path).mode & 0o777, 0o600)
+      const { PASSWORD = '', SECRET_TOKEN = '', ...others } = parseEnv(readFileSync(path, 'utf8'))
+      assert.deepEqual(others, { DB_URL: 'sqlite:data/books.db', USERNAME: 'admin' })
+      assert.ok(PASSWORD.length >= 20 && Buffer.byteLength(SECRET_TOKEN) >= 32)
+      return { PASSWORD, SECRET_TOKEN }
+    })
+    assert.notEqual(files[0]?.PASSWORD, files[1]?.PASSWORD)
+    assert.notEqual(files[0]?.SECRET_TOKEN, files[1]?.SECRET_TOKEN)
   })
 })
 
@@ -142,8 +186,7 @@ describe('beside the running service', () => {
     const list = await (await fetch(`${service.url}/books?author=${author}`, { headers })).json()
     return (list as { data: Book[] }).data.map(({ title, year }) => `${title} ${year}`)
   }
-  const CSV = `id,title,author,year\r\n${[1, 2, 3, 4, 5].map((id) => `${id},=1+1,"a,b",${id - 3}\r\n`).join('')}`
-  const row = '{"title":"T","author":"A","year":1}'
+
   const FILES: Record<string, string | Buffer> = {
     'new.csv': 'title,author,year\nT,imported,1\nU,imported,2\n,,\n',
     'bad.csv': 'title,author,year\nT,imported,3\nT,imported,x\nT\n',
@@ -151,110 +194,132 @@ describe('beside the running service', () => {
     'list.csv': 'Titel,"Name,Vorname",Jahr\nT,A,1999\nU,A,\n',
     'no-years.csv': 'Author,Title\nA,T\n',
     'latin.csv': Buffer.from('title,author,year\nGr\xfc\xdfe,encoded,1\n', 'latin1'),
-    'array.json': `[${row}]`,
-    'lines.ndjson': row,
-    'excel.csv': 'PK\x03\x04',
+    'array.json': '[{"title":"T","author":"A","year":1}]',
     'books.xml': '',
-    'hundred.csv': `title,author,year\n${'T,A,x\n'.repeat(100)}`,
     'more.csv': `title,author,year\n${'T,A,x\n'.repeat(102)}`,
+    'from.txt': 'sqlite:books.db\n',
+    'to.txt': 'sqlite:named.db',
     'text.db': 'no database at all, but text of some length '.repeat(99),
   }
-  const lineOf = (line: number) => `\n  line ${line}: year: ${NO_YEAR}`
-  const hundred = `line 2: year: ${NO_YEAR}${Array.from({ length: 99 }, (_, i) => lineOf(i + 3)).join('')}\n`
-  const bad = `2 of 3 rows cannot be stored; line 3: year: ${NO_YEAR}\n  line 4: ${WIDTH}\n`
-  const some = `some.csv: 2 of 4 rows cannot be stored; line 2: year: ${NO_YEAR}\n  line 4: ${WIDTH}\n`
-
-  /** The command lines, in this order, and what they say. */
-  const SAID: readonly (readonly [args: string, stdout: string | RegExp, stderr?: string | RegExp])[] = [
-    ['export all.csv', '', 'wrote 5 books to all.csv\n'],
-    ['export all.csv', '', 'Cannot export: all.csv exists already; name another file\n'],
-    ['export -', CSV],
-    ['export - --format ndjson', /^\{"id":1,"title":"=1\+1","author":"a,b","year":-2\}\n/],
-    ['export x', '', /^book-catalogue: the name of x does not end with \.csv or \.ndjson; /],
-    ['export - --format json', '', /--format is csv or ndjson\n/],
-    ['export none/all.csv', '', /^Cannot export: none\/all\.csv cannot be written: ENOENT.*\n$/],
-    ['export sheet.csv --spreadsheet', '', 'wrote 5 books to sheet.csv\n'],
-    ['import sheet.csv --skip-existing', 'added 0 books, skipped 5\n'],
-    ['export x.ndjson --spreadsheet', '', /^book-catalogue: --spreadsheet writes csv, not ndjson\nSee: /],
-    ['import new.csv --dry-run', 'would add 2 books, skipped 0; left out 1 empty row\n'],
-    ['import new.csv', 'added 2 books, skipped 0; left out 1 empty row\n'],
-    ['import new.csv', 'added 0 books, skipped 2; left out 1 empty row\n'],
-    ['import new.csv --no-skip-existing --dry-run', 'would add 2 books, skipped 0; left out 1 empty row\n'],
-    ['import bad.csv', '', `Cannot import: bad.csv: ${bad}`],
-    ['import none.csv', '', /^Cannot import: none\.csv cannot be read: ENOENT.*\n$/],
-    ['import hundred.csv', '', `Cannot import: hundred.csv: 100 of 100 rows cannot be stored; ${hundred}`],
-    [
-      'import more.csv',
-      '',
-      `Cannot import: more.csv: 102 of 102 rows cannot be stored; ${hundred}  and 2 more\n`,
-    ],
-    [
-      'import some.csv --skip-faulty --dry-run',
-      'would add 2 books, skipped 0; left out 2 faulty rows\n',
-      some,
-    ],
-    ['import some.csv --skip-faulty', 'added 2 books, skipped 0; left out 2 faulty rows\n', some],
-    [
-      'import list.csv --dry-run --columns title=Titel,author="Name,Vorname",year=Jahr',
-      'would add 2 books, skipped 0; year 0 for 1 book without a year\n',
-    ],
-    [
-      'import list.csv --columns title=Title',
-      '',
-      'Cannot import: list.csv: there is no column "Title"; the file has the columns "Titel", "Name,Vorname", "Jahr"\n',
-    ],
-    [
-      'import no-years.csv',
-      '',
-      /columns "Author", "Title", and .* the year; name it, .*, with --columns 'year=Jahr' or --columns 'year='\n$/,
-    ],
-    [
-      'import list.csv --columns title=T,title=T',
-      '',
-      /^book-catalogue: --columns names the column of one or more of/,
-    ],
-    ['import latin.csv --encoding Windows-1252', 'added 1 book, skipped 0\n'],
-    [
-      'import latin.csv --encoding=',
-      '',
-      /^book-catalogue: --encoding is a name that web browsers know, such as/,
-    ],
-    ['import array.json --dry-run', 'would add 1 book, skipped 0\n'],
-    ['import lines.ndjson --dry-run', 'would add 1 book, skipped 0\n'],
-    [
-      'import excel.csv',
-      '',
-      /^Cannot import: excel\.csv: the file is a spreadsheet .*; save it as CSV in UTF-8\n$/,
-    ],
-    [
-      'import books.xml',
-      '',
-      /^book-catalogue: the name of books\.xml does not end with \.csv, \.ndjson or \.json; /,
-    ],
-    ['check', 'The settings are good, and the store (sqlite) answers: 10 books.\n'],
-    ['copy --from sqlite:x.db', '', /^book-catalogue: copy needs --from and --to\n/],
-    ['backup copy.db', /^\/.*\/books\.db is backed up in copy\.db\n$/],
-    ['backup new.csv', '', /^Cannot back up: new\.csv exists already.*\n$/],
-    ['backup none/a.db', '', /^Cannot back up: there is no directory \S+\n$/],
-  ]
-  let all: Ended[] = []
-  before(async () => {
+  before(() => {
     for (const [name, content] of Object.entries(FILES)) writeFileSync(path(name), content)
-    const lines = SAID.map(([args]) => args.split(' '))
-    all = await runAll(service.directory, lines, settings)
   })
-
-  for (const [index, [args, stdout, stderr]] of SAID.entries())
-    it(args, () => assertSaid(all[index], stdout, stderr))
+  followTranscript(
+    `
+$ export all.csv
+! wrote 5 books to all.csv
+$ export all.csv
+! Cannot export: all.csv exists already; name another file
+$ export -
+id,title,author,year
+1,=1+1,"a,b",-2
+2,=1+1,"a,b",-1
+3,=1+1,"a,b",0
+4,=1+1,"a,b",1
+5,=1+1,"a,b",2
+$ export - --format ndjson
+{"id":1,"title":"=1+1","author":"a,b","year":-2}
+…
+{"id":5,"title":"=1+1","author":"a,b","year":2}
+$ export x
+! book-catalogue: the name of x does not end with .csv or .ndjson; …
+$ export - --format json
+! book-catalogue: --format is csv or ndjson
+$ export none/all.csv
+! Cannot export: none/all.csv cannot be written: ENOENT…
+$ export sheet.csv --spreadsheet
+! wrote 5 books to sheet.csv
+$ export x.ndjson --spreadsheet
+! book-catalogue: --spreadsheet writes csv, not ndjson
+$ import sheet.csv --skip-existing
+added 0 books, skipped 5
+$ import new.csv --dry-run
+would add 2 books, skipped 0; left out 1 empty row
+$ import new.csv
+added 2 books, skipped 0; left out 1 empty row
+$ import new.csv
+added 0 books, skipped 2; left out 1 empty row
+$ import new.csv --no-skip-existing --dry-run
+would add 2 books, skipped 0; left out 1 empty row
+$ import bad.csv
+! Cannot import: bad.csv: 2 of 3 rows cannot be stored; line 3: year: "x" is not a year (a whole number such as 1979 or -500)
+!   line 4: the number of fields is 1, not 3 as in the first line
+$ import more.csv
+! Cannot import: more.csv: 102 of 102 rows cannot be stored; line 2: year: "x" is not a year …
+…
+!   line 101: year: "x" is not a year (a whole number such as 1979 or -500)
+!   and 2 more
+$ import some.csv --skip-faulty --dry-run
+would add 2 books, skipped 0; left out 2 faulty rows
+! some.csv: 2 of 4 rows cannot be stored; line 2: year: "x" is not a year …
+!   line 4: the number of fields is 1, not 3 as in the first line
+$ import some.csv --skip-faulty
+added 2 books, skipped 0; left out 2 faulty rows
+! some.csv: 2 of 4 rows cannot be stored; line 2: year: "x" is not a year …
+!   line 4: the number of fields is 1, not 3 as in the first line
+$ import list.csv --dry-run --columns title=Titel,author="Name,Vorname",year=Jahr
+would add 2 books, skipped 0; year 0 for 1 book without a year
+$ import list.csv --columns title=T,title=T
+! book-catalogue: --columns names the column of one or more of title, author and year, each once, as in …
+$ import no-years.csv
+! Cannot import: no-years.csv: … the year; name it, …, with --columns 'year=Jahr' or --columns 'year='
+$ import latin.csv --encoding Windows-1252
+added 1 book, skipped 0
+$ import latin.csv --encoding=
+! book-catalogue: --encoding is a name that web browsers know, such as …
+$ import array.json --dry-run
+would add 1 book, skipped 0
+$ import books.xml
+! book-catalogue: the name of books.xml does not end with .csv, .ndjson or .json; …
+$ import none.csv
+! Cannot import: none.csv cannot be read: ENOENT…
+$ check
+The settings are good, and the store (sqlite) answers: 10 books.
+$ DB_URL=sqlite:none.db check
+The settings are good. …/none.db is made at the first start.
+$ DB_URL=sqlite:text.db check
+! Cannot start with these settings: DB_URL: the database file text.db…
+$ DB_URL=sqlite:none.db export x.csv
+! Cannot export: DB_URL: there is no database /…/none.db
+$ DB_URL=sqlite:none.db backup x.db
+! Cannot back up: there is no database /…/none.db
+$ DB_URL=mysql://u:p@h/d backup x.db
+! Cannot back up: DB_URL: names a server, whose own tools make backups of it …
+$ backup copy.db
+/…/books.db is backed up in copy.db
+$ backup new.csv
+! Cannot back up: new.csv exists already…
+$ backup none/a.db
+! Cannot back up: there is no directory /…
+$ copy --from sqlite:x.db
+! book-catalogue: copy needs --from and --to
+$ copy --from @none --to sqlite:c.db
+! Cannot copy: --from ENOENT: …none'
+$ copy --from sqlite:none.db --to sqlite:c.db
+! Cannot copy: --from: there is no database /…/none.db
+$ copy --from sqlite:books.db --to mongodb://user:hunter2@host/books
+! Cannot copy: --to has an unknown scheme
+$ copy --from @from.txt --to @to.txt
+copied 10 books; both stores have the checksum …
+$ copy --from @from.txt --to @to.txt
+! Cannot copy: --to: there are books already; it has to be empty
+$ INTERRUPT_AT=--to: copy --from sqlite:books.db --to sqlite:interrupted.db
+! Cannot copy: interrupted; the books were not copied
+$ DB_URL=sqlite:interrupted.db export -
+id,title,author,year
+`,
+    () => service.directory,
+    settings,
+  )
 
   it('files and books are there after these commands, and nothing else', async () => {
-    assert.equal(contentOf('all.csv'), CSV)
-    assert.equal(contentOf('sheet.csv'), `\ufeffbook-catalogue ${CSV.replaceAll('=1+1', "'=1+1")}`)
-    const names = new Set([...Object.keys(FILES), 'all.csv', 'sheet.csv', 'copy.db'])
-    const others = readdirSync(service.directory).filter(
-      (name) => !names.has(name) && !name.startsWith('books.db'),
-    )
-    assert.deepEqual(others, [])
+    const rows = [1, 2, 3, 4, 5].map((id) => `${id},=1+1,"a,b",${id - 3}\r\n`)
+    const csv = `id,title,author,year\r\n${rows.join('')}`
+    assert.equal(contentOf('all.csv'), csv)
+    assert.equal(contentOf('sheet.csv'), `\ufeffbook-catalogue ${csv.replaceAll('=1+1', "'=1+1")}`)
+    const names = [...Object.keys(FILES), 'all.csv', 'sheet.csv', 'copy.db', 'named.db', 'interrupted.db']
+    const found = readdirSync(service.directory).filter((name) => !name.startsWith('books.db'))
+    assert.deepEqual(found.toSorted(), names.toSorted())
     assert.deepEqual(await rowsBy('imported'), ['T 1', 'U 2'])
     assert.deepEqual(await rowsBy('some'), ['T 3', 'U 4'])
     assert.deepEqual(await rowsBy('encoded'), ['Grüße 1'])
@@ -262,43 +327,13 @@ describe('beside the running service', () => {
 
   it('commands name the stores that they use, by absolute paths', async () => {
     const DB_URL = `sqlite:${realpathSync(path('books.db'))}`
-    for (const args of ['import new.csv', 'export -', 'check'])
-      assert.match(
-        all[SAID.findIndex(([said]) => said === args)]?.stderr ?? '',
-        RegExp(`^DB_URL: using ${DB_URL}\n`),
-      )
-    const copying = ['copy', '--from', 'sqlite:books.db', '--to', 'sqlite:named.db']
-    const [copied] = await runAll(service.directory, [copying], settings)
-    const named = DB_URL.replace('books.db', 'named.db')
-    assert.equal(copied?.stderr, `--from: using ${DB_URL}\n--to: using ${named}\n`)
+    const copying = 'copy --from sqlite:books.db --to sqlite:another.db'
+    const lines = ['import new.csv', 'export -', 'check', copying]
+    const all = await runAll(service.directory, lines, settings)
+    for (const { stderr } of all.slice(0, 3)) assert.equal(stderr, `DB_URL: using ${DB_URL}\n`)
+    const other = DB_URL.replace('books.db', 'another.db')
+    assert.equal(all[3]?.stderr, `--from: using ${DB_URL}\n--to: using ${other}\n`)
     assert.ok(service.output().includes(`"database":"${DB_URL}"`))
-  })
-
-  it('commands say that there is no database, or none that they can use, and make none', async () => {
-    const there = ['export x.csv', 'backup x.db', 'check'].map((args) => args.split(' '))
-    const none = await runAll(service.directory, there, { DB_URL: 'sqlite:none.db' })
-    assertSaid(none[0], '', /^Cannot export: DB_URL: there is no database \/.*\/none\.db\n$/)
-    assertSaid(none[1], '', /^Cannot back up: there is no database \/.*\/none\.db\n$/)
-    assertSaid(
-      none[2],
-      /^warning: SECRET_TOKEN is not set.*\nThe settings are good\. .*\/none\.db is made at the first/,
-    )
-    assert.ok(!existsSync(path('none.db')))
-    const [text] = await runAll(service.directory, [['check']], {
-      DB_URL: 'sqlite:text.db',
-      SECRET_TOKEN: SECRET,
-    })
-    assertSaid(text, '', /^Cannot start with these settings: DB_URL: the database file text\.db.*\n$/)
-    const [server] = await runAll(service.directory, [['backup', 'x.db']], { DB_URL: 'mysql://u:p@h/d' })
-    assertSaid(server, '', /^Cannot back up: DB_URL: names a server, whose own tools make backups of it /)
-  })
-
-  it('copy copies nothing when it is interrupted before it has read the books', async () => {
-    const copying = ['copy', '--from', 'sqlite:books.db', '--to', 'sqlite:interrupted.db']
-    const [copied] = await runAll(service.directory, [copying], { INTERRUPT_AT: '--to: using' })
-    assertSaid(copied, '', 'Cannot copy: interrupted; the books were not copied\n')
-    using copy = new DatabaseSync(path('interrupted.db'))
-    assert.deepEqual(copy.prepare('SELECT id FROM books').all(), [])
   })
 
   it('token prints a token that the service accepts', async () => {
@@ -353,39 +388,42 @@ describe('beside the running service', () => {
       assert.deepEqual(await rowsBy('interrupted'), [])
     })
 
-  it('commands read the settings from the file that --settings names, and then from no .env', async (t) => {
-    t.after(() => rmSync(path('.env')))
-    writeFileSync(path('service.env'), '\uFEFFDB_URL="sqlite:books.db"\nPORT=1\n')
-    writeFileSync(path('.env'), 'DB_URL=sqlite:other.db\nPORT=x\n')
-    const used = async (environment: Record<string, string>, ...args: string[]) =>
-      /\/(\w+\.db)\n$/.exec(
-        (await runCommand(service.directory, environment, 'export', ...args, '-')).stderr,
-      )?.[1]
-    const named = ['--settings', 'service.env']
-    assert.equal(await used({}, ...named), 'books.db')
-    assert.equal(await used({ DB_URL: 'sqlite:environment.db' }, ...named), 'environment.db')
-    assert.equal(await used({ PORT: '1' }), 'other.db')
-    writeFileSync(path('pg.env'), 'DB_URL=postgres://u@h/d\nPGSSLMODE=wrong\n')
-    const libpq = await runCommand(service.directory, {}, 'check', '--settings', 'pg.env')
-    assert.match(libpq.stderr, /DB_URL has a sslmode other than/)
-    const missing = await runCommand(service.directory, settings, 'check', '--settings', 'missing.env')
-    assertSaid(
+  it('commands read the settings from the file that --settings names, and then from no .env', async () => {
+    const FILES = {
+      'service.env': '\uFEFFDB_URL="sqlite:books.db"\nPORT=1\n',
+      '.env': 'DB_URL=sqlite:named.db\nPORT=x\n',
+      'wrong.env': 'DB_URL=postgres://u@h/d\nPGSSLMODE=wrong\n',
+      'right.env': 'DB_URL=postgres://u@h/d\nPGSSLMODE=disable\n',
+    }
+    for (const [name, content] of Object.entries(FILES)) writeFileSync(path(name), content)
+    const [named, first, plain, missing, ...wrong] = await runAll(service.directory, [
+      'export --settings service.env -',
+      'DB_URL=sqlite:copy.db export --settings service.env -',
+      'PORT=1 export -',
+      'check --settings missing.env',
+      'check --settings wrong.env',
+      'PGSSLMODE=wrong check --settings right.env',
+    ])
+    rmSync(path('.env'))
+    assert.match(named?.stderr ?? '', /\/books\.db\n$/)
+    assert.match(first?.stderr ?? '', /\/copy\.db\n$/)
+    assert.match(plain?.stderr ?? '', /\/named\.db\n$/)
+    for (const ended of wrong)
+      assertWritten(ended, '', '! Cannot start with these settings: DB_URL has a sslmode other than…')
+    assertWritten(
       missing,
       '',
-      /^Cannot start with these settings: the file missing\.env cannot be read: ENOENT.*\n$/,
+      '! Cannot start with these settings: the file missing.env cannot be read: ENOENT…',
     )
   })
 
-  for (const [what, ...suffixes] of [
-    ['with what a service left beside it', '', '-wal', '-shm'],
-    ['alone', ''],
-  ] as const)
-    it(`commands read a database that cannot be written, nor its directory, ${what}`, async (t) => {
+  for (const suffixes of [['', '-wal', '-shm'], ['']])
+    it(`commands read a database that cannot be written, nor its directory: ${suffixes}`, async (t) => {
       const directory = path(`read-only-${suffixes.length}`)
       mkdirSync(directory)
       t.after(() => chmodSync(directory, 0o700))
       const file = join(directory, 'books.db')
-      await runAll(service.directory, [['copy', '--from', 'sqlite:books.db', '--to', `sqlite:${file}.new`]])
+      await runAll(service.directory, [`copy --from sqlite:books.db --to sqlite:${file}.new`])
       using database = new DatabaseSync(`${file}.new`)
       database.exec('UPDATE books SET year = 7')
       if (suffixes.length === 1) database.exec('PRAGMA wal_checkpoint')

@@ -13,6 +13,8 @@ import { temporaryDirectory } from '../support/service.ts'
 
 const MIB = 1024 * 1024
 const MINUTE = 60_000
+/** A secret that is long enough. */
+const LONG = 'x'.repeat(32)
 const TEXT = ' ünïcode, "quotes" and spaces '
 
 /** What readConfig finds wrong with the settings. No part of the error has what is secret. */
@@ -102,20 +104,19 @@ const SETTINGS: readonly Row[] = [
 ]
 
 describe('a setting', () => {
-  for (const [name, key, accepts, accepted, ...refused] of SETTINGS) {
-    for (const [text, value] of Object.entries(accepted))
-      it(`${name} may be ${text}`, () => assert.deepEqual(readConfig({ [name]: text })[key], value))
-
-    for (const text of ['', ...refused])
-      it(`${name} may not be ${JSON.stringify(text).slice(0, 50)}`, () => {
+  for (const [name, key, accepts, accepted, ...refused] of SETTINGS)
+    it(`${name} may be what its message says, and nothing else`, () => {
+      for (const [text, value] of Object.entries(accepted))
+        assert.deepEqual(readConfig({ [name]: text })[key], value, text)
+      for (const text of ['', ...refused]) {
         const [fault = '', ...others] = faultsOf({ [name]: text })
         const [problem, list = ''] = fault.split('; accepted: ')
         const quoted = JSON.stringify(text.replace(/\n$/, ''))
         assert.equal(problem, `${name} is ${text === '' ? 'empty' : quoted}`)
         assert.match(list, accepts)
         assert.deepEqual(others, [])
-      })
-  }
+      }
+    })
 
   it('that is a list is refused with the item that is wrong', () => {
     const lists = { TRUST_PROXY: '127.0.0.1,x\r\n', CORS_ORIGIN: 'https://a.example,,' }
@@ -123,7 +124,7 @@ describe('a setting', () => {
     assert.deepEqual(problems, ['TRUST_PROXY is "x"', 'CORS_ORIGIN is ""'])
   })
 
-  it('has a default', () => {
+  it('has a default, which is another password and secret each time', () => {
     const { secretToken, password, warnings, ...others } = readConfig({})
     assert.deepEqual(others, {
       dbUrl: { engine: 'sqlite', path: 'data/books.db' },
@@ -147,39 +148,32 @@ describe('a setting', () => {
     assert.deepEqual(warnings, ['SECRET_TOKEN is not set: tokens are valid for this run only'])
     const another = readConfig({})
     assert.ok(another.secretToken !== secretToken && another.password !== password)
-  })
-
-  it('is noted as generated only if it is absent', () => {
     assert.deepEqual(readConfig({ PASSWORD: 'p' }).generated, new Set(['SECRET_TOKEN']))
     assert.deepEqual(readConfig({ SECRET_TOKEN: 's' }).generated, new Set(['PASSWORD']))
   })
 
-  for (const end of ['\n', '\r\n'])
-    it(`may end with a line break, which is left out with a warning: ${JSON.stringify(end)}`, () => {
-      const { secretToken, password, port, warnings } = readConfig({
-        SECRET_TOKEN: 'x'.repeat(32) + end,
-        PASSWORD: ` p\n${end}`,
-        PORT: `1${end}`,
-      })
-      assert.deepEqual([secretToken, password, port], ['x'.repeat(32), ' p\n', 1])
-      const names = ['SECRET_TOKEN', 'PASSWORD', 'PORT']
-      assert.deepEqual(
-        warnings,
-        names.map((name) => `${name} ends with a line break, which is left out`),
-      )
+  it('may end with a line break, which is left out with a warning', () => {
+    const { secretToken, password, port, warnings } = readConfig({
+      SECRET_TOKEN: `${LONG}\n`,
+      PASSWORD: ' p\n\r\n',
+      PORT: '1\n',
     })
+    assert.deepEqual([secretToken, password, port], [LONG, ' p\n', 1])
+    const names = ['SECRET_TOKEN', 'PASSWORD', 'PORT']
+    assert.deepEqual(
+      warnings,
+      names.map((name) => `${name} ends with a line break, which is left out`),
+    )
+  })
 
-  for (const [secret, isShort] of [
-    ['x'.repeat(31), true],
-    ['x'.repeat(32), false],
-    [`${'é'.repeat(15)}x`, true],
-    ['é'.repeat(16), false],
-  ] as const)
-    it(`SECRET_TOKEN ${isShort ? 'is' : 'is not'} warned about if it is ${secret}`, () => {
-      const { warnings } = readConfig({ SECRET_TOKEN: secret })
-      const reason = 'which makes it easier to guess (RFC 7518 §3.2)'
-      assert.deepEqual(warnings, isShort ? [`SECRET_TOKEN is shorter than 32 bytes, ${reason}`] : [])
-    })
+  it('SECRET_TOKEN is warned about if it has fewer than 32 bytes of UTF-8', () => {
+    const warnings = (secret: string) => readConfig({ SECRET_TOKEN: secret }).warnings
+    for (const short of ['x'.repeat(31), `${'é'.repeat(15)}x`])
+      assert.deepEqual(warnings(short), [
+        'SECRET_TOKEN is shorter than 32 bytes, which makes it easier to guess (RFC 7518 §3.2)',
+      ])
+    for (const long of [LONG, 'é'.repeat(16)]) assert.deepEqual(warnings(long), [])
+  })
 
   it('has the name that is asked for', () => assert.deepEqual(SETTING_NAMES.toSorted(), knownSettings()))
 })
@@ -216,32 +210,15 @@ describe('settings together', () => {
       assert.match(faultsOf(account)[0] ?? '', /^USERNAME and PASSWORD are too long; accepted: /)
   })
 
-  const SECRET = 'hunter2-of-the-test'
-  for (const DB_URL of [
-    SECRET,
-    `unknown://user:${SECRET}@host/books`,
-    `sqlite:books.db?key=${SECRET}`,
-    `sqlite:${SECRET}\0`,
-    `postgres:/user:${SECRET}@host/books`,
-    `postgres://user:a/${SECRET}@host/books`,
-    `postgres://user:1?${SECRET}=@host/books`,
-    `postgres://user:#${SECRET}@host/books`,
-    `postgres://user:%${SECRET}@host/books`,
-    `postgres://user:${SECRET}@host:${SECRET}/books?sslmode=${SECRET}`,
-    `host=h password=${SECRET} ${SECRET}=x`,
-    `host=h password=${SECRET} '${SECRET}`,
-    `mysql://user:${SECRET}@host`,
-    `mysql://user:${SECRET}@host/books\n\n`,
-    `mysql://user:1?${SECRET}=x&y=${SECRET}@host/books`,
-    `mysql://user:${SECRET}@host/books?ssl={"key":"${SECRET}"}`,
-  ])
-    it(`are refused without a secret: DB_URL ${JSON.stringify(DB_URL)}`, () => {
-      const faults = faultsOf({ DB_URL, SECRET_TOKEN: SECRET, PASSWORD: SECRET, PORT: 'x' })
-      assert.deepEqual(
-        faults.map((fault) => fault.split(' ')[0]),
-        ['DB_URL', 'PORT'],
-      )
-    })
+  // What the faults of a DB_URL never tell: test/store/db-url.test.ts.
+  it('are refused without a secret', () => {
+    const DB_URL = 'postgres://user:1?hunter2=@host/books'
+    const names = faultsOf({ DB_URL, SECRET_TOKEN: 'hunter2', PASSWORD: 'hunter2', PORT: 'x' })
+    assert.deepEqual(
+      names.map((fault) => fault.split(' ')[0]),
+      ['DB_URL', 'PORT'],
+    )
+  })
 })
 
 describe('a file that holds a setting', () => {
@@ -250,72 +227,60 @@ describe('a file that holds a setting', () => {
   const path = join(directory.path, 'hunter2')
   const write = (content: string | Buffer) => writeFileSync(path, content)
 
-  for (const [name, key] of [
-    ['SECRET_TOKEN', 'secretToken'],
-    ['PASSWORD', 'password'],
-  ] as const) {
-    for (const [content, value] of [
-      ['p', 'p'],
-      ['p\n', 'p'],
-      ['\uFEFFp\r\n', 'p'],
-      [' p=1 # "\u00fc"\n\n', ' p=1 # "\u00fc"\n'],
+  it('gives it the value, without a byte order mark and one line end', () => {
+    for (const [name, key] of [
+      ['SECRET_TOKEN', 'secretToken'],
+      ['PASSWORD', 'password'],
     ] as const)
-      it(`gives ${name} the value ${JSON.stringify(value)}: ${JSON.stringify(content)}`, () => {
+      for (const [content, value] of [
+        ['p', 'p'],
+        ['\uFEFFp\r\n', 'p'],
+        [' p=1 # "\u00fc"\n\n', ' p=1 # "\u00fc"\n'],
+      ] as const) {
         write(content)
         const config = readConfig({ [`${name}_FILE`]: path })
         assert.equal(config[key], value)
         assert.ok(!config.generated.has(name))
-      })
-  }
-
-  for (const end of ['', '\n', '\r\n'])
-    it(`gives DB_URL its value, without its end ${JSON.stringify(end)}`, () => {
-      write(`sqlite:x.db${end}`)
-      assert.deepEqual(readConfig({ DB_URL_FILE: path }).dbUrl, { engine: 'sqlite', path: 'x.db' })
-    })
+      }
+    write('sqlite:x.db\r\n')
+    assert.deepEqual(readConfig({ DB_URL_FILE: path }).dbUrl, { engine: 'sqlite', path: 'x.db' })
+  })
 
   for (const [name, accepted, value] of [
-    ['SECRET_TOKEN', 'the path of a file that holds any text', 'p'],
-    ['PASSWORD', 'the path of a file that holds any text', 'p'],
-    ['DB_URL', 'the path of a file that holds one of: sqlite:', 'sqlite:x'],
+    ['SECRET_TOKEN', 'any text', 'p'],
+    ['PASSWORD', 'any text', 'p'],
+    ['DB_URL', 'one of: sqlite:', 'sqlite:x'],
   ] as const)
-    it(`${name}_FILE is refused if it cannot be read or has nothing, without its path and content`, () => {
-      const refusal = (settings: Record<string, string>) => {
-        const [fault = '', ...others] = faultsOf({ ...settings, PORT: 'x' })
-        assert.match(others.join(), /^PORT /)
-        const [problem, list = ''] = fault.split('; accepted: ')
-        assert.ok(list.startsWith(accepted), list)
-        return problem
-      }
+    it(`${name}_FILE is refused if it gives no value, without its path and content`, () => {
       const file = `${name}_FILE`
-      for (const empty of ['', '\n']) {
-        write(empty)
-        assert.equal(refusal({ [file]: path }), `${file} is an empty file`)
+      const refused = (given: string) => {
+        const [fault = '', ...others] = faultsOf({ [file]: given, PORT: 'x' })
+        assert.match(others.join(), /^PORT /)
+        const [problem = '', list = ''] = fault.split('; accepted: ')
+        assert.ok(list.startsWith(`the path of a file that holds ${accepted}`), list)
+        return problem.replace(`${file} `, '')
       }
-      write(Buffer.from('hunter2\xff', 'latin1'))
-      assert.equal(refusal({ [file]: path }), `${file} is a file that is not text in UTF-8`)
-      assert.equal(refusal({ [file]: `${path}/x` }), `${file} cannot be read (ENOTDIR)`)
-      // It may be the value itself.
-      assert.equal(refusal({ [file]: 'postgres://u:hunter2@h/d' }), `${file} cannot be read (ENOENT)`)
-      assert.equal(refusal({ [file]: '' }), `${file} is empty`)
-      for (const shell of ['~/x', '$HOME/x'])
-        assert.match(
-          refusal({ [file]: shell }) ?? '',
-          /_FILE has a path that begins with ~ or \$, which only a shell/,
-        )
+      for (const [content, problem] of [
+        ['', 'is an empty file'],
+        ['\n', 'is an empty file'],
+        [Buffer.from('hunter2\xff', 'latin1'), 'is a file that is not text in UTF-8'],
+        ...(name === 'DB_URL' ? ([['postgres://u:hunter2@h/d\n\n', 'has a line break']] as const) : []),
+      ] as const) {
+        write(content)
+        assert.equal(refused(path).slice(0, problem.length), problem)
+      }
+      for (const [given, problem] of [
+        ['', 'is empty'],
+        [`${path}/x`, 'cannot be read (ENOTDIR)'],
+        // It may be the value itself.
+        ['postgres://u:hunter2@h/d', 'cannot be read (ENOENT)'],
+        ['~/x', 'has a path that begins with ~ or $, which only a shell replaces: write the whole path'],
+        ['$HOME/x', 'has a path that begins with ~ or $, which only a shell replaces: write the whole path'],
+      ] as const)
+        assert.equal(refused(given), problem)
       write(value)
       const both = faultsOf({ [file]: path, [name]: value })
       assert.deepEqual(both, [`${file} and ${name} are both set; accepted: one of them`])
-    })
-
-  for (const [text, message] of [
-    ['hunter2', /^DB_URL_FILE has no scheme; /],
-    ['postgres://u:hunter2@h/d\n\n', /^DB_URL_FILE has a line break/],
-    ['postgres://u:hunter2@h/d?sslmode=x', /^DB_URL_FILE has a sslmode other than/],
-  ] as const)
-    it(`gives DB_URL no value that is wrong: ${JSON.stringify(text)}`, () => {
-      write(text)
-      assert.match(faultsOf({ DB_URL_FILE: path })[0] ?? '', message)
     })
 
   it('gives DB_URL is read again for each connection, of the same engine and database', () => {
@@ -330,50 +295,41 @@ describe('a file that holds a setting', () => {
       [hosts.map(({ host }) => host), user, password, tls.mode],
       [['a', 'b'], 'v', 'q', 'require'],
     )
-    for (const [text, message] of [
-      ['postgres://u:p@h/e', 'DB_URL_FILE names another engine or database than at the start'],
-      ['mysql://u:p@h/d', 'DB_URL_FILE names another engine or database than at the start'],
-      ['sqlite:d', 'DB_URL_FILE names another engine or database than at the start'],
-      ['', 'DB_URL_FILE is an empty file'],
-      ['hunter2', 'DB_URL_FILE has no scheme'],
+    const other = 'names another engine or database than at the start'
+    for (const [text, problem] of [
+      ['postgres://u:p@h/e', other],
+      ['mysql://u:p@h/d', other],
+      ['sqlite:d', other],
+      // The name of a database is by default that of its user.
+      ['postgres://u:p@h', other],
+      ['', 'is an empty file'],
+      ['hunter2', 'has no scheme'],
     ] as const) {
       write(text)
-      assert.throws(latest, (error) => error instanceof StoreUnavailable && error.message === message)
+      assert.throws(latest, new StoreUnavailable(`DB_URL_FILE ${problem}`))
     }
+    write('postgres://d:p@h')
+    assert.equal(latest().user, 'd')
     rmSync(path)
     assert.throws(latest, { message: 'DB_URL_FILE cannot be read (ENOENT)' })
   })
-
-  it('names a database by its user, unless it says more', () => {
-    write('postgres://u:p@h')
-    const { dbUrl } = readConfig({ DB_URL_FILE: path })
-    assert.ok(dbUrl.engine === 'postgres')
-    write('postgres://v:p@h/u')
-    assert.equal(latestTarget(dbUrl).user, 'v')
-    write('postgres://v:p@h')
-    assert.throws(() => latestTarget(dbUrl), /another engine or database/)
-  })
 })
 
-describe('a variable of the environment', () => {
-  for (const [meant, ...names] of [
-    ['DB_URL', 'DBURL', 'DB_URI', 'DB_ULR', 'db_url'],
-    ['SECRET_TOKEN', 'SECRET_TOKN', 'SECRETTOKEN'],
-    ['PORT', 'PROT', 'port', 'PORTT'],
-    ['HOST', 'HOTS', 'HOST_'],
-    ['PASSWORD', 'PASWORD', 'PASSWD'],
-  ])
-    for (const name of names)
-      it(`that is called ${name} is warned about`, () => {
-        const { warnings } = readConfig({ [name]: 'x', SECRET_TOKEN: 'x'.repeat(32) })
-        assert.deepEqual(warnings, [`${name} is not a setting; perhaps ${meant} is meant`])
-      })
-
-  it('of another program is not warned about', () => {
-    const names =
-      'HOME HOSTNAME HOSTTYPE USER LOGNAME PATH PWD OLDPWD SHELL SHLVL TERM LANG TZ TMPDIR EDITOR PAGER MAIL DISPLAY ' +
-      'TEST ROOT PGPORT PGPASSWORD MYSQL_HOST NODE_ENV KUBERNETES_PORT KUBERNETES_SERVICE_HOST http_proxy no_proxy'
-    const environment = Object.fromEntries(names.split(' ').map((name) => [name, 'x']))
-    assert.deepEqual(readConfig({ ...environment, SECRET_TOKEN: 'x'.repeat(32) }).warnings, [])
-  })
+it('a variable that is probably a misspelt setting is warned about, and none of another program', () => {
+  const meant = Object.entries({
+    DB_URL: 'DBURL DB_URI DB_ULR db_url',
+    SECRET_TOKEN: 'SECRET_TOKN SECRETTOKEN',
+    PORT: 'PROT port PORTT',
+    HOST: 'HOTS HOST_',
+    PASSWORD: 'PASWORD PASSWD',
+  }).flatMap(([setting, names]) => names.split(' ').map((name) => [name, setting]))
+  const others =
+    'HOME HOSTNAME HOSTTYPE USER LOGNAME PATH PWD OLDPWD SHELL SHLVL TERM LANG TZ TMPDIR EDITOR PAGER MAIL DISPLAY ' +
+    'TEST ROOT PGPORT PGPASSWORD MYSQL_HOST NODE_ENV KUBERNETES_PORT KUBERNETES_SERVICE_HOST http_proxy no_proxy'
+  const names = [...meant.map(([name]) => name ?? ''), ...others.split(' ')]
+  const environment = Object.fromEntries(names.map((name) => [name, 'x']))
+  assert.deepEqual(
+    readConfig({ ...environment, SECRET_TOKEN: LONG }).warnings,
+    meant.map(([name, setting]) => `${name} is not a setting; perhaps ${setting} is meant`),
+  )
 })

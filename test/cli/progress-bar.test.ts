@@ -5,29 +5,25 @@ import { ProgressBar } from '../../src/cli/progress-bar.ts'
 const CLEAR = '\r\x1b[K'
 
 describe('the progress of a command', () => {
-  const { isTTY, write } = process.stderr
+  const { isTTY } = process.stderr
   beforeEach(() => mock.timers.enable({ apis: ['Date'] }))
   afterEach(() => {
     mock.timers.reset()
     process.stderr.isTTY = isTTY
   })
 
-  function begin(isTerminal: boolean): ProgressBar {
+  /** @returns the bar, and a function that does something after so many milliseconds, and returns what that writes. */
+  function begin(isTerminal: boolean) {
     process.stderr.isTTY = isTerminal
-    return new ProgressBar('importing', 'rows')
-  }
-
-  /** What is written on standard error after so many milliseconds, while `work` is done. */
-  function written(milliseconds: number, work: () => void): string {
-    let text = ''
-    mock.timers.tick(milliseconds)
-    process.stderr.write = (part: string | Uint8Array) => {
-      text += part
-      return true
+    const bar = new ProgressBar('importing', 'rows')
+    const written = (milliseconds: number, work: () => void) => {
+      mock.timers.tick(milliseconds)
+      const write = mock.method(process.stderr, 'write', () => true)
+      work()
+      write.mock.restore()
+      return write.mock.calls.map(({ arguments: [text] }) => text).join('')
     }
-    work()
-    process.stderr.write = write
-    return text
+    return { bar, written }
   }
 
   for (const [milliseconds, done, share, text] of [
@@ -41,23 +37,20 @@ describe('the progress of a command', () => {
     [10_000, 1000, 1, '100 %, 1,000 rows, 100 per second, 0 s left'],
   ] as const)
     it(`is a line where there is no terminal: ${text}`, () => {
-      const bar = begin(false)
+      const { bar, written } = begin(false)
       const line = written(milliseconds, () => bar.update(done, share))
-      assert.equal(line, `importing: ${text}\n`)
-      assert.equal(
-        written(0, () => bar.end()),
-        '',
-      )
+      const end = written(0, () => bar.end())
+      assert.deepEqual([line, end], [`importing: ${text}\n`, ''])
     })
 
   it('is a line every ten seconds', () => {
-    const bar = begin(false)
+    const { bar, written } = begin(false)
     const lines = [9999, 1, 9999, 1].map((time) => written(time, () => bar.update(1, undefined)) !== '')
     assert.deepEqual(lines, [false, true, false, true])
   })
 
   it('is a bar in a terminal, which changes every tenth of a second and is removed once at the end', () => {
-    const bar = begin(true)
+    const { bar, written } = begin(true)
     const update = () => bar.update(1, 0.5)
     const end = () => bar.end()
     const half = `[${'#'.repeat(15)}${' '.repeat(15)}] 50 %, 1 rows, 10 per second, 1 s left`

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { readSettingsFile } from '../../src/cli/settings-file.ts'
-import { runCommand } from '../support/command.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
 const directory = temporaryDirectory()
@@ -19,6 +18,7 @@ function read(content: string | Buffer) {
 describe('a file of settings', () => {
   for (const [text, variables] of [
     ['\uFEFFPORT=1\r\n\r\nHOST=h\r\n', { PORT: '1', HOST: 'h' }],
+    ['PORT=1\rHOST=h\r', { PORT: '1', HOST: 'h' }],
     ['# PORT=2\n  # no setting: x\n\n \t\nPORT=1 # one', { PORT: '1' }],
     ['export PORT=1\n  HOST = h ', { PORT: '1', HOST: 'h' }],
     ['PASSWORD="a # b" # c\nUSERNAME=\'"\'', { PASSWORD: 'a # b', USERNAME: '"' }],
@@ -73,24 +73,6 @@ describe('a file of settings', () => {
         assert.throws(() => read(bytes), {
           message: `the file ${path} is not text in UTF-8; save it in UTF-8 (PowerShell: | Out-File -Encoding utf8)`,
         })
-    }
-  })
-
-  it('is told with all faults of the settings at once, by check and at the start', async () => {
-    writeFileSync(join(directory.path, '.env'), 'DBURL=sqlite:x\nTHREADS: 2\nPORT=x\n')
-    const faults = [
-      '.env line 1: DBURL .*',
-      '.env line 2: .* THREADS',
-      'PORT is "x"; .*',
-      'HOST is empty; .*',
-    ]
-    for (const [command, what] of [
-      ['check', 'start with these settings'],
-      ['serve', 'start'],
-    ] as const) {
-      const { code, stdout, stderr } = await runCommand(directory.path, { HOST: '' }, command)
-      assert.deepEqual([code, stdout], [1, ''])
-      assert.match(stderr, new RegExp(`^Cannot ${what}: ${faults.join('\n {2}')}\n$`))
     }
   })
 })

@@ -144,7 +144,7 @@ export class Load {
 }
 
 /** A load that lasts until this holds. */
-export async function loadUntil(
+async function loadUntil(
   url: string,
   journal: Journal,
   isEnough: (load: Load) => boolean,
@@ -153,6 +153,32 @@ export async function loadUntil(
   const load = new Load(url, journal, options)
   await load.until(() => isEnough(load))
   await load.stop()
+  return load
+}
+
+/**
+ * Checks that all works before and after a fault, and that reads work and writes are refused while it lasts.
+ * @param begin begins it. @returns what ends it.
+ * @param isEnough when it has lasted long enough.
+ * @returns the load of that time.
+ */
+export async function surviveFault(
+  url: string,
+  journal: Journal,
+  begin: () => Promise<() => Promise<unknown>>,
+  isEnough: (load: Load) => boolean,
+  { during = {}, ...options }: LoadOptions & { readonly during?: LoadOptions } = {},
+): Promise<Load> {
+  const works = () => loadUntil(url, journal, ({ acknowledged }) => acknowledged > 300, options)
+  await works()
+  assert.equal(journal.figures.refused, 0)
+  const end = await begin()
+  const load = await loadUntil(url, journal, isEnough, { ...options, ...during })
+  assert.equal(load.reads.failed, 0)
+  await end()
+  const { refused } = journal.figures
+  await works()
+  assert.equal(journal.figures.refused, refused, 'a write is still refused')
   return load
 }
 

@@ -59,10 +59,6 @@ for (const engine of SERVER_ENGINES) {
           : `ALTER USER '${user}'@'%' IDENTIFIED BY '${OTHER}'`,
       )
     }
-    const DB_URL_FILE = (url: string, file: string) => {
-      writeFileSync(file, `${url}\n`)
-      return { DB_URL: undefined, DB_URL_FILE: file }
-    }
     const withAuthority = (url: string, file: string) => {
       copyFileSync(certificates.caFile, file)
       return { DB_URL: withTls(url, 'verify-ca', file) }
@@ -71,22 +67,13 @@ for (const engine of SERVER_ENGINES) {
 
     const CHANGES: Record<string, Change> = {
       'the password in the file of DB_URL_FILE': {
-        settings: DB_URL_FILE,
+        settings: (url, file) => {
+          writeFileSync(file, `${url}\n`)
+          return { DB_URL: undefined, DB_URL_FILE: file }
+        },
         begin: changePassword,
         cause: /password|access denied/i,
         end: (url, file) => writeFileSync(file, `${withPassword(url, OTHER)}\n`),
-      },
-      'the file of DB_URL_FILE, for a moment to another database': {
-        settings: DB_URL_FILE,
-        begin: (url, file) => writeFileSync(file, url.slice(0, -2)),
-        cause: /DB_URL_FILE names another engine or database than at the start/,
-        end: DB_URL_FILE,
-      },
-      'the file of DB_URL_FILE, for a moment to nothing': {
-        settings: DB_URL_FILE,
-        begin: (_, file) => writeFileSync(file, ''),
-        cause: /DB_URL_FILE is an empty file/,
-        end: DB_URL_FILE,
       },
       ...(engine === 'postgres' && {
         'the password in PGPASSFILE': {

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { Caller, failuresOnce, SOON } from './caller.ts'
 import { readRows, SERVER_ENGINES, serve, serverMissing, startServer } from './engine-servers.ts'
 import { Journal } from './journal.ts'
-import { type Load, loadUntil } from './load.ts'
+import { surviveFault } from './load.ts'
 import { diskMissing, LoopDisk } from './loop-disk.ts'
 
 /** In MiB. */
@@ -35,35 +35,35 @@ describe('a database server whose disk is full', { skip: diskMissing }, () => {
       const service = await serve(t, url, { STORE_TIMEOUT: SOON })
       const caller = new Caller(service)
       const journal = new Journal()
-      const run = (isEnough: (load: Load) => boolean, changes = true) =>
-        loadUntil(service.url, journal, isEnough, {
+      const fillUp = async () => {
+        const filler = disk.fillUp()
+        const large = { title: LATER, author: 'x'.repeat(7000), year: 1 }
+        while ((await caller.call('POST /book', large)).status === 201);
+        return async () => {
+          const { refused } = journal.figures
+          const failures = await failuresOnce(service, refused + 1, /./)
+          assert.equal(failures.length, refused + 1)
+          assert.ok(failures.some(({ err }) => err?.reason === 'disk' && FULL.test(err.message)))
+          // A server may also wait for room longer than the service waits for it.
+          for (const { err } of failures)
+            assert.match(err?.message ?? '', new RegExp(`${FULL.source}|did not answer within`, 'i'))
+          rmSync(filler)
+          await caller.recovers('POST /book', { title: LATER, author: '', year: 1 })
+        }
+      }
+      await surviveFault(
+        service.url,
+        journal,
+        fillUp,
+        ({ reads }) => journal.figures.refused > 100 && reads.answered > 0,
+        {
           clients: 8,
           authorLength: 1000,
           leaveRefused: true,
-          changes,
-        })
-      await run(({ acknowledged }) => acknowledged > 300)
-      assert.equal(journal.figures.refused, 0)
-
-      const filler = disk.fillUp()
-      const large = { title: LATER, author: 'x'.repeat(7000), year: 1 }
-      while ((await caller.call('POST /book', large)).status === 201);
-      // MariaDB may not be able to undo changes when the disk is full: see docs/engines.md.
-      const changes = engine !== 'mysql'
-      const { reads } = await run(({ reads }) => journal.figures.refused > 100 && reads.answered > 0, changes)
-      const { refused } = journal.figures
-      assert.equal(reads.failed, 0)
-      const failures = await failuresOnce(service, refused + 1, /./)
-      assert.equal(failures.length, refused + 1)
-      assert.ok(failures.some(({ err }) => err?.reason === 'disk' && FULL.test(err.message)))
-      // A server may also wait for room longer than the service waits for it.
-      for (const { err } of failures)
-        assert.match(err?.message ?? '', new RegExp(`${FULL.source}|did not answer within`, 'i'))
-
-      rmSync(filler)
-      await caller.recovers('POST /book', { title: LATER, author: '', year: 1 })
-      await run(({ acknowledged }) => acknowledged > 300)
-      assert.equal(journal.figures.refused, refused, 'a write is refused although there is room')
+          // MariaDB may not be able to undo changes when the disk is full: see docs/engines.md.
+          during: { changes: engine !== 'mysql' },
+        },
+      )
       await service.stop()
       const rows = (await readRows(server, url)).filter(({ title }) => title !== LATER)
       journal.compare({ rows, integrity: 'ok' })

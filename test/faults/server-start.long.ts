@@ -68,7 +68,6 @@ onEachServer(
 
     for (const [name, change, reason] of [
       ['a wrong password', { password: WRONG }, /password|access denied/i],
-      ['an unknown user', { username: 'nobody' }, /password|access denied/i],
       ['an unknown database', { pathname: '/missing' }, /missing/],
     ] as const) {
       it(`with ${name}: ends at once with one line that says so, without a password`, async (t) => {

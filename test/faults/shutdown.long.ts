@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
-import { logIn } from '../support/client.ts'
-import { ACCOUNT, startService, temporaryDirectory } from '../support/service.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
+import { ACCOUNT, type Service, startService, temporaryDirectory } from '../support/service.ts'
 import { connectUntilRefused } from '../support/slow-request.ts'
+import { EXP, expiringAt } from '../support/tokens.ts'
 import { readStored } from './stored.ts'
 
 /** More of them by hand: `SHUTDOWN_CYCLES=100`. */
@@ -16,6 +15,8 @@ const CYCLES = Number(process.env.SHUTDOWN_CYCLES ?? 5)
 
 /** Clients that keep their connection, and clients that make one for each request. */
 const [KEEPING, CONNECTING] = [24, 8]
+
+const authorization = `Authorization: ${expiringAt(EXP)}`
 
 const directory = temporaryDirectory()
 after(directory.remove)
@@ -28,85 +29,101 @@ before(async () => {
   await store.close()
 })
 
-for (let cycle = 1; cycle <= CYCLES; cycle++)
-  it(`SIGTERM under load cuts no response, and leaves no request without one that was sent before it: ${cycle}`, () =>
-    stopUnderLoad(cycle))
-
 it('SIGTERM leaves no connection without a response that was made before it, although it is not accepted yet', async () => {
   const service = await startService(directory.path)
   service.process.kill('SIGSTOP')
-  const agent = new Agent()
-  const sending = Array.from({ length: 20 }, () => send(service.url, agent, 'GET /nowhere', '', ''))
-  // The system has accepted them, and what they send.
-  await setTimeout(200)
+  const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(service.url)))
+  await Promise.all(connections.map((connection) => connection.send(head('GET /nowhere'))))
   const stopping = service.stop()
   service.process.kill('SIGCONT')
-  for (const { status } of await Promise.all(sending)) assert.equal(status, 404)
+  for (const connection of connections) assert.equal((await connection.response()).status, 404)
   assert.deepEqual(await stopping, { code: 0, signal: null })
 })
 
-async function stopUnderLoad(cycle: number): Promise<void> {
-  const service = await startService(directory.path)
-  const authorization = await logIn(service.url)
-  const faults: string[] = []
-  const unanswered: string[] = []
-  let answered = 0
-  let signalledAt = Number.POSITIVE_INFINITY
-  let isOver = false
-  /** When clients that halt in the middle go on: when no connection is accepted any more. */
-  const later = Promise.withResolvers<void>()
+for (let cycle = 1; cycle <= CYCLES; cycle++)
+  it(`SIGTERM under load cuts no response, and leaves no request without one that was sent before it: ${cycle}`, async () => {
+    const service = await startService(directory.path)
+    const load = new Requests(service, cycle)
+    const clients = [
+      ...Array.from({ length: KEEPING }, (_, i) => load.client(`keeping ${i}`, true)),
+      ...Array.from({ length: CONNECTING }, (_, i) => load.client(`connecting ${i}`, false)),
+    ]
+    // One that is in the middle of its body, and one that does not read its response yet.
+    const body = bodyOf('POST /book', 'halting')
+    const writer = await RawConnection.open(service.url)
+    await writer.send(requestOf('POST /book', body).slice(0, -1))
+    const reader = await RawConnection.open(service.url)
+    reader.stopReading()
+    await reader.send(requestOf('GET /books', ''))
+    const enough = 200 + 400 * Math.random()
+    while (load.answered < enough) await setTimeout(1)
+    load.isStopping = true
+    const stopping = service.stop()
+    await assert.rejects(connectUntilRefused(service.url))
+    await writer.send(body.slice(-1))
+    assert.equal((await writer.response()).status, 201)
+    assert.match(await reader.rest(), /\r\n0\r\n\r\n$/)
+    assert.deepEqual(await stopping, { code: 0, signal: null })
+    await Promise.all(clients)
+    const stored = new Set(readStored(join(directory.path, 'books.db')).rows.map(({ title }) => title))
+    for (const title of load.unanswered)
+      if (stored.has(title)) load.faults.push(`${title}: stored, and not answered`)
+    assert.deepEqual(load.faults, [])
+  })
 
-  /** @param isOwed whether the service owes a response to what the system had taken by then. */
-  async function ask(
-    [line, title]: readonly [line: string, title: string],
-    agent: Agent,
-    isOwed: (sentAt: number) => boolean,
-    halt?: Promise<void>,
-  ) {
-    const body = bodyOf(line, title)
-    const { status, isWhole, sentAt, bytes } = await send(service.url, agent, line, authorization, body, halt)
-    if (isWhole) {
-      answered++
-      if (status !== 503 && status >= 400) faults.push(`${line} (${title}): ${status}`)
-      return
+/** Clients that send requests one after another until the service accepts no connection. */
+class Requests {
+  readonly faults: string[] = []
+  /** The titles of books that may not be stored. */
+  readonly unanswered: string[] = []
+  answered = 0
+  isStopping = false
+  readonly #service: Service
+  readonly #cycle: number
+
+  constructor(service: Service, cycle: number) {
+    this.#service = service
+    this.#cycle = cycle
+  }
+
+  async client(name: string, isKeeping: boolean): Promise<void> {
+    for (let i = 0; ; ) {
+      const opened = await RawConnection.open(this.#service.url).catch(() => undefined)
+      if (opened === undefined) return
+      using connection = opened
+      do i++
+      while (
+        (await this.#ask(connection, `cycle ${this.#cycle} ${name} request ${i}`, isKeeping)) &&
+        isKeeping
+      )
     }
-    if (bytes > 0) faults.push(`${line} (${title}): cut after ${bytes} bytes of its response`)
-    else if (isOwed(sentAt)) faults.push(`${line} (${title}): no response`)
-    if (line === 'POST /book') unanswered.push(title)
-    await setTimeout(5)
   }
-  const client = async (name: string, agent: Agent, isOwed: (sentAt: number) => boolean) => {
-    for (let i = 0; !isOver; i++) await ask([pick(), `cycle ${cycle} ${name} request ${i}`], agent, isOwed)
-    agent.destroy()
+
+  /** @returns whether the connection stays. */
+  async #ask(connection: RawConnection, title: string, isKeeping: boolean): Promise<boolean> {
+    const line = pick()
+    await connection.send(requestOf(line, bodyOf(line, title)))
+    // What the system had before the signal is there for the service to read, but a new connection may not be accepted.
+    const isOwed = isKeeping && !this.isStopping
+    try {
+      const { status, headers } = await connection.response()
+      this.answered++
+      if (status !== 503 && status >= 400) this.faults.push(`${line} (${title}): ${status}`)
+      return headers.get('connection') !== 'close'
+    } catch (error) {
+      const isCut = !/received ""$/.test((error as Error).message)
+      if (isCut || isOwed) this.faults.push(`${line} (${title}): ${error}`)
+      if (line === 'POST /book') this.unanswered.push(title)
+      return false
+    }
   }
-  const clients = [
-    ...Array.from({ length: KEEPING }, (_, i) =>
-      // What was sent before the signal is there for the service to read; later the connection may be closing.
-      client(`keeping ${i}`, new Agent({ keepAlive: true, maxSockets: 1 }), (sentAt) => sentAt < signalledAt),
-    ),
-    // On a busy machine, a new connection may not have been accepted yet.
-    ...Array.from({ length: CONNECTING }, (_, i) => client(`connecting ${i}`, new Agent(), () => false)),
-    ask(['POST /book', `cycle ${cycle} halting`], new Agent(), () => true, later.promise),
-    ask(['GET /books', `cycle ${cycle} halting`], new Agent(), () => true, later.promise),
-  ]
-  const enough = 200 + 400 * Math.random()
-  while (answered < enough) await setTimeout(1)
-  signalledAt = performance.now()
-  const stopping = service.stop()
-  await connectUntilRefused(service.url).catch(() => later.resolve())
-  assert.deepEqual(await stopping, { code: 0, signal: null })
-  isOver = true
-  await Promise.all(clients)
-  const stored = new Set(readStored(join(directory.path, 'books.db')).rows.map(({ title }) => title))
-  for (const title of unanswered) if (stored.has(title)) faults.push(`${title}: stored, and not answered`)
-  assert.deepEqual(faults, [])
 }
 
 function pick(): string {
   const chance = Math.random()
   if (chance < 0.6) return 'POST /book'
   // Each takes as long as a hundred of the others.
-  if (chance < 0.605) return 'GET /books'
+  if (chance < 0.605) return 'GET /books?limit=200'
   return chance < 0.7 ? 'POST /token' : 'GET /book/1'
 }
 
@@ -115,47 +132,5 @@ function bodyOf(line: string, title: string): string {
   return line === 'POST /book' ? JSON.stringify({ title, author: 'A'.repeat(500), year: 1 }) : ''
 }
 
-/** @param halt what to wait for in the middle of the body, or before the response is read. */
-async function send(
-  url: string,
-  agent: Agent,
-  line: string,
-  authorization: string,
-  body: string,
-  halt?: Promise<void>,
-) {
-  const [method, path] = line.split(' ') as [string, string]
-  const headers = { authorization, ...(body !== '' && { 'content-length': Buffer.byteLength(body) }) }
-  const asked = request(url + path, { agent, method, headers })
-  let before = 0
-  let sentAt = Number.POSITIVE_INFINITY
-  asked.once('socket', (socket) => {
-    before = socket.bytesRead
-  })
-  asked.once('finish', () => {
-    sentAt = performance.now()
-  })
-  const answered = once(asked, 'response').then(
-    async ([response]: IncomingMessage[]) => {
-      const closed = new Promise((resolve) => response?.once('error', () => {}).once('close', resolve))
-      if (body === '') await halt
-      response?.resume()
-      await closed
-      return response
-    },
-    () => undefined,
-  )
-  if (body !== '' && halt !== undefined) {
-    asked.write(body.slice(0, -1))
-    await halt
-    asked.end(body.slice(-1))
-  } else asked.end(body)
-  const response = await answered
-  return {
-    status: response?.statusCode ?? 0,
-    isWhole: response?.complete === true,
-    /** When the system had taken all of the request; infinite if it never did. */
-    sentAt,
-    bytes: (asked.socket?.bytesRead ?? 0) - before,
-  }
-}
+const requestOf = (line: string, body: string) =>
+  head(line, authorization, `Content-Length: ${Buffer.byteLength(body)}`) + body

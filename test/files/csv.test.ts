@@ -107,6 +107,14 @@ describe('CSV is refused', () => {
       `line 3: ${TOO_LONG}`,
     ],
     ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
+    ...['title,author,year,"n x\nT,A,1,y', 'title,author,year,"n" x\nT,A,1,y"\nT,A,1,y', '"'].map(
+      (text) =>
+        [
+          `a misplaced quote in the first line: ${text}`,
+          `\n${text}`,
+          `line 2: the row ${MISPLACED}; correct the column names`,
+        ] as const,
+    ),
     ['1001 fields', `title,author,year\nT,A,1${wide}\n`, 'line 2: the row has more than 1000 fields'],
     [
       '1001 fields with quotes',

@@ -9,7 +9,7 @@ import { FORMATS, formatOfName, type ReadFormat } from '../../src/files/formats.
 import { FAULT_CODES, MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
 import { type FileKind, framings, guarded, unguarded } from '../../src/files/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
-import { assertRead, assertRefused, NO_YEAR, readFile } from './read.ts'
+import { assertRead, assertRefused, readFile } from './read.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -38,20 +38,6 @@ for (const kind of [...FORMATS, 'spreadsheet'] as const) {
 
 for (const format of FORMATS) {
   describe(`books as ${format}`, () => {
-    it('are read with the lines of the bad ones, of which a bounded number is kept', async () => {
-      const text = write([{ ...BOOK, title: 'a\n"b"' }, BOOK], format)
-      const [bad, line, cell] =
-        format === 'csv'
-          ? ['9,T,A,12.5\r\n', 5, '"12.5"']
-          : ['{"title":"T","author":"A","year":12.5}\n', 3, '12.5']
-      const reason = `${cell} ${NO_YEAR}`
-      const error = `1000 of 1002 rows cannot be stored; line ${line}: year: ${reason}`
-      const { rows, faulty, faults } = await assertRefused(text + bad.repeat(1000), error, { format })
-      assert.deepEqual([rows, faulty, faults.length], [1002, 1000, MAX_FAULTS])
-      for (const index of [0, 99])
-        assert.deepEqual(faults[index], { line: line + index, field: 'year', code: 'wrong_type', reason })
-    })
-
     it('are read without the bad ones if these are skipped, and no longer when very many are bad', async () => {
       const [text, bad] = [write([BOOK], format), 'x\r\n']
       const row = text.slice(format === 'csv' ? text.indexOf('\n') + 1 : 0)

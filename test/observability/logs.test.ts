@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, truncateSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -11,6 +11,7 @@ import { pathToFileURL } from 'node:url'
 import { openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { MAIN } from '../support/command.ts'
+import { findCommand } from '../support/program.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
 import {
   ACCOUNT,
@@ -49,26 +50,6 @@ const linesOf = (service: Service) =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-it('the log says once for each origin what to set when a login is refused because of it', async () => {
-  const service = await startService(directory.path)
-  const origins = ['https://books.example', 'https://books.example', 'http://10.0.0.1:8443']
-  // Anybody can make them up.
-  for (const origin of [...origins, ...Array.from({ length: 30 }, (_, i) => `https://${i}.example`)]) {
-    const options = { method: 'POST', headers: { origin }, body: JSON.stringify(ACCOUNT) }
-    assert.equal((await fetch(`${service.url}/token`, options)).status, 403)
-  }
-  await service.stop()
-  const lines = linesOf(service).filter(({ level }) => level === WARN)
-  const { host } = new URL(service.url)
-  assert.deepEqual(
-    lines.slice(0, 3).map((line) => [line.origin, line.host]),
-    [...origins.slice(1), 'https://0.example'].map((origin) => [origin, host]),
-  )
-  for (const name of ['proxy_set_header Host', 'TRUST_PROXY', 'CORS_ORIGIN'])
-    assert.ok(lines[0]?.msg.includes(name), name)
-  assert.equal(lines.length, 20)
-})
-
 it('the log tells of start, stop, a warning and each failure of ours, and of nothing else', async () => {
   const { damage } = await makeDatabase('books.db')
   const service = await startService(directory.path, { LOGIN_FAILURE_LIMIT: '1' })
@@ -78,72 +59,47 @@ it('the log tells of start, stop, a warning and each failure of ours, and of not
   assert.equal(await get('/book/x'), 404)
   damage()
   assert.equal(await get('/book/250'), 500)
-  await fetch(`${service.url}/token`, { method: 'POST', body: '{}' })
+  const logInFrom = async (origin: string, body: object = ACCOUNT) => {
+    const options = { method: 'POST', headers: { origin }, body: JSON.stringify(body) }
+    return (await fetch(`${service.url}/token`, options)).status
+  }
+  assert.equal(await logInFrom(service.url, {}), 401)
+  const origins = ['https://books.example', 'http://10.0.0.1:8443']
+  // Anybody can make them up.
+  for (let i = 0; i < 30; i++) origins.push(`https://${i}.example`)
+  for (const origin of ['https://books.example', ...origins]) assert.equal(await logInFrom(origin), 403)
   await service.stop()
+  const refused = 'a login is refused because of its origin'
   const lines = linesOf(service)
-  assert.deepEqual(
-    lines.map(({ level, msg }) => [level, msg]),
-    [
-      [INFO, 'listening'],
-      [ERROR, 'Internal server error'],
-      [WARN, 'too many failed logins from this address'],
-      [INFO, 'stopping'],
-      [INFO, 'stopped'],
-    ],
-  )
+  const messages = lines.map(({ level, msg, origin }) => [level, origin === undefined ? msg : refused])
+  assert.deepEqual(messages, [
+    [INFO, 'listening'],
+    [ERROR, 'Internal server error'],
+    [WARN, 'too many failed logins from this address'],
+    ...Array(20).fill([WARN, refused]),
+    [INFO, 'stopping'],
+    [INFO, 'stopped'],
+  ])
   const { reqId, method, route, err } = lines[1]
   assert.deepEqual([reqId, method, route], ['mine', 'GET', '/book/:id'])
   assert.match(err.message, /malformed|disk image|I\/O/)
   assert.match(err.stack, /\/src\/store\//)
+  const { host } = new URL(service.url)
+  for (const [i, line] of lines.slice(3, 23).entries())
+    assert.deepEqual([line.origin, line.host], [origins[i], host])
+  for (const name of ['proxy_set_header Host', 'TRUST_PROXY', 'CORS_ORIGIN'])
+    assert.ok(lines[3].msg.includes(name), name)
   const now = Date.now()
   for (const { time } of lines) assert.ok(time <= now && time > now - 3600_000)
 })
 
-it('at LOG_LEVEL=debug there is one line for each request, with its id, and why a body was refused', async () => {
-  const service = await startService(directory.path, { LOG_LEVEL: 'debug', DB_URL: 'sqlite:debug.db' })
-  const begin = performance.now()
-  const ids: (string | null)[] = []
-  for (const given of [['a'], ['quote"'], [], ['a', 'b']]) {
-    const headers = given.map((id): [string, string] => ['x-request-id', id])
-    const response = await fetch(`${service.url}/book/1?password=secret`, { headers })
-    ids.push(response.headers.get('x-request-id'))
-  }
-  assert.equal(ids[0], 'a')
-  for (const id of ids.slice(1)) assert.match(id ?? '', UUID)
-  const body = '{"username":"u","password":5}'
-  const refused = await fetch(`${service.url}/token`, { method: 'POST', body })
-  ids.push(refused.headers.get('x-request-id'))
-  const time = performance.now() - begin
-  await service.stop()
-  const lines = linesOf(service)
-  const responses = lines.filter(({ msg }) => msg === 'answered')
-  assert.deepEqual(
-    responses.map(({ reqId }) => reqId),
-    ids,
-  )
-  for (const { method, path, ip, status, ms } of responses.slice(0, -1)) {
-    assert.deepEqual([method, path, ip, status], ['GET', '/book/1', '127.0.0.1', 401])
-    assert.ok(ms > 0 && ms < time)
-  }
-  const reasons = lines.filter(({ reason }) => reason !== undefined)
-  assert.deepEqual(
-    reasons.map(({ level, reqId, reason }) => [level, reqId, reason]),
-    [[DEBUG, ids.at(-1), 'password must be a string']],
-  )
-  assert.ok(!service.output().includes('secret'))
-})
-
 // Each service is checked for the password, the secret and tokens when it ends.
-it('at LOG_LEVEL=trace no line has a secret: of any request, and of failures of the store', async () => {
+it('at LOG_LEVEL=trace each request has a line with its id, and no line has a secret', async () => {
   const { damage } = await makeDatabase('traced.db')
-  const settings = {
-    LOG_LEVEL: 'trace',
-    LOGIN_FAILURE_LIMIT: '2',
-    CORS_ORIGIN: '*',
-    DB_URL: 'sqlite:traced.db',
-  }
-  const service = await startService(directory.path, settings)
+  const settings = { LOG_LEVEL: 'trace', CORS_ORIGIN: '*', DB_URL: 'sqlite:traced.db' }
+  const service = await startService(directory.path, { ...settings, LOGIN_FAILURE_LIMIT: '2' })
   const token = await logIn(service.url)
+  const begin = performance.now()
   const account = JSON.stringify(ACCOUNT)
   const logins = [
     account,
@@ -154,36 +110,38 @@ it('at LOG_LEVEL=trace no line has a secret: of any request, and of failures of 
     `${account}${MARK}`,
   ]
   const forged = [hmacToken({ exp: 1 }), hmacToken({ exp: EXP }, { secret: MARK }), `${MARK}.${MARK}.${MARK}`]
-  const calls: (readonly [line: string, authorization: string, body?: string])[] = [
-    ...logins.map((body) => ['POST /token', token, body] as const),
-    ...[token, `Bearer ${token}`, ...forged].flatMap((authorization) => [
-      [`GET /books?token=${authorization}`, authorization] as const,
-      [`GET /book/250?password=${MARK}`, authorization] as const,
-      ['POST /book', authorization, '{"title":"T","author":"A","year":1}'] as const,
-      ['POST /book', authorization, `{"title":"${MARK}"`] as const,
-      ['PUT /book/250', authorization, '{"year":"x"}'] as const,
-      [`DELETE /book/252?${MARK}`, authorization] as const,
-      [`PATCH /book/1?${MARK}`, authorization] as const,
-      [`GET /nowhere?${MARK}#${MARK}`, authorization] as const,
-      ['POST /book', authorization, `"${MARK.repeat(200_000)}"`] as const,
-    ]),
-    ['GET /readyz', token],
+  const requests = (authorization: string) => [
+    [`GET /books?token=${authorization}`],
+    [`GET /book/250?password=${MARK}`],
+    ['POST /book', '{"title":"T","author":"A","year":1}'],
+    ['POST /book', `{"title":"${MARK}"`],
+    ['POST /book', `"${MARK.repeat(200_000)}"`],
+    ['PUT /book/250', '{"year":"x"}'],
+    [`DELETE /book/252?${MARK}`],
+    [`PATCH /book/1?${MARK}`],
+    [`GET /nowhere?${MARK}#${MARK}`],
+    ['GET /readyz'],
   ]
-  const statuses = new Set<number>()
+  const calls = [
+    ...logins.map((body) => [token, 'POST /token', body]),
+    ...[token, `Bearer ${token}`, ...forged].flatMap((each) => requests(each).map((call) => [each, ...call])),
+  ]
+  const responses: [id: string, method: string, path: string, status: number][] = []
   const callAll = async () => {
-    for (const [line, authorization, body] of calls) {
-      const [method = '', target] = line.split(' ')
-      const headers = { authorization, origin: 'http://a.example', cookie: MARK, 'x-request-id': `"${MARK}"` }
-      const response = await fetch(service.url + target, {
-        method,
-        headers,
-        ...(body !== undefined && { body }),
-      })
+    for (const [i, [authorization = '', line = '', body]] of calls.entries()) {
+      const [method = '', target = ''] = line.split(' ')
+      // Of these ids, only one may be used, and once.
+      const id: string = ['mine', `"${MARK}"`, 'a, b'][i] ?? ''
+      const headers = { authorization, origin: 'http://a.example', cookie: MARK, 'x-request-id': id }
+      const response = await fetch(service.url + target, { method, headers, ...(body && { body }) })
       await response.arrayBuffer().catch(() => undefined)
-      statuses.add(response.status)
+      const given = response.headers.get('x-request-id') ?? ''
+      assert.match(given, id === 'mine' ? /^mine$/ : UUID)
+      responses.push([given, method, target.replace(/[?#].*/, ''), response.status])
     }
   }
   await callAll()
+  const statuses = new Set<number>()
   for (const bytes of [
     head(`${MARK} /`, `Authorization: ${token}`),
     head('GET /books', `Authorization: ${token}`, MARK),
@@ -198,15 +156,27 @@ it('at LOG_LEVEL=trace no line has a secret: of any request, and of failures of 
   }
   damage()
   await callAll()
+  const elapsed = performance.now() - begin
+  for (const [, , , status] of responses) statuses.add(status)
   for (const status of [200, 201, 400, 401, 404, 405, 413, 429, 431, 500, 503])
     assert.ok(statuses.has(status), `no response was ${status}`)
   await service.stop()
-  const lines = service.output().split('\n')
+  const lines = linesOf(service)
   assert.deepEqual(
-    lines.filter((line) => line.includes(MARK)),
+    lines.filter((line) => JSON.stringify(line).includes(MARK)),
     [],
   )
-  assert.ok(lines.length > 2 * calls.length, 'requests are logged')
+  const ids = new Set(responses.map(([id]) => id))
+  const answered = lines.filter(({ msg, reqId }) => msg === 'answered' && ids.has(reqId))
+  assert.deepEqual(
+    answered.map(({ reqId, method, path, status }) => [reqId, method, path, status]),
+    responses,
+  )
+  for (const { level, ip, ms } of answered)
+    assert.ok(level === DEBUG && ip === '127.0.0.1' && ms > 0 && ms < elapsed)
+  const reasons = lines.filter(({ reason }) => reason !== undefined)
+  assert.ok(reasons.some(({ reason }) => /^year must be/.test(reason)))
+  for (const { level, reqId } of reasons) assert.ok(level === DEBUG && ids.has(reqId))
 })
 
 for (const [scheme, nobody] of [
@@ -217,11 +187,8 @@ for (const [scheme, nobody] of [
     const targets: string[] = [nobody]
     // Servers that are no databases: they send garbage, or close the connection.
     for (const greeting of [`what? ${'\0'.repeat(100)}`, '']) {
-      const server = createServer((socket) => socket.on('error', () => {}).end(greeting)).listen(
-        0,
-        '127.0.0.1',
-      )
-      await once(server, 'listening')
+      const server = createServer((socket) => socket.on('error', () => {}).end(greeting))
+      await once(server.listen(0, '127.0.0.1'), 'listening')
       t.after(() => server.close())
       targets.push(`127.0.0.1:${(server.address() as AddressInfo).port}`)
     }
@@ -265,8 +232,7 @@ describe('a log that nobody reads for a while', () => {
     assert.ok(linesOf(service).length > 20)
   })
 
-  const hasShell = existsSync('/bin/sh')
-  it('loses lines, and no part of one', { skip: hasShell ? false : 'needs a shell' }, async (t) => {
+  it('loses lines, and no part of one', async (t) => {
     const output = pathToFileURL(resolve(import.meta.dirname, '../../src/observability/logging.ts')).href
     const command = '"$0" --input-type=module -e "$1" "$2" | { read go <&3; cat; }'
     const args = ['-c', command, process.execPath, WRITE_LINES, output]
@@ -287,9 +253,8 @@ describe('a log that nobody reads for a while', () => {
   })
 })
 
-const hasScript = spawnSync('script', ['--version']).status === 0 && existsSync('/bin/sh')
 it('in a terminal the log is for people', {
-  skip: hasScript ? false : 'needs script of util-linux',
+  skip: findCommand(['script']) ? false : 'needs script of util-linux',
 }, async () => {
   const typescript = join(directory.path, 'terminal.txt')
   const terminal = spawn('script', ['-qec', `exec "${process.execPath}" "${MAIN}"`, '-f', typescript], {

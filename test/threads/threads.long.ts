@@ -106,25 +106,7 @@ function sharesPromises(engine: Engine): void {
   const untilImported = () =>
     until('another import may begin', async () => (await once(service.url, importing(FILE))).status === 200)
 
-  it('shows on every thread what was answered on any', async () => {
-    const path = await create()
-    for (const year of numbered(10)) {
-      const put = await once(service.url, withBody(`PUT ${path}`, JSON.stringify({ year }), authorization))
-      assert.equal(put.status, 200)
-      for (const { body } of await onEach(service.url, () => head(`GET ${path}`, authorization)))
-        assert.equal(JSON.parse(body).data.year, year)
-    }
-  })
-
-  it('refuses a file with the reason, and stores nothing of it', async () => {
-    const before = (await get('/books?count=true&limit=1')).headers.get('x-total-count')
-    const rows = 'x,y,1\n'.repeat(5000)
-    const response = await once(service.url, importing(`title,author,year\n${rows}x,y,never\n`))
-    assert.equal(response.status, 400)
-    assert.match(response.body, /1 of 5001 rows.*line 5002/)
-    assert.equal((await get('/books?count=true&limit=1')).headers.get('x-total-count'), before)
-  })
-
+  // That each thread shows what any has answered: test/http/linearizability.test.ts.
   it('adds up the metrics of all threads, and has those of the process once', async () => {
     const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
     const found = async () => parseExposition(await (await fetch(url)).text())
@@ -347,27 +329,6 @@ describe('a service with threads', () => {
     const responses = await Promise.all(connections.map((connection) => connection.response()))
     assert.deepEqual(statuses(responses), { 201: CONNECTIONS })
     assert.deepEqual(await ended, { code: 0, signal: null })
-  })
-
-  it('takes the password and the secret from files', async (t) => {
-    const file = (name: string, content: string) => {
-      writeFileSync(join(directory.path, name), `${content}\n`)
-      return name
-    }
-    const other = await startService(directory.path, {
-      THREADS: '2',
-      DB_URL: 'sqlite:files.db',
-      PASSWORD: undefined,
-      PASSWORD_FILE: file('password', ACCOUNT.password),
-      SECRET_TOKEN: undefined,
-      SECRET_TOKEN_FILE: file('secret', SECRET),
-    })
-    t.after(() => other.stop())
-    // The token is of another service with the same secret.
-    const token = `Authorization: ${await logIn(service.url)}`
-    const responses = await onEach(other.url, () => head('GET /books', token))
-    assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
-    await logIn(other.url)
   })
 
   it('leaves a port to the service that has it already', async () => {

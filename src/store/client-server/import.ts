@@ -34,23 +34,38 @@ export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
   transactionOn: (connection: Connection) => ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
-  options: ImportOptions,
+  { signal, ...options }: ImportOptions,
 ): Promise<Imported> {
-  const result = await pool.run((connection) => importOn(transactionOn(connection), groups, options), {
-    time: IMPORT_HOURS * 3600_000,
-    // `groups` can be read only once.
-    isRepeatable: false,
-    signal: options.signal,
-  })
+  // The signal cancels nothing from the commit on. Otherwise it would not be known whether the books are stored.
+  const canceled = new AbortController()
+  const cancel = () => canceled.abort(signal?.reason)
+  const ignoreSignal = () => signal?.removeEventListener('abort', cancel)
+  signal?.throwIfAborted()
+  signal?.addEventListener('abort', cancel)
+  const work = (connection: Connection) =>
+    importOn(transactionOn(connection), groups, options, canceled.signal, ignoreSignal)
+  const result = await pool
+    .run(work, {
+      time: IMPORT_HOURS * 3600_000,
+      // `groups` can be read only once.
+      isRepeatable: false,
+      signal: canceled.signal,
+    })
+    .finally(ignoreSignal)
   if ('refused' in result) throw result.refused
   return result.imported
 }
 
-/** Returns errors of `groups` instead of throwing them, which would cost the pool the connection. */
+/**
+ * Returns errors of `groups` instead of throwing them, which would cost the pool the connection.
+ * @param onCommit called just before the commit.
+ */
 async function importOn(
   transaction: ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
-  { skipExisting, dryRun, keepIds, signal }: ImportOptions,
+  { skipExisting, dryRun, keepIds }: ImportOptions,
+  signal: AbortSignal,
+  onCommit: () => void,
 ): Promise<{ readonly imported: Imported } | { readonly refused: unknown }> {
   const refuse = async (refused: unknown) => {
     await inTime(transaction.rollback())
@@ -67,7 +82,7 @@ async function importOn(
       const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
       if ('refused' in next) return refuse(next.refused)
       if (next.done) break
-      signal?.throwIfAborted()
+      signal.throwIfAborted()
       await inTime(keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known))
       all += next.value.length
     }
@@ -81,9 +96,12 @@ async function importOn(
     if (added > 0) await inTime(transaction.continueIds())
   }
   // After an abort, the connection still works for a moment: nothing may be committed then.
-  signal?.throwIfAborted()
+  signal.throwIfAborted()
   if (dryRun) await inTime(transaction.rollback())
-  else await inTime(transaction.commit(), true)
+  else {
+    onCommit()
+    await inTime(transaction.commit(), true)
+  }
   return { imported: { added, skipped: all - added } }
 }
 

@@ -35,6 +35,27 @@ describe('an import into a server', () => {
     }
   })
 
+  it('is not given up while it commits, because it would not be known whether its books are stored', async () => {
+    const giveUp = new AbortController()
+    const committing = Promise.withResolvers<void>()
+    const commit = () => {
+      giveUp.abort(new Error('gone'))
+      return committing.promise
+    }
+    const importing = watch(importBooks({ commit }, giveUp.signal))
+    await settle()
+    assert.equal(importing.state, 'pending')
+    committing.resolve()
+    await settle()
+    assert.equal(importing.state, 'fulfilled')
+  })
+
+  it('does not begin if it is given up before', async () => {
+    const reason = new Error('gone')
+    const begin = () => assert.fail('it begins')
+    await assert.rejects(importBooks({ begin }, AbortSignal.abort(reason)), reason)
+  })
+
   it('may have stored its books if the commit is not answered, and not before', async () => {
     for (const step of ['stored', 'commit'] as const) {
       const importing = watch(importBooks({ [step]: forever }))
