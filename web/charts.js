@@ -15,7 +15,7 @@ import { books as count, words, yearText } from './words.js'
  */
 
 /** How many decades in a row have a bar of their own. */
-const SPAN = 20
+const SPAN = 18
 
 const MOST_AUTHORS = 8
 
