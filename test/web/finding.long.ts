@@ -115,6 +115,18 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await suggested().waitFor({ state: 'hidden' })
   })
 
+  it('asks for no password while an author is typed', async () => {
+    await page.route(/q=toni/, (route) =>
+      route.fulfill({ status: 401, json: { status: 401, message: 'Invalid token', data: null } }),
+    )
+    await button('Add book').click()
+    await field('Author').fill('toni')
+    await page.waitForResponse(/q=toni/)
+    await field('Author').fill('gabriel')
+    await suggestions('Gabriel García Márquez').waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 1)
+  })
+
   it('suggests no authors for what is no longer typed', async () => {
     const held = await holdResponse(page, 'GET', /q=toni/)
     await button('Add book').click()
