@@ -61,6 +61,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
       const catalogue = await background('document.documentElement')
       await logInOn(other)
+      await other.getByRole('button', { name: 'Menu' }).click()
       await other.getByRole('link', { name: 'API' }).click()
       await other.locator('.opblock').first().waitFor()
       await other.locator('[id$="-createBook"] .opblock-summary-control').click()
