@@ -79,7 +79,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       ])
       await screenshot(other, `docs-${colorScheme}`)
       await other.getByRole('link', { name: 'Book Catalogue' }).click()
-      await other.getByRole('button', { name: 'Log out' }).waitFor()
+      await other.getByRole('button', { name: 'Menu' }).waitFor()
       await other.context().close()
     })
 
