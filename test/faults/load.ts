@@ -151,8 +151,7 @@ async function loadUntil(
   options: LoadOptions = {},
 ): Promise<Load> {
   const load = new Load(url, journal, options)
-  await load.until(() => isEnough(load))
-  await load.stop()
+  await load.until(() => isEnough(load)).finally(() => load.stop())
   return load
 }
 

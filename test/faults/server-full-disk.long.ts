@@ -35,8 +35,9 @@ describe('a database server whose disk is full', { skip: diskMissing }, () => {
       const service = await serve(t, url, { STORE_TIMEOUT: SOON })
       const caller = new Caller(service)
       const journal = new Journal()
+      let filler = ''
       const fillUp = async () => {
-        const filler = disk.fillUp()
+        filler = disk.fillUp()
         const large = { title: LATER, author: 'x'.repeat(7000), year: 1 }
         while ((await caller.call('POST /book', large)).status === 201);
         return async () => {
@@ -51,7 +52,7 @@ describe('a database server whose disk is full', { skip: diskMissing }, () => {
           await caller.recovers('POST /book', { title: LATER, author: '', year: 1 })
         }
       }
-      await surviveFault(
+      const survived = surviveFault(
         service.url,
         journal,
         fillUp,
@@ -60,10 +61,20 @@ describe('a database server whose disk is full', { skip: diskMissing }, () => {
           clients: 8,
           authorLength: 1000,
           leaveRefused: true,
-          // MariaDB may not be able to undo changes when the disk is full: see docs/engines.md.
           during: { changes: engine !== 'mysql' },
         },
       )
+      await survived.catch(async (error) => {
+        // MariaDB crashes where it cannot undo a write: see docs/engines.md. Then, too, nothing may be lost.
+        const runs = await server.query('SELECT 1').then(
+          () => true,
+          () => false,
+        )
+        if (engine !== 'mysql' || runs) throw error
+        rmSync(filler, { force: true })
+        await server.stop('kill')
+        await server.start()
+      })
       await service.stop()
       const rows = (await readRows(server, url)).filter(({ title }) => title !== LATER)
       journal.compare({ rows, integrity: 'ok' })
