@@ -32,7 +32,7 @@ describe('the package', () => {
   it('has what runs, and nothing else', (t) => {
     const files = run('tar', ['-tzf', archive]).trim().split('\n')
     const needed =
-      /^package\/(package\.json|README\.md|LICENSE|bin\/[\w-]+\.js|web\/.+\.(js|css|html|svg)|dist\/.+\.js(\.map)?|dist\/(index|errors|settings)\.d\.ts)$/
+      /^package\/(package\.json|README\.md|LICENSE|examples\/books\.csv|bin\/[\w-]+\.js|web\/.+\.(js|css|html|svg)|dist\/.+\.js(\.map)?|dist\/(index|errors|settings)\.d\.ts)$/
     assert.deepEqual(
       files.filter((file) => !needed.test(file)),
       [],
