@@ -72,7 +72,7 @@ export function openCharts(isIt, filter, changed) {
  * one for all after them, if there are any.
  * @param {Statistics['decades']} decades ascending. @returns {Bar[]}
  */
-export function barsOf(decades) {
+function barsOf(decades) {
   const some = decades.filter(({ books }) => books > 0)
   const sum = (/** @type {Statistics['decades']} */ part) =>
     part.reduce((total, { books }) => total + books, 0)

@@ -30,7 +30,7 @@ export const filters = (toggle) => html`<section class="filters" aria-label=${wo
 function chips() {
   const { q, author, yearMin, yearMax } = view
   const isOfYears = readYear(yearMin) !== undefined || readYear(yearMax) !== undefined
-  const isFiltered = author !== '' || isOfYears
+  const filtered = [q !== '', author !== '', isOfYears].filter(Boolean).length
   return html`
     ${
       author === ''
@@ -46,7 +46,7 @@ function chips() {
           </button>`
         : nothing
     }
-    ${isFiltered && (q !== '' || (author !== '' && isOfYears)) ? html`<button type="button" class="quiet clear" @click=${() => clear(EVERYTHING)}>${words.filters.clearAll}</button>` : nothing}`
+    ${filtered > 1 ? html`<button type="button" class="quiet clear" @click=${() => clear(EVERYTHING)}>${words.filters.clearAll}</button>` : nothing}`
 }
 
 /** @param {Event} event */

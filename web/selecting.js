@@ -57,7 +57,8 @@ async function selectRows({ first, end }) {
   if (read && some.query === pages.query && isCurrent(pages)) select(read)
 }
 
-/** The service refuses its cursors after a restart with another secret. Then the list is read from its beginning.
+/**
+ * The service refuses its cursors after a restart with another secret. Then the list is read from its beginning.
  * @param {unknown} error @param {BookPages} some @param {number} first @param {number} end
  */
 function readAgain(error, some, first, end) {

@@ -107,7 +107,7 @@ export const words = {
     first: 'Loading books…',
     empty: 'No books yet',
     emptyHint:
-      'Add the first one, import a file of books, or drop one here. A hundred classics are there to try the catalogue with.',
+      'Add the first one, import a file, or drop one here. To try the catalogue, load a hundred well-known books.',
     samples: 'Load sample books',
     none: 'No books found',
     noneHint: 'Check the spelling or clear a filter.',

@@ -98,6 +98,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await assertAccessible(page)
     await button('Show newest first').click()
     await waitForTitles(page, ['Far away'])
+    await marked().getByText('Far away').waitFor()
   })
 
   it('is not said to be further down where it is not one of those that are searched for', async () => {

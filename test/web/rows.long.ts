@@ -57,7 +57,7 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
   })
 
   for (const column of ['title', 'author'])
-    it(`let the text of a ${column} be copied`, async () => {
+    it(`let the text of the ${column} be copied`, async () => {
       const text = page.locator(`.row .${column} a`).first()
       const { x, y, width, height } = (await text.boundingBox()) ?? assert.fail('no text')
       // From behind the text: in a link, Chromium begins no selection.

@@ -211,6 +211,18 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await page.context().close()
   })
 
+  it('selects all books, also after a restart with another key', async () => {
+    const page = await openCatalogue(browser, relay.url)
+    await page.getByText('401 books').waitFor()
+    await service.stop()
+    service = await start('the secret of the tests, the one for a selection')
+    await page.getByLabel('Select all').click()
+    await page.getByText('Your changes are kept').waitFor()
+    await enterPassword(page)
+    await page.getByText('401 selected').waitFor()
+    await page.context().close()
+  })
+
   it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
     const page = await openCatalogue(browser, relay.url)
     await page.getByText('401 books').waitFor()

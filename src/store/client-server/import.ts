@@ -37,19 +37,19 @@ export async function importIntoServer<Connection>(
   { signal, ...options }: ImportOptions,
 ): Promise<Imported> {
   // The signal cancels nothing from the commit on. Otherwise it would not be known whether the books are stored.
-  const canceled = new AbortController()
-  const cancel = () => canceled.abort(signal?.reason)
+  const cancelled = new AbortController()
+  const cancel = () => cancelled.abort(signal?.reason)
   const ignoreSignal = () => signal?.removeEventListener('abort', cancel)
   signal?.throwIfAborted()
   signal?.addEventListener('abort', cancel)
   const work = (connection: Connection) =>
-    importOn(transactionOn(connection), groups, options, canceled.signal, ignoreSignal)
+    importOn(transactionOn(connection), groups, options, cancelled.signal, ignoreSignal)
   const result = await pool
     .run(work, {
       time: IMPORT_HOURS * 3600_000,
       // `groups` can be read only once.
       isRepeatable: false,
-      signal: canceled.signal,
+      signal: cancelled.signal,
     })
     .finally(ignoreSignal)
   if ('refused' in result) throw result.refused
