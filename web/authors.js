@@ -1,11 +1,12 @@
+import { signal } from '@preact/signals-core'
 import { html, nothing } from 'lit-html'
 import { searchedWords } from '#search-words'
+import { oneLine, searchFor, short } from './fields.js'
 import { splitByMatches } from './found.js'
 import { Away, call, Refused, wasAborted } from './service.js'
-import { oneLine, searchFor, short } from './text.js'
 import { words } from './words.js'
 
-/** @typedef {import('./service.js').Book} Book */
+/** @typedef {import('./fields.js').Book} Book */
 
 /** How long typing has to pause before authors are searched, in milliseconds. */
 const PAUSE = 250
@@ -15,22 +16,17 @@ const [BOOKS, MOST] = [100, 4]
 
 /** Suggests authors in the catalogue for a field. Choosing one replaces what is typed there. */
 export class Authors {
-  /** @type {string[]} */
-  #found = []
+  #found = signal(/** @type {readonly string[]} */ ([]))
   #abort = new AbortController()
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
-  /**
-   * Searches for authors whose names contain all words of a text.
-   * @param {string} typed @param {() => void} changed called when the suggestions may have changed.
-   */
-  look(typed, changed) {
+  /** Searches for authors whose names contain all words of a text. @param {string} typed */
+  look(typed) {
     this.forget()
     const { signal } = this.#abort
     const searched = searchedWords(typed)
-    if (searched.length > 0)
-      this.#timer = setTimeout(() => void this.#read(typed, searched, signal).then(changed), PAUSE)
+    if (searched.length > 0) this.#timer = setTimeout(() => void this.#read(typed, searched, signal), PAUSE)
   }
 
   /** Removes the suggestions, and cancels the search for others. */
@@ -38,14 +34,14 @@ export class Authors {
     clearTimeout(this.#timer)
     this.#abort.abort()
     this.#abort = new AbortController()
-    this.#found = []
+    this.#found.value = []
   }
 
   /** @param {(author: string) => void} choose */
   view(choose) {
-    if (this.#found.length === 0) return nothing
+    if (this.#found.value.length === 0) return nothing
     return html`<div class="suggestions" role="group" aria-label=${words.editor.suggestions}>
-      ${this.#found.map((author) => html`<button type="button" dir="auto" @click=${() => choose(author)}>${short(oneLine(author))}</button>`)}
+      ${this.#found.value.map((author) => html`<button type="button" dir="auto" @click=${() => choose(author)}>${short(oneLine(author))}</button>`)}
     </div>`
   }
 
@@ -59,7 +55,7 @@ export class Authors {
       const authors = data
         .map(({ author }) => author)
         .filter((author) => author !== typed && has(author, searched))
-      this.#found = [...new Set(authors)].slice(0, MOST)
+      this.#found.value = [...new Set(authors)].slice(0, MOST)
     } catch (error) {
       // The field works without suggestions, so failures are not reported.
       if (!(error instanceof Away || error instanceof Refused || wasAborted(error))) throw error

@@ -1,19 +1,39 @@
-import { filterOf } from './address.js'
-import { mark, showRow } from './list.js'
-import { change, changed, countAgain, drawRows, EVERYTHING, load, pages, showAll, view } from './listing.js'
-import { tell } from './notices.js'
-import { isIn, select, selected } from './pages.js'
-import { quote } from './text.js'
+import { tell } from './dialog.js'
+import { quote, readYear } from './fields.js'
+import { reveal } from './list.js'
+import { isPartial } from './pages.js'
+import { call } from './service.js'
+import { change, changed, deselect, EVERYTHING, load, select, showAll, store } from './store.js'
 import { words } from './words.js'
 
-/** @typedef {import('./service.js').Book} Book */
+/** Updates the list when books are added, edited, deleted or imported. */
+
+/** @typedef {import('./fields.js').Book} Book */
+
+/**
+ * Whether a book matches a view. True if the service cannot tell, because its search index is incomplete.
+ * @param {Book} book @param {import('./store.js').View} view
+ */
+async function isIn({ id, title, author, year }, view) {
+  const [from = year, to = year] = [readYear(view.yearMin), readYear(view.yearMax)]
+  if (year < from || year > to || (view.author !== '' && view.author !== author)) return false
+  if (view.q.trim() === '') return true
+  const parameters = new URLSearchParams({ q: view.q, title, author, year: String(year), limit: '1000' })
+  const response = await call('GET', `/books?${parameters}`)
+  /** @type {{ data: Book[] }} */
+  const { data } = await response.json()
+  return isPartial(response) || data.some((book) => book.id === id)
+}
 
 /** Scrolls to a new book and marks it, or says that it is too far down the list. @param {Book} book */
 async function show(book) {
-  const next = load()
-  const row = await next.find(book.id)
-  if (next !== pages) return
-  if (row !== undefined) return showRow(row, next.length, book.id, drawRows)
+  const pages = load()
+  const row = await pages.find(book.id)
+  if (pages !== store.pages) return
+  if (row !== undefined) {
+    store.marked = book.id
+    return reveal(row)
+  }
   const actions = [{ label: words.list.newestFirst, run: () => showFirst(book) }]
   if (!pages.isComplete && pages.error === undefined)
     tell({ text: words.list.tooFar(quote(book.title)), actions })
@@ -21,51 +41,48 @@ async function show(book) {
 
 /** Lists the newest books first, of which this one is marked. @param {Book} book */
 function showFirst({ id }) {
-  mark(id)
+  store.marked = id
   change({ sort: '-id' }, 'chosen')
 }
 
-/** Updates the list, and says so if the book does not match the view. @param {Book} book @param {boolean} isNew */
-async function updated(book, isNew) {
-  if (!isNew) pages.replace(book)
-  if (selected.has(book.id)) select([book])
-  const shown = view
-  const isThere = await isIn(book, shown).catch(() => true)
-  if (shown === view) {
-    if (!isThere) {
-      if (!isNew) {
-        selected.delete(book.id)
-        pages.remove(book.id)
-      }
-      const text = words.list[isNew ? 'newElsewhere' : 'movedElsewhere'](quote(book.title))
-      tell({ text, actions: [{ label: words.showAll, run: showAll }] })
-    } else if (isNew) await show(book)
+/** @param {Book} book a new one. */
+export async function created(book) {
+  const { view } = store
+  const isThere = await isIn(book, view).catch(() => true)
+  if (view !== store.view) return
+  if (isThere) return show(book)
+  tell({
+    text: words.list.newElsewhere(quote(book.title)),
+    actions: [{ label: words.showAll, run: showAll }],
+  })
+}
+
+/** @param {Book} book as it is now. If it no longer matches the view, it leaves the list. */
+export async function updated(book) {
+  store.pages.replace(book)
+  if (store.selected.has(book.id)) select([book])
+  const { view } = store
+  const isThere = await isIn(book, view).catch(() => true)
+  if (view === store.view && !isThere) {
+    deselect([book.id])
+    store.pages.remove(book.id)
+    tell({
+      text: words.list.movedElsewhere(quote(book.title)),
+      actions: [{ label: words.showAll, run: showAll }],
+    })
   }
-  if (!isNew) changed()
+  changed()
 }
 
-/** Updates the list when books are added, edited or deleted. @type {import('./editor.js').Listener} */
-export const bookListener = {
-  created: (book) => void updated(book, true),
-  updated: (book) => void updated(book, false),
-  deletionsChanged() {
-    pages.refresh()
-    countAgain()
-  },
-  deleted(...ids) {
-    for (const id of ids) selected.delete(id)
-    pages.remove(...ids)
-    changed()
-  },
-  filter: () => filterOf(view),
+/** @param {readonly number[]} ids of books that are no longer stored. */
+export function deleted(...ids) {
+  deselect(ids)
+  store.pages.remove(...ids)
+  changed()
 }
 
-/** Lists all books, the newest first, and selects these. @param {readonly Book[]} books */
-function showNewest(books) {
+/** Lists all books, the newest first, and selects these. @param {Iterable<Book>} books */
+export function showNewest(books) {
   change({ ...EVERYTHING, sort: '-id' }, 'chosen')
-  selected.clear()
-  select(books)
+  select(books, true)
 }
-
-/** Updates the list after imports. @type {import('./imported.js').Listener} */
-export const importListener = { changed: load, show: showNewest }

@@ -1,17 +1,17 @@
+import { effect, untracked } from '@preact/signals-core'
 import { html, nothing } from 'lit-html'
+import { reactive } from './dialog.js'
+import { oneLine } from './fields.js'
 import { countBooks } from './pages.js'
 import { call, wasAborted } from './service.js'
-import { oneLine } from './text.js'
+import { change, filterOf, store } from './store.js'
 import { books as count, words, yearText } from './words.js'
 
 /**
  * @typedef {{ decades: { decade: number, books: number }[], authors: { author: string, books: number }[] }} Statistics
  * @typedef {{ books: number, first?: number, last?: number }} Bar the books of some years. Without `first` of all years
  *   before, without `last` of all after.
- * @typedef {object} Listener
- * @property {(first: number | undefined, last: number | undefined) => void} chooseYears
- * @property {(author: string) => void} chooseAuthor
- * @property {() => void} redraw
+ * @typedef {{ bars: Bar[], unknown: number, authors: Statistics['authors'] }} Shown
  */
 
 /** How many decades in a row have a bar of their own. */
@@ -21,24 +21,29 @@ const MOST_AUTHORS = 8
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
 
-/** @type {{ bars: Bar[], unknown: number, authors: Statistics['authors'] } | undefined} */
-let shown
-let message = ''
-/** The filter of the statistics; undefined if they have to be read again. @type {string | undefined} */
-let filtered
-let isOpen = false
-let abort = new AbortController()
-/** The bar of each list that Tab leads to: the last one, unless another had the focus. */
-const stops = { decades: Number.POSITIVE_INFINITY, authors: 0 }
+const state = reactive({
+  shown: /** @type {Shown | undefined} */ (undefined),
+  message: '',
+  /** The bar of each list that Tab leads to: the last one, unless another had the focus. */
+  stops: { decades: Number.POSITIVE_INFINITY, authors: 0 },
+})
 
-/** Reads the statistics again if the charts are open. @param {string} filter @param {() => void} changed */
-export async function updateCharts(filter, changed) {
-  abort.abort()
-  filtered = undefined
-  if (!isOpen) return
+let abort = new AbortController()
+/** What `store.changes` was when the statistics were read. */
+let read = 0
+
+effect(() => {
+  const { changes, showsCharts } = store
+  if (changes !== read) abort.abort()
+  if (!showsCharts || changes === read) return
+  read = changes
   abort = new AbortController()
   const { signal } = abort
-  filtered = filter
+  void untracked(() => readStatistics(filterOf(store.view), signal))
+})
+
+/** @param {string} filter @param {AbortSignal} signal */
+async function readStatistics(filter, signal) {
   try {
     const response = await call('GET', `/books/statistics${filter && '?'}${filter}`, { signal })
     /** @type {{ data: Statistics }} */
@@ -47,24 +52,17 @@ export async function updateCharts(filter, changed) {
     const hasUnknown = data.decades.some(({ decade }) => decade === 0)
     const unknown = hasUnknown ? await countBooks(`${filter}${filter && '&'}year=0`, signal) : 0
     const known = data.decades.map(({ decade, books }) => ({ decade, books: books - (decade ? 0 : unknown) }))
-    shown = { bars: barsOf(known), unknown, authors: data.authors.slice(0, MOST_AUTHORS) }
-    message = ''
+    if (signal.aborted) return
+    state.message = ''
+    state.shown = { bars: barsOf(known), unknown, authors: data.authors.slice(0, MOST_AUTHORS) }
+    // Most books are of the last decades, which are at the end.
+    document.querySelector('.decades')?.scrollTo({ left: Number.MAX_SAFE_INTEGER })
   } catch (error) {
     if (wasAborted(error)) return
-    filtered = undefined
-    shown = undefined
-    message = words.statistics.notCounted
+    read = 0
+    state.shown = undefined
+    state.message = words.statistics.notCounted
   }
-  if (signal.aborted) return
-  changed()
-  // Most books are of the last decades, which are at the end.
-  document.querySelector('.decades')?.scrollTo({ left: Number.MAX_SAFE_INTEGER })
-}
-
-/** @param {boolean} isIt @param {string} filter @param {() => void} changed */
-export function openCharts(isIt, filter, changed) {
-  isOpen = isIt
-  if (isOpen && filtered !== filter) void updateCharts(filter, changed)
 }
 
 /**
@@ -97,20 +95,28 @@ function barsOf(decades) {
   ]
 }
 
-/** @param {Listener} listener */
-export const charts = (listener) => html`
-  <p class="error" role="alert">${message}</p>
-  ${
-    shown === undefined
-      ? nothing
-      : shown.bars.length === 0 && shown.unknown === 0
-        ? html`<p>${words.statistics.none}</p>`
-        : html`${decades(shown, listener)} ${authors(shown.authors, listener)}`
-  }
-`
+export function charts() {
+  const { shown, message } = state
+  return html`
+    <p class="error" role="alert">${message}</p>
+    ${
+      shown === undefined
+        ? nothing
+        : shown.bars.length === 0 && shown.unknown === 0
+          ? html`<p>${words.statistics.none}</p>`
+          : html`${decades(shown)} ${authors(shown.authors)}`
+    }
+  `
+}
 
-/** @param {{ bars: readonly Bar[], unknown: number }} statistics @param {Listener} listener */
-function decades({ bars, unknown }, { chooseYears, redraw }) {
+/** @param {number | undefined} year */
+const typed = (year) => (year === undefined ? '' : yearText(year))
+
+/** @param {number | undefined} first @param {number | undefined} last */
+const chooseYears = (first, last) => change({ yearMin: typed(first), yearMax: typed(last) }, 'chosen')
+
+/** @param {Shown} shown */
+function decades({ bars, unknown }) {
   const most = Math.max(...bars.map(({ books }) => books))
   const stop = stopOf('decades', bars)
   return html`<section aria-labelledby="decades-title">
@@ -120,7 +126,7 @@ function decades({ bars, unknown }, { chooseYears, redraw }) {
         ? nothing
         : html`<button type="button" class="chip" @click=${() => chooseYears(0, 0)}>${words.statistics.unknown(unknown)}</button>`
     }
-    <ol class="decades" @keydown=${move} @focusin=${enter('decades', redraw)}>
+    <ol class="decades" @keydown=${move} @focusin=${enter('decades')}>
       ${bars.map(({ books, first, last }, index) => {
         const label = `${words.statistics.span(first, last)}: ${count(books)}`
         return html`<li>
@@ -138,20 +144,20 @@ function decades({ bars, unknown }, { chooseYears, redraw }) {
   </section>`
 }
 
-/** @param {Statistics['authors']} authors @param {Listener} listener */
-function authors(authors, { chooseAuthor, redraw }) {
+/** @param {Statistics['authors']} authors */
+function authors(authors) {
   const most = Math.max(...authors.map(({ books }) => books))
   const stop = stopOf('authors', authors)
   return html`<section aria-labelledby="authors-title">
     <h2 id="authors-title">${words.statistics.authors}</h2>
-    <ol class="authors" @keydown=${move} @focusin=${enter('authors', redraw)}>
+    <ol class="authors" @keydown=${move} @focusin=${enter('authors')}>
       ${authors.map(({ author, books }, index) => {
         const bar = html`<bdi>${oneLine(author) || words.noAuthor}</bdi> <span>${count(books)}</span>`
         return html`<li .style=${part(books, most)}>
           ${
             author === ''
               ? html`<div class="bar">${bar}</div>`
-              : html`<button type="button" class="bar" title=${author} tabindex=${index === stop ? 0 : -1} @click=${() => chooseAuthor(author)}>${bar}</button>`
+              : html`<button type="button" class="bar" title=${author} tabindex=${index === stop ? 0 : -1} @click=${() => change({ author }, 'chosen')}>${bar}</button>`
           }
         </li>`
       })}
@@ -164,20 +170,19 @@ const part = (/** @type {number} */ books, /** @type {number} */ most) => `--par
 
 /**
  * The bar that Tab leads to; the arrow keys lead to the others. Empty bars and those without an author are no buttons.
- * @param {keyof typeof stops} name @param {readonly { books: number, author?: string }[]} bars
+ * @param {keyof typeof state.stops} name @param {readonly { books: number, author?: string }[]} bars
  */
 function stopOf(name, bars) {
   const isButton = ({ books = 0, author = 'some' }) => books > 0 && author !== ''
-  const index = Math.min(stops[name], bars.length - 1)
+  const index = Math.min(state.stops[name], bars.length - 1)
   return bars[index] && isButton(bars[index]) ? index : bars.findLastIndex(isButton)
 }
 
-/** Remembers which bar has the focus. @param {keyof typeof stops} name @param {() => void} redraw */
-const enter = (name, redraw) => (/** @type {FocusEvent} */ event) => {
+/** Remembers which bar has the focus. @param {keyof typeof state.stops} name */
+const enter = (name) => (/** @type {FocusEvent} */ event) => {
   const list = /** @type {HTMLElement} */ (event.currentTarget)
   const item = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.target).closest('li'))
-  stops[name] = Array.from(list.children).indexOf(item)
-  redraw()
+  state.stops = { ...state.stops, [name]: Array.from(list.children).indexOf(item) }
 }
 
 /** Moves the focus from bar to bar. @param {KeyboardEvent} event */

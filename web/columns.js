@@ -1,7 +1,7 @@
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { FIELDS } from './service.js'
-import { cut } from './text.js'
+import { assign, reactive } from './dialog.js'
+import { cut, FIELDS } from './fields.js'
 import { words } from './words.js'
 
 /** @typedef {typeof FIELDS[number]} Field */
@@ -27,33 +27,37 @@ const NONE = ''
 
 /** The columns of a CSV file that contain the fields, and its encoding, as the service found or the user chose them. */
 export class Columns {
-  isOpen = false
-  /** Whether the service could not tell which columns contain the fields. */
-  isUnclear = false
-  #encoding = 'utf-8'
-  /** The column names, then the first rows. @type {string[][]} */
-  #rows = []
-  /** The column of each field that the service found. @type {Partial<Record<Field, string | null>>} */
-  #found = {}
-  /** The column of each field that the user chose. @type {Partial<Record<Field, string>>} */
-  #chosen = {}
+  #state = reactive({
+    isOpen: false,
+    encoding: 'utf-8',
+    /** The column names, then the first rows. */
+    rows: /** @type {string[][]} */ ([]),
+    /** The column of each field that the service found. */
+    found: /** @type {Partial<Record<Field, string | null>>} */ ({}),
+    /** The column of each field that the user chose. */
+    chosen: /** @type {Partial<Record<Field, string>>} */ ({}),
+    /** Whether the service could not tell which columns contain the fields. */
+    isUnclear: false,
+  })
 
   /** @param {import('./upload.js').Report} report of the check of the file. */
   update({ encoding, preview, columns, faults }) {
-    this.#encoding = encoding
-    this.#rows = preview
-    this.#found = columns
-    this.isUnclear = faults.some(({ code }) => code === 'columns')
-    if (this.isUnclear || faults.some(({ code }) => code === 'invalid_bytes')) this.isOpen = true
+    const isUnclear = faults.some(({ code }) => code === 'columns')
+    assign(this.#state, { encoding, rows: preview, found: columns, isUnclear })
+    if (isUnclear || faults.some(({ code }) => code === 'invalid_bytes')) this.#state.isOpen = true
+  }
+
+  get isUnclear() {
+    return this.#state.isUnclear
   }
 
   get type() {
-    return `text/csv; charset=${this.#encoding}`
+    return `text/csv; charset=${this.#state.encoding}`
   }
 
   /** The user's choices as the parameter `columns` of POST /books/import; undefined if there are none. */
   get parameter() {
-    const named = Object.entries(this.#chosen).map(
+    const named = Object.entries(this.#state.chosen).map(
       ([field, name]) => `${field}=${name === NONE ? '' : `"${name.replaceAll('"', '""')}"`}`,
     )
     return named.length === 0 ? undefined : named.join(',')
@@ -66,12 +70,12 @@ export class Columns {
 
   /** A file that the service understands may have no column for a field, such as the year. @param {Field} field */
   #columnOf(field) {
-    return this.#chosen[field] ?? this.#found[field] ?? (this.isUnclear ? undefined : NONE)
+    return this.#state.chosen[field] ?? this.#state.found[field] ?? (this.isUnclear ? undefined : NONE)
   }
 
   /** @param {boolean} isDisabled @param {() => void} changed called when the file has to be checked again. */
   view(isDisabled, changed) {
-    const [names = [], ...rows] = this.#rows
+    const [names = [], ...rows] = this.#state.rows
     const same = (/** @type {string | undefined} */ a, /** @type {string} */ b) =>
       a?.toLowerCase() === b.toLowerCase()
     /** The index of the first column of each name, in lower case. @type {Map<string, number>} */
@@ -84,16 +88,21 @@ export class Columns {
     const used = new Set(FIELDS.map((field) => places.get(this.#columnOf(field)?.toLowerCase() ?? '')))
     const usage = (/** @type {number} */ index) => (used.has(index) ? 'chosen' : '')
     const toggle = (/** @type {Event} */ event) => {
-      this.isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
+      this.#state.isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
     }
     const choose = (/** @type {Field} */ field) => (/** @type {Event} */ event) => {
-      this.#chosen[field] = /** @type {HTMLSelectElement} */ (event.target).value
+      this.#state.chosen = {
+        ...this.#state.chosen,
+        [field]: /** @type {HTMLSelectElement} */ (event.target).value,
+      }
       changed()
     }
     const decode = (/** @type {Event} */ event) => {
-      this.#encoding = /** @type {HTMLSelectElement} */ (event.target).value
+      this.#state.encoding = /** @type {HTMLSelectElement} */ (event.target).value
       // Names that are not ASCII read differently in another encoding.
-      for (const field of FIELDS) if (/[^\0-\x7f]/.test(this.#chosen[field] ?? '')) delete this.#chosen[field]
+      this.#state.chosen = Object.fromEntries(
+        Object.entries(this.#state.chosen).filter(([, name]) => !/[^\0-\x7f]/.test(name)),
+      )
       changed()
     }
     const select = (/** @type {Field} */ field) => {
@@ -106,16 +115,16 @@ export class Columns {
         </select>
       </label>`
     }
-    const encodings = ENCODINGS.some((name) => same(name, this.#encoding))
+    const encodings = ENCODINGS.some((name) => same(name, this.#state.encoding))
       ? ENCODINGS
-      : [this.#encoding.toUpperCase(), ...ENCODINGS]
-    return html`<details class="columns" .open=${live(this.isOpen)} @toggle=${toggle}>
+      : [this.#state.encoding.toUpperCase(), ...ENCODINGS]
+    return html`<details class="columns" .open=${live(this.#state.isOpen)} @toggle=${toggle}>
       <summary>${words.import.columns}</summary>
       <div class="choices">
         ${FIELDS.map(select)}
         <label>${words.import.encoding}
           <select ?disabled=${isDisabled} @change=${decode}>
-            ${encodings.map((name) => html`<option .selected=${live(same(name, this.#encoding))}>${name}</option>`)}
+            ${encodings.map((name) => html`<option .selected=${live(same(name, this.#state.encoding))}>${name}</option>`)}
           </select>
         </label>
       </div>

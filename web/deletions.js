@@ -1,13 +1,13 @@
-import { DISMISS, tell } from './notices.js'
-import { hidden, select, selected } from './pages.js'
+import { deleted } from './changes.js'
+import { DISMISS, tell } from './dialog.js'
+import { quote } from './fields.js'
+import { hidden } from './pages.js'
 import { Away, call, pending, Refused } from './service.js'
-import { quote } from './text.js'
+import { countAgain, deselect, filterOf, select, store } from './store.js'
 import { words } from './words.js'
 
 /**
- * @typedef {import('./service.js').Book} Book
- * @typedef {{ deletionsChanged(): void, deleted(...ids: number[]): void, filter(): string }} Listener notified when
- *   books are hidden or shown again, and when they are no longer stored.
+ * @typedef {import('./fields.js').Book} Book
  * @typedef {object} Deletion
  * @property {readonly Book[]} books
  * @property {string} text the notice with which it can be undone.
@@ -24,14 +24,15 @@ const UNDO_TIME = 6000
 
 /**
  * Deletes books after `UNDO_TIME`, unless the user undoes it.
- * @param {Deletion} deletion @param {Listener} listener
+ * @param {Deletion} deletion
  * @returns {Promise<unknown>} resolves when the books are deleted or the user has undone it.
  */
-export function deleteLater({ books, text, what, send }, listener) {
-  const filter = listener.filter()
-  const wereSelected = new Set(books.filter(({ id }) => selected.delete(id)))
-  for (const { id } of books) hidden.add(id)
-  listener.deletionsChanged()
+export function deleteLater({ books, text, what, send }) {
+  const filter = filterOf(store.view)
+  const wereSelected = new Set(books.filter(({ id }) => store.selected.has(id)))
+  const ids = new Set(books.map(({ id }) => id))
+  deselect(ids)
+  hide([...hidden.value, ...ids])
   const { promise: ended, resolve } = Promise.withResolvers()
   const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], isUndo: true }, UNDO_TIME, finish)
   const entry = { what, finish }
@@ -51,10 +52,10 @@ export function deleteLater({ books, text, what, send }, listener) {
 
   /** @param {readonly Book[]} some @param {readonly Book[]} again the books that may be selected again. */
   function show(some, again) {
-    for (const { id } of some) hidden.delete(id)
     // Another filter ends the selection.
-    if (listener.filter() === filter) select(again.filter((book) => wereSelected.has(book)))
-    listener.deletionsChanged()
+    if (filterOf(store.view) === filter) select(again.filter((book) => wereSelected.has(book)))
+    const shown = new Set(some.map(({ id }) => id))
+    hide([...hidden.value].filter((id) => !shown.has(id)))
   }
 
   function finish() {
@@ -69,7 +70,7 @@ export function deleteLater({ books, text, what, send }, listener) {
     const { changed = [], left = [] } = rest
     const kept = new Set([...changed, ...left])
     const gone = books.filter((book) => !kept.has(book))
-    if (gone.length > 0) listener.deleted(...gone.map(({ id }) => id))
+    if (gone.length > 0) deleted(...gone.map(({ id }) => id))
     if (rest.text === undefined) return undefined
     show([...kept], left)
     tell({ text: rest.text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
@@ -79,11 +80,17 @@ export function deleteLater({ books, text, what, send }, listener) {
   return ended
 }
 
+/** @param {Iterable<number>} ids of all books that are not shown. */
+function hide(ids) {
+  hidden.value = new Set(ids)
+  countAgain()
+}
+
 /**
  * Deletes a book after `UNDO_TIME`, unless the user undoes it or somebody has changed the book.
- * @param {Book} book @param {string} tag its entity tag. @param {Listener} listener
+ * @param {Book} book @param {string} tag its entity tag.
  */
-export function deleteBook(book, tag, listener) {
+export function deleteBook(book, tag) {
   const title = quote(book.title)
   /** @returns {Promise<Rest>} */
   async function send() {
@@ -100,8 +107,8 @@ export function deleteBook(book, tag, listener) {
     }
     return {}
   }
-  const { deleted, deleting } = words.deletion
-  void deleteLater({ books: [book], text: deleted(title), what: deleting(title), send }, listener)
+  const text = words.deletion.deleted(title)
+  void deleteLater({ books: [book], text, what: words.deletion.deleting(title), send })
 }
 
 /** @param {unknown} error */

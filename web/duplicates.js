@@ -1,10 +1,10 @@
 import { fold } from '#search-words'
-import { tell } from './notices.js'
-import { MOST } from './pages.js'
+import { tell } from './dialog.js'
 import { Away } from './service.js'
+import { MOST } from './store.js'
 import { words } from './words.js'
 
-/** @typedef {import('./service.js').Book} Book */
+/** @typedef {import('./fields.js').Book} Book */
 
 /** Likely duplicates have equal keys: case and accents do not count. @param {Pick<Book, 'title' | 'author'>} book */
 export const keyOf = ({ title, author }) => `${fold(title).trim()}\0${fold(author).trim()}`

@@ -1,13 +1,14 @@
 import { Authors } from './authors.js'
+import { reactive } from './dialog.js'
 import { keyOf } from './duplicates.js'
+import { draftOf, FIELDS, isSame, noYear, readYear, searchFor } from './fields.js'
 import { hidden } from './pages.js'
-import { Away, call, FIELDS, Refused } from './service.js'
-import { noYear, readYear, searchFor } from './text.js'
-import { words, yearText } from './words.js'
+import { Away, call, Refused } from './service.js'
+import { words } from './words.js'
 
 /**
- * @typedef {import('./service.js').Book} Book
- * @typedef {Record<typeof import('./service.js').FIELDS[number], string>} Draft
+ * @typedef {import('./fields.js').Book} Book
+ * @typedef {import('./fields.js').Draft} Draft
  */
 
 const MOST_TWINS = 3
@@ -36,12 +37,13 @@ export class Edit {
     this.tag = tag
     /** What is typed. @type {Draft} */
     this.draft = draftOf(book)
-    this.original = { ...this.draft }
+    this.original = this.draft
+    reactive(this)
   }
 
   /** Whether something is typed that is not stored. */
   get isChanged() {
-    return FIELDS.some((name) => this.draft[name] !== this.original[name])
+    return !isSame(this.draft, this.original)
   }
 
   /**
@@ -90,7 +92,7 @@ export class Edit {
       const { data } = await response.json()
       if (this.draft.title !== title || this.draft.author !== author) return
       this.twins = data
-        .filter(({ id }) => id !== this.book?.id && !hidden.has(id))
+        .filter(({ id }) => id !== this.book?.id && !hidden.value.has(id))
         .filter((book) => keyOf(isAnyAuthor ? { ...book, author: '' } : book) === key)
         .slice(0, MOST_TWINS)
     } catch (error) {
@@ -117,12 +119,6 @@ export class Edit {
     }
   }
 }
-
-/** The fields of a book as a user would type them: no year if it is unknown. @param {Book} [book] @returns {Draft} */
-export const draftOf = (book) =>
-  book === undefined
-    ? { title: '', author: '', year: '' }
-    : { title: book.title, author: book.author, year: book.year === 0 ? '' : yearText(book.year) }
 
 /** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
 export async function readForEdit(id, signal) {

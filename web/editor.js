@@ -1,22 +1,18 @@
-import { html, nothing, render } from 'lit-html'
+import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { linked, NEW, nameLinked } from './address.js'
-import { bookListener as listener } from './changes.js'
+import { created, deleted, updated } from './changes.js'
 import { deleteBook } from './deletions.js'
-import { draftOf, Edit, explain, readForEdit } from './edit.js'
+import { Dialog, find, openDialog, reactive, restoreFocus, tell } from './dialog.js'
+import { Edit, explain, readForEdit } from './edit.js'
+import { cut, draftOf, FIELDS, legible, oneLine, quote, short, writeYear } from './fields.js'
 import { icon } from './icons.js'
-import { find, openDialog, restoreFocus } from './list.js'
-import { neighbour, redraw, view } from './listing.js'
-import { tell } from './notices.js'
-import { Away, FIELDS, Refused, track } from './service.js'
+import { reveal } from './list.js'
+import { Away, Refused, track } from './service.js'
 import { keepDraft } from './session.js'
-import { cut, legible, oneLine, quote, short, writeYear } from './text.js'
+import { linked, NEW, nameLinked, reading, store } from './store.js'
 import { words } from './words.js'
 
-/**
- * @typedef {import('./service.js').Book} Book
- * @typedef {{ created(book: Book): void, updated(book: Book): void } & import('./deletions.js').Listener} Listener
- */
+/** @typedef {import('./fields.js').Book} Book */
 
 /** How long reading a book may take before a notice says so, in milliseconds. */
 const SLOW = 400
@@ -25,19 +21,28 @@ const SLOW = 400
 const COMPARED = 2000
 
 /** The edit that the dialog shows, or showed last. */
-let current = new Edit()
-/** Whether the dialog was closed on purpose. Browsers may also close it by themselves. */
-let isDone = true
+const state = reactive({ edit: new Edit() })
 /** The edits whose save the service has not answered yet, even if their dialog is closed. @type {Set<Edit>} */
 const saving = new Set()
 /** The element that had the focus before the user was asked whether to discard. @type {Element | null} */
 let before = null
 /** What follows if the user discards. */
-let next = close
+let next = () => {}
 /** The edit that is kept over a reload, until something else is typed. @type {Edit | undefined} */
 let kept
 /** Cancels the reading of the book that was clicked last. */
-let reading = new AbortController()
+let opening = new AbortController()
+
+const dialog = new Dialog('editor', content, {
+  closed: () => nameLinked(undefined),
+  stays: () => true,
+  refused: answerEscape,
+})
+
+/** @param {Edit} edit */
+const isShown = (edit) => edit === state.edit && dialog.isOpen
+
+const close = () => dialog.close()
 
 // If the user does something else before the book arrives, its dialog does not open. Logging in is part of the wait.
 for (const type of ['click', 'input', 'keydown', 'drop'])
@@ -46,18 +51,19 @@ for (const type of ['click', 'input', 'keydown', 'drop'])
     (event) => {
       if (event instanceof KeyboardEvent && event.key !== 'Escape') return
       if (event.target instanceof Element && event.target.closest('#login')) return
-      reading.abort()
+      opening.abort()
     },
     true,
   )
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (saving.size > 0 || (isShown(current) && current.isChanged && current !== kept)) event.preventDefault()
+  if (saving.size > 0 || (isShown(state.edit) && state.edit.isChanged && state.edit !== kept))
+    event.preventDefault()
 })
 // The web page itself offers a reload when a proxy answers instead of the service. What is typed is kept for it.
 addEventListener('reloading', () => {
-  const { book, tag, draft, isChanged } = current
-  if (isShown(current) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = current
+  const { book, tag, draft, isChanged } = state.edit
+  if (isShown(state.edit) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = state.edit
 })
 
 export const addBook = () => leave(() => open(new Edit()))
@@ -75,7 +81,7 @@ export function openLinked() {
 }
 
 /** What the dialog shows, as the address names it. */
-const shown = () => (dialog()?.open ? (current.book?.id ?? NEW) : undefined)
+const shown = () => (dialog.isOpen ? (state.edit.book?.id ?? NEW) : undefined)
 
 /** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
@@ -85,10 +91,10 @@ export function resume(text) {
 
 /** @param {number} id */
 async function readBook(id) {
-  const seen = view
-  reading.abort()
-  reading = new AbortController()
-  const { signal } = reading
+  const seen = store.view
+  opening.abort()
+  opening = new AbortController()
+  const { signal } = opening
   let dismiss = () => {}
   const timer = setTimeout(() => {
     if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening }, Number.POSITIVE_INFINITY)
@@ -96,12 +102,12 @@ async function readBook(id) {
   signal.addEventListener('abort', () => dismiss())
   try {
     const edit = Array.from(saving).find(({ book }) => book?.id === id) ?? (await readForEdit(id, signal))
-    const isFree = openDialog() === undefined || openDialog() === dialog()
-    if (!signal.aborted && isFree && view === seen) open(edit)
+    const isFree = (openDialog()?.id ?? 'editor') === 'editor'
+    if (!signal.aborted && isFree && store.view === seen) open(edit)
   } catch (error) {
     if (signal.aborted) return
     tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
-    if (error instanceof Refused && error.status === 404) listener.deleted(id)
+    if (error instanceof Refused && error.status === 404) deleted(id)
   } finally {
     clearTimeout(timer)
     dismiss()
@@ -110,56 +116,46 @@ async function readBook(id) {
 
 /** @param {Edit} edit */
 function open(edit) {
-  current = edit
-  isDone = false
   edit.isLeaving = false
+  state.edit = edit
   nameLinked(edit.book?.id ?? NEW)
-  draw()
-  show()
-  redraw()
-  if (edit.book) void lookForTwins(edit)
-}
-
-/** Beside the list, or over all of a narrow window. */
-function show() {
-  const element = dialog()
-  if (element?.open) focusOn('[name=title]')
-  else if (matchMedia('(max-width: 40rem)').matches) element?.showModal()
-  else element?.show()
-}
-
-const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#editor dialog'))
-/** @param {Edit} edit */
-const isShown = (edit) => edit === current && dialog()?.open === true
-
-function close() {
-  isDone = true
-  dialog()?.close()
+  if (dialog.isOpen) focusOn('[name=title]')
+  // Beside the list, or over all of a narrow window.
+  dialog.show(matchMedia('(max-width: 40rem)').matches)
+  if (edit.book) void edit.lookForTwins()
 }
 
 /** Goes on with something else. If something typed would be lost, asks the user first. @param {() => void} then */
 function leave(then) {
-  const edit = current
+  const { edit } = state
   if (!isShown(edit) || edit.isBusy || !edit.isChanged) return then()
   before = document.activeElement
   edit.isLeaving = true
   next = then
   nameLinked(shown())
-  draw()
   focusOn('.buttons .main')
 }
 
 /** @param {Edit} edit */
 function discard(edit) {
-  edit.draft = { ...edit.original }
+  edit.draft = edit.original
   edit.isLeaving = false
-  draw()
   next()
+}
+
+/** The book before or after another one in the list, which is scrolled to it. @param {number} id @param {1 | -1} step */
+async function neighbour(id, step) {
+  const { pages } = store
+  const row = await pages.find(id)
+  if (row === undefined || row + step < 0) return undefined
+  const [book] = (await reading(pages.read(row + step, row + step + 1))) ?? []
+  if (book !== undefined) reveal(row + step)
+  return book
 }
 
 /** Leads to the book before or after this one in the list. @param {1 | -1} step */
 function go(step) {
-  const { book } = current
+  const { book } = state.edit
   if (book === undefined) return
   leave(async () => {
     const other = await neighbour(book.id, step)
@@ -172,7 +168,7 @@ function pressed(event) {
   const { key, altKey, isComposing } = event
   const step = altKey && (key === 'ArrowDown' ? 1 : key === 'ArrowUp' && -1)
   // A modal dialog has the event `cancel` instead.
-  const isEscape = key === 'Escape' && !isComposing && dialog()?.matches(':modal') === false
+  const isEscape = key === 'Escape' && !isComposing && openDialog() === undefined
   if (!step && !isEscape) return
   event.preventDefault()
   if (step) go(step)
@@ -182,29 +178,14 @@ function pressed(event) {
 /** @param {Edit} edit */
 function stay(edit) {
   edit.isLeaving = false
-  draw()
   if (before instanceof HTMLElement) before.focus()
-  restoreFocus(dialog() ?? undefined)
+  restoreFocus(find('#editor') ?? undefined)
 }
 
-/** Handles Escape, which answers the question whether to discard with "no". @param {Event} event */
-function cancel(event) {
-  event.preventDefault()
-  // If the event cannot be cancelled, the dialog closes nonetheless, and `closed` opens it again.
-  if (event.defaultPrevented) answerEscape()
-}
-
+/** Escape answers the question whether to discard with "no". */
 function answerEscape() {
-  if (current.isLeaving) stay(current)
+  if (state.edit.isLeaving) stay(state.edit)
   else leave(close)
-}
-
-/** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
-function closed() {
-  if (dialog()?.open) return
-  if (isDone) return nameLinked(undefined)
-  show()
-  answerEscape()
 }
 
 /** @param {string} selector */
@@ -216,7 +197,6 @@ function save(edit, isMore = false) {
   const isNew = edit.book === undefined
   const title = quote(edit.draft.title)
   track(isNew ? words.editor.adding(title) : words.editor.saving(title), attempt())
-  draw()
 
   async function attempt() {
     saving.add(edit)
@@ -227,18 +207,16 @@ function save(edit, isMore = false) {
         if (isMore) addAnother(edit)
         else close()
       }
-      if (current.added?.after !== edit)
+      if (state.edit.added?.after !== edit)
         tell({ text: isNew ? words.editor.added(title) : words.editor.saved(title) })
-      if (isNew) listener.created(book)
-      else listener.updated(book)
+      void (isNew ? created(book) : updated(book))
       return undefined
     }
     if (isShown(edit)) {
-      draw()
       if (edit.fault) focusOn(`[name=${edit.fault}]`)
       // Not on a button that overwrites: the key that saved would press it too.
       else if (edit.theirs !== undefined) focusOn('#conflict-title')
-      restoreFocus(dialog() ?? undefined)
+      restoreFocus(find('#editor') ?? undefined)
       return undefined
     }
     const text = isNew ? words.editor.notAdded(title) : words.editor.notSaved(title)
@@ -259,18 +237,11 @@ function addAnother(after) {
 }
 
 /** @param {Edit} edit */
-async function lookForTwins(edit) {
-  await edit.lookForTwins()
-  draw()
-}
-
-/** @param {Edit} edit */
 function takeTheirs({ theirs, tag }) {
   if (!theirs) return
-  listener.updated(theirs)
-  current = new Edit(theirs, tag)
-  draw()
-  restoreFocus(dialog() ?? undefined)
+  void updated(theirs)
+  state.edit = new Edit(theirs, tag)
+  restoreFocus(find('#editor') ?? undefined)
 }
 
 /** @param {Edit} edit */
@@ -283,7 +254,7 @@ function addAgain(edit) {
 /** @param {Edit} edit */
 function remove({ book, tag }) {
   if (book === undefined) return
-  deleteBook(book, tag, listener)
+  deleteBook(book, tag)
   close()
 }
 
@@ -292,21 +263,19 @@ const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'c
 
 /** @param {Edit} edit @param {keyof Edit['draft']} name */
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
-  edit.draft[name] = /** @type {HTMLInputElement} */ (event.target).value
+  edit.draft = { ...edit.draft, [name]: /** @type {HTMLInputElement} */ (event.target).value }
   edit.isLeaving = false
   kept = undefined
   if (name !== 'year') edit.twins = []
-  if (name === 'author') edit.authors.look(edit.draft.author, draw)
-  draw()
+  if (name === 'author') edit.authors.look(edit.draft.author)
 }
 
 /** @param {Edit} edit @param {string} author */
 function takeAuthor(edit, author) {
-  edit.draft.author = author
+  edit.draft = { ...edit.draft, author }
   edit.authors.forget()
   edit.twins = []
-  void lookForTwins(edit)
-  draw()
+  void edit.lookForTwins()
   focusOn('[name=author]')
 }
 
@@ -331,7 +300,7 @@ const textField = (edit, name) => html`<label>${words.list[name]}
       aria-describedby="fault-${name}"
       .value=${live(edit.draft[name])}
       @input=${input(edit, name)}
-      @change=${() => void lookForTwins(edit)}
+      @change=${() => void edit.lookForTwins()}
       @keydown=${submitOnEnter}
     ></textarea>
   </label>
@@ -430,36 +399,29 @@ const neighbourButton = (step) => {
   </button>`
 }
 
-function draw() {
-  const element = document.getElementById('editor')
-  if (element === null) return
-  const edit = current
+function content() {
+  const { edit } = state
   const submit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault()
     if (edit.theirs === undefined && !edit.isLeaving) save(edit)
   }
-  render(
-    html`<dialog class="editor" aria-labelledby="editor-title" @cancel=${cancel} @close=${closed} @keydown=${pressed}>
-      <form novalidate @submit=${submit}>
-        <div class="heading">
-          <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
-          ${
-            edit.book
-              ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>
-                <span class="steps">${neighbourButton(-1)}${neighbourButton(1)}</span>`
-              : nothing
-          }
-        </div>
-        ${textField(edit, 'title')} ${textField(edit, 'author')}
-        ${edit.isBusy || edit.theirs !== undefined ? nothing : edit.authors.view((author) => takeAuthor(edit, author))}
-        ${yearField(edit)}
-        ${edit.theirs === undefined ? nothing : conflictSection(edit)}
-        <p role="status">${twins(edit)}</p>
-        <p class="error" role="alert">${edit.fault === undefined ? edit.message : ''}</p>
-        ${edit.added ? html`<p class="about" role="status">${words.editor.addedSoFar(edit.added.count, quote(edit.added.after.draft.title))}</p>` : nothing}
-        <div class="buttons">${buttons(edit)}</div>
-      </form>
-    </dialog>`,
-    element,
-  )
+  return html`<form novalidate @submit=${submit} @keydown=${pressed}>
+    <div class="heading">
+      <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
+      ${
+        edit.book
+          ? html`<a href="./#book=${edit.book.id}" target="_blank">${words.editor.link}</a>
+            <span class="steps">${neighbourButton(-1)}${neighbourButton(1)}</span>`
+          : nothing
+      }
+    </div>
+    ${textField(edit, 'title')} ${textField(edit, 'author')}
+    ${edit.isBusy || edit.theirs !== undefined ? nothing : edit.authors.view((author) => takeAuthor(edit, author))}
+    ${yearField(edit)}
+    ${edit.theirs === undefined ? nothing : conflictSection(edit)}
+    <p role="status">${twins(edit)}</p>
+    <p class="error" role="alert">${edit.fault === undefined ? edit.message : ''}</p>
+    ${edit.added ? html`<p class="about" role="status">${words.editor.addedSoFar(edit.added.count, quote(edit.added.after.draft.title))}</p>` : nothing}
+    <div class="buttons">${buttons(edit)}</div>
+  </form>`
 }

@@ -1,7 +1,11 @@
-import { html, render } from 'lit-html'
-import { saveFile } from './save-file.js'
+import { html } from 'lit-html'
+import { assign, Dialog, reactive } from './dialog.js'
 import { Away, call, wasAborted } from './service.js'
+import { reading, store } from './store.js'
 import { words } from './words.js'
+
+/** How long the browser has to save a file before its URL is revoked, in milliseconds. */
+const SAVING = 60_000
 
 /** @type {readonly { name: string, type: string, ending: string, parameter?: string }[]} */
 const FORMATS = [
@@ -10,39 +14,32 @@ const FORMATS = [
   { name: words.export.ndjson, type: 'application/x-ndjson', ending: 'ndjson' },
 ]
 
-let query = ''
-let message = ''
-let isBusy = false
+const state = reactive({ query: '', message: '', isBusy: false })
 let abort = new AbortController()
 
-/** @param {string} shown the query of the list. */
-export function exportBooks(shown) {
-  query = shown
-  message = ''
-  draw()
-  dialog()?.showModal()
-}
+const dialog = new Dialog('export', content, { closed: () => abort.abort() })
 
-const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#export dialog'))
+/** @param {string} query of the list. */
+export function exportBooks(query) {
+  assign(state, { query, message: '' })
+  dialog.show()
+}
 
 /** @param {typeof FORMATS[number]} format */
 async function save({ type, ending, parameter = '' }) {
   abort = new AbortController()
-  isBusy = true
-  message = ''
-  draw()
+  assign(state, { isBusy: true, message: '' })
   try {
     const headers = { accept: type }
-    const parameters = [query, parameter].filter((text) => text !== '').join('&')
+    const parameters = [state.query, parameter].filter((text) => text !== '').join('&')
     const path = `/books${parameters && '?'}${parameters}`
     const response = await call('GET', path, { headers, signal: abort.signal })
     saveFile(await response.blob(), `books.${ending}`)
-    dialog()?.close()
+    dialog.close()
   } catch (error) {
-    if (!wasAborted(error)) message = explain(error)
+    if (!wasAborted(error)) state.message = explain(error)
   } finally {
-    isBusy = false
-    draw()
+    state.isBusy = false
   }
 }
 
@@ -54,27 +51,41 @@ function explain(error) {
   return error instanceof Error ? error.message : String(error)
 }
 
-function draw() {
-  const element = document.getElementById('export')
-  if (element === null) return
-  render(
-    html`<dialog class="export" aria-labelledby="export-title" @close=${() => abort.abort()}>
-      <h2 id="export-title">${words.export.heading}</h2>
-      <p>${words.export.hint}</p>
-      <p class="error" role="alert">${message}</p>
-      <div class="buttons">
-        ${FORMATS.map(
-          (format, index) => html`<button
-            type="button"
-            class=${index === 0 ? 'main' : ''}
-            ?disabled=${isBusy}
-            @click=${() => save(format)}
-          >${format.name}</button>`,
-        )}
-        <button type="button" @click=${() => dialog()?.close()}>${words.cancel}</button>
-      </div>
-      <p role="status">${isBusy ? words.export.running : ''}</p>
-    </dialog>`,
-    element,
-  )
+function content() {
+  const { message, isBusy } = state
+  return html`
+    <h2 id="export-title">${words.export.heading}</h2>
+    <p>${words.export.hint}</p>
+    <p class="error" role="alert">${message}</p>
+    <div class="buttons">
+      ${FORMATS.map(
+        (format, index) => html`<button
+          type="button"
+          class=${index === 0 ? 'main' : ''}
+          ?disabled=${isBusy}
+          @click=${() => save(format)}
+        >${format.name}</button>`,
+      )}
+      <button type="button" @click=${() => dialog.close()}>${words.cancel}</button>
+    </div>
+    <p role="status">${isBusy ? words.export.running : ''}</p>
+  `
+}
+
+/** @param {Blob} content @param {string} name */
+export function saveFile(content, name) {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), SAVING)
+}
+
+/** How many books are printed at most. */
+const MOST_PRINTED = 1000
+
+/** Reads the books that are to be printed first, because the browser does not wait for them. */
+export async function printList() {
+  await reading(store.pages.read(0, MOST_PRINTED))
+  print()
 }

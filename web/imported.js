@@ -1,15 +1,13 @@
+import { showNewest } from './changes.js'
+import { DISMISS, tell } from './dialog.js'
 import { explain, openTask, remove } from './many.js'
-import { DISMISS, tell } from './notices.js'
-import { MOST } from './pages.js'
 import { Away, call, nextPath, Refused } from './service.js'
+import { load, MOST } from './store.js'
 import { words } from './words.js'
 
-/**
- * @typedef {import('./service.js').Book} Book
- * @typedef {object} Listener
- * @property {() => void} changed called when books may have been stored or deleted.
- * @property {(books: readonly Book[]) => void} show lists the newest books first, and selects these.
- */
+/** What an import has added, and how to undo it. */
+
+/** @typedef {import('./fields.js').Book} Book */
 
 const PAGE_LENGTH = 1000
 
@@ -53,17 +51,17 @@ async function newest(limit) {
 /**
  * Reports an import, and offers to show its books and to delete them again.
  * @param {string} text says how many books were added. @param {string} name of the file. @param {number} added
- * @param {number} before the highest id of a book before the import. @param {Listener} listener
+ * @param {number} before the highest id of a book before the import.
  */
-export async function tellImported(text, name, added, before, listener) {
+export async function tellImported(text, name, added, before) {
   const books = added > MOST ? [] : await booksAfter(before, added).catch(none)
   // If others have added books meanwhile, nothing tells theirs from those of the file.
   const isExact = books.length === added
-  /** @type {import('./notices.js').Action[]} */
+  /** @type {import('./dialog.js').Action[]} */
   const actions = [
     {
       label: words.import.show,
-      run: () => listener.show(isExact ? books : []),
+      run: () => showNewest(isExact ? books : []),
       forPage: true,
       staysAfter: isExact,
     },
@@ -71,7 +69,7 @@ export async function tellImported(text, name, added, before, listener) {
   if (isExact)
     actions.push({
       label: words.import.undo,
-      run: () => undoImport(name, books, listener, dismissThis),
+      run: () => undoImport(name, books, dismissThis),
       forPage: true,
       staysAfter: true,
     })
@@ -87,10 +85,10 @@ function none(error) {
 }
 
 /**
- * @param {string} name @param {readonly Book[]} books @param {Listener} listener
+ * @param {string} name @param {readonly Book[]} books
  * @param {() => void} undone called once nothing is left to undo.
  */
-function undoImport(name, books, { changed }, undone) {
+function undoImport(name, books, undone) {
   openTask({
     heading: words.import.undo,
     text: words.import.undoQuestion(name, books.length),
@@ -102,7 +100,7 @@ function undoImport(name, books, { changed }, undone) {
     tell: (outcome) => explain(outcome, words.many.deleted(outcome.done.length)),
     ended({ left }) {
       if (left.length === 0) undone()
-      changed()
+      load()
     },
   })
 }

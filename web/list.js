@@ -1,26 +1,21 @@
+import { batch, untracked } from '@preact/signals-core'
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { linked } from './address.js'
-import { selected } from './pages.js'
-import { legible, oneLine, quote, writeYear } from './text.js'
+import { find, focusCell, reactive, restoreFocus } from './dialog.js'
+import { FIELDS, legible, oneLine, quote, writeYear } from './fields.js'
+import { change, findEnd, keepPlace, queryOf, reading, store } from './store.js'
 import { words, yearText } from './words.js'
 
 /**
- * @typedef {import('./pages.js').BookPages} BookPages
- * @typedef {'title' | 'author' | 'year'} Column
- * @typedef {object} Properties
- * @property {BookPages} pages
- * @property {string} sort
- * @property {(column: Column) => void} sortBy
- * @property {string} q what is searched for.
- * @property {(change: { author: string }) => string} linkTo the address of the list with this change.
- * @property {(author: string) => void} chooseAuthor
+ * The grid of books (WAI-ARIA Authoring Practices, "Grid Pattern"). Only the rows around those in sight and the row
+ * with the focus are in the document.
+ *
+ * @typedef {typeof FIELDS[number]} Column
+ * @typedef {object} Actions of the modules that are loaded later.
  * @property {(id: number) => void} edit
  * @property {(row: number, isRange: boolean, from?: number) => void} select toggles a row, or selects all up to it.
  * @property {() => void} selectAll
- * @property {() => Promise<void>} findEnd finds out how many rows there are.
- * @property {() => void} redraw draws the rows that are now in sight.
  */
 
 /** Rows that are drawn before and after those in sight, so that the keyboard always finds the next one. */
@@ -29,11 +24,11 @@ const SPARE = 12
 /** Browsers show elements of at most some 17 million pixels. A list that would be higher is scaled to this height. */
 const MAX_HEIGHT = 15_000_000
 
-/** @type {readonly Column[]} */
-const COLUMNS = ['title', 'author', 'year']
+/** The columns of cells: before those of the fields is the one with the boxes that select rows. */
+const [FIRST, LAST] = [0, FIELDS.length]
 
-/** The columns of cells: before `COLUMNS` is the one with the boxes that select rows. */
-const [FIRST, LAST] = [0, COLUMNS.length]
+/** How long the rows in sight are named after the last scrolling, in milliseconds. */
+const TOLD = 1500
 
 /** The longest author that can be a filter, in UTF-16 code units: the address has to have room for it. */
 const LONGEST_AUTHOR = 500
@@ -44,11 +39,24 @@ const hasHead = () => find('.head')?.checkVisibility() !== false
 /** The row of column headings. */
 const HEAD = -1
 
-/** The cell that has the focus, or gets it by Tab. */
-let active = { row: 0, column: 1 }
+const state = reactive({
+  /** The cell that has the focus, or gets it by Tab. */
+  active: { row: 0, column: 1 },
+  /** Is another number once the list was scrolled. */
+  scrolls: 0,
+  /** The rows in sight while the list scrolls, from 1. */
+  sight: /** @type {{ first: number, last: number } | undefined} */ (undefined),
+  /** Whether the rows in memory are drawn for printing, instead of those in sight. */
+  isPrinting: false,
+  /** Finds what to mark; loaded with the first search. */
+  finding: /** @type {typeof import('./found.js') | undefined} */ (undefined),
+})
 
-/** The id of the book that was added last. @type {number | undefined} */
-let marked
+/** What was drawn last. @type {{ pages?: typeof store.pages | undefined, count?: number | undefined, top: number }} */
+let drawn = { top: 0 }
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let telling
 
 /** Where the mouse was pressed, in pixels. @type {{ clientX: number, clientY: number } | undefined} */
 let pressed
@@ -68,190 +76,198 @@ function wasDragged({ clientX, clientY }) {
   return Math.hypot(clientX - from.clientX, clientY - from.clientY) > TREMBLE
 }
 
-/** Finds what to mark; loaded with the first search. @type {typeof import('./found.js') | undefined} */
-let finding
-
-/** Whether the rows in memory are drawn for printing, instead of those in sight. */
-export let isPrinting = false
-
-/** @param {boolean} isIt */
-export function setPrinting(isIt) {
-  isPrinting = isIt
-}
-
-/** @param {string} selector */
-export const find = (selector) => /** @type {HTMLElement | null} */ (document.querySelector(selector))
 const list = () => find('.rows')
 const grid = () => find('[role=grid]')
 const hasFocus = () => grid()?.contains(document.activeElement) === true
 const rowHeight = () =>
   Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
 
+const length = () => store.pages?.length ?? 0
+
 /**
  * Which rows to draw, and where. The list scrolls by itself or, in a small window, with the whole web page.
- * @param {number} length how many rows there are.
  * @returns rows `first` to `end` (exclusive) are drawn, with `before` and `after` pixels around them; `inSight` rows
  *   are in sight, from row `top`.
  */
-export function rowsInSight(length) {
+export function rowsInSight() {
+  void state.scrolls
   const [element, row] = [list(), rowHeight()]
   const inSight = Math.ceil(Math.min(element?.clientHeight ?? innerHeight, innerHeight) / row)
-  const height = Math.min(length * row, MAX_HEIGHT)
+  const height = Math.min(length() * row, MAX_HEIGHT)
   const scrolled = Math.max(element?.scrollTop ?? 0, -(element?.getBoundingClientRect().top ?? 0))
   const top = Math.min(scrolled, height)
   /** How many rows pass when the list scrolls by the height of one: more than 1 at `MAX_HEIGHT`. */
-  const scale = height < MAX_HEIGHT ? 1 : ((length - inSight) / (height - inSight * row)) * row
+  const scale = height < MAX_HEIGHT ? 1 : ((length() - inSight) / (height - inSight * row)) * row
   const first = Math.max(Math.floor((top / row) * scale) - SPARE, 0)
-  const end = Math.min(first + inSight + 2 * SPARE, length)
+  const end = Math.min(first + inSight + 2 * SPARE, length())
   const before = scale === 1 ? first * row : Math.max(top - SPARE * row, 0)
   const after = Math.max(height - before - (end - first) * row, 0)
   return { first, end, before, after, inSight, scale, top: Math.floor((top / row) * scale) }
 }
 
-/**
- * The grid of books (WAI-ARIA Authoring Practices, "Grid Pattern"). Only the rows around those in sight and the row
- * with the focus are in the document.
- * @param {Properties} properties
- */
-export function bookTable(properties) {
-  const { pages, sort, sortBy, q, redraw } = properties
-  if (q !== '' && finding === undefined) void loadFinding(redraw)
-  const searched = finding?.searchedWords(q) ?? []
-  const opened = linked()
-  const { first, end, top } = isPrinting ? { ...pages.kept, top: 0 } : rowsInSight(pages.length)
-  const rows = Array.from({ length: end - first }, (_, index) => first + index)
-  if (active.row >= pages.length) active = { ...active, row: pages.length - 1 }
-  if (active.row === HEAD && !hasHead()) active = { ...active, row: 0 }
-  const isInSight = active.row === HEAD || (active.row >= first && active.row < end)
-  if (!isInSight && !isPrinting) {
-    if (!hasFocus()) active = { ...active, row: Math.min(top, end - 1) }
-    else if (active.row < first) rows.unshift(active.row)
-    else rows.push(active.row)
+/** @param {Actions} actions */
+export function bookTable(actions) {
+  const { pages, view } = store
+  if (view.q !== '' && state.finding === undefined) void loadFinding()
+  const searched = state.finding?.searchedWords(view.q) ?? []
+  const { first, end, before, after, scale } = {
+    ...rowsInSight(),
+    ...(state.isPrinting && { ...pages.kept, before: 0, after: 0 }),
   }
+  const rows = Array.from({ length: end - first }, (_, index) => first + index)
+  const { active } = state
+  const isInSight = active.row === HEAD || (active.row >= first && active.row < end)
+  if (!isInSight && !state.isPrinting) rows[active.row < first ? 'unshift' : 'push'](active.row)
   return html`<div
     role="grid"
     aria-label=${words.list.label}
     aria-multiselectable="true"
     aria-rowcount=${pages.count === undefined ? -1 : pages.count + 1}
-    @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, properties)}
-    @focusin=${(/** @type {FocusEvent} */ event) => takeFocus(event, properties)}
+    @keydown=${(/** @type {KeyboardEvent} */ event) => navigate(event, actions)}
+    @focusin=${takeFocus}
   >
     <div role="rowgroup" class="head">
-      <div role="row" aria-rowindex="1">
-        ${selectAllHeader(properties)} ${COLUMNS.map((column, index) => header(column, index + 1, sort, sortBy))}
-      </div>
+      <div role="row" aria-rowindex="1">${selectAllHeader(actions)} ${FIELDS.map(header)}</div>
     </div>
-    <div class="before" role="presentation"></div>
+    <div role="presentation" .style=${pixels('height', before)}></div>
     <div role="rowgroup">
       ${repeat(
         rows,
         (row) => row,
-        (row) => bookRow(row, row < first || row >= end, searched, opened, properties),
+        (row) =>
+          bookRow(
+            row,
+            row < first || row >= end ? pixels('top', ((row + 1) * rowHeight()) / scale) : nothing,
+            searched,
+            actions,
+          ),
       )}
     </div>
-    <div class="after" role="presentation"></div>
+    <div role="presentation" .style=${pixels('height', after)}></div>
   </div>`
 }
 
-/**
- * Sets the heights that stand for rows not drawn, by script: the Content-Security-Policy forbids inline styles.
- * @param {number} length how many rows there are.
- */
-export function placeRows(length) {
-  const { before, after, scale } = rowsInSight(length)
-  /** @type {(selector: string, property: 'height' | 'top', pixels: number) => void} */
-  const place = (selector, property, pixels) => {
-    const element = find(selector)
-    if (element !== null) element.style[property] = `${pixels}px`
-  }
-  place('.before', 'height', isPrinting ? 0 : before)
-  place('.after', 'height', isPrinting ? 0 : after)
-  place('.row.apart', 'top', ((active.row + 1) * rowHeight()) / scale)
+/** A style. The policy of the page forbids the attribute, not the property. @param {string} property @param {number} value */
+const pixels = (property, value) => `${property}: ${value}px`
+
+/** Says which rows are in sight while the list scrolls. */
+export const sight = () =>
+  state.sight === undefined
+    ? nothing
+    : html`<p class="sight" aria-hidden="true">${words.list.sight(state.sight.first, state.sight.last, store.pages.count)}</p>`
+
+/** Says which books are printed: only those in memory. */
+export function printedText() {
+  if (!state.isPrinting) return nothing
+  const { pages } = store
+  const { first, end } = pages.kept
+  const isAll = first === 0 && end === pages.length && pages.isComplete
+  return html`<p>${isAll ? words.list.printedAll(end) : words.list.printed(first + 1, end, pages.count)}</p>`
 }
 
-export function toTop() {
-  if (active.row !== HEAD) active = { ...active, row: 0 }
+/**
+ * Draws the page, keeps the place in the list and the focus, and reads the rows that are in sight.
+ * @param {() => void} render @returns {boolean} whether the list is another than before.
+ */
+export function drawAround(render) {
+  const { pages } = store
+  const isOther = pages !== undefined && pages !== drawn.pages
+  if (isOther) untracked(() => void begin())
+  const before = document.activeElement?.closest('.rows, .state, .charts')
+  moveActive()
+  render()
+  if (before != null && document.activeElement === document.body) {
+    if (before.matches('.charts')) find('button.statistics')?.focus()
+    else if (grid() === null) restoreFocus()
+    else focusCell({ preventScroll: true })
+  }
+  const { first, end, top } = rowsInSight()
+  const isNewlyCounted = !isOther && drawn.count === undefined && pages?.count !== undefined
+  const shown = drawn.top
+  drawn = { pages, count: pages?.count, top }
+  untracked(() => {
+    // The list has the height of all its books now. Those in sight stay the same.
+    if (isNewlyCounted && shown > 0 && shown !== top) showFrom(shown)
+    pages?.reach(first, end)
+  })
+  return isOther
+}
+
+/** Makes a row that is drawn the one that Tab leads to. */
+function moveActive() {
+  const { first, end, top } = rowsInSight()
+  const { row } = state.active
+  if (length() === 0) return
+  let to = Math.min(row, length() - 1)
+  if (row === HEAD && !hasHead()) to = 0
+  const isInSight = to === HEAD || (to >= first && to < end)
+  if (!isInSight && !state.isPrinting && !hasFocus()) to = Math.min(top, end - 1)
+  if (to !== row) state.active = { ...state.active, row: to }
+}
+
+/** Shows what is in sight now, and says so for a while. */
+export function scrolled() {
+  if (store.pages === undefined) return
+  const { top, inSight } = rowsInSight()
+  const last = Math.min(top + inSight, store.pages.count ?? store.pages.known)
+  batch(() => {
+    state.sight = top === 0 ? undefined : { first: top + 1, last }
+    state.scrolls++
+  })
+  clearTimeout(telling)
+  telling = setTimeout(() => {
+    state.sight = undefined
+  }, TOLD)
+  keepPlace(top)
+}
+
+/** Shows a list that has just arrived from its first row, or from the one that the user comes back to. */
+async function begin() {
+  const { pages } = store
+  if (state.active.row !== HEAD) state.active = { ...state.active, row: 0 }
   const element = list()
   element?.scrollTo(0, 0)
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
+  const { startRow } = pages
+  if (startRow === 0) return
+  // With the rows below it: the list has to be high enough to scroll there.
+  await reading(pages.read(startRow, startRow + rowsInSight().inSight + 1))
+  // Unless the user has scrolled meanwhile.
+  if (pages === store.pages && rowsInSight().top === 0) showFrom(startRow)
 }
 
-/**
- * Scrolls to a new book and marks it.
- * @param {number} row @param {number} length how many rows there are. @param {number} id @param {() => void} redraw
- */
-export function showRow(row, length, id, redraw) {
-  mark(id)
-  reveal(row, length, redraw)
-}
-
-/** Marks a book wherever it is listed. @param {number} id */
-export function mark(id) {
-  marked = id
-}
-
-/** Scrolls to a row unless it is in sight. @param {number} row @param {number} length @param {() => void} redraw */
-export function reveal(row, length, redraw) {
-  active = { row, column: 1 }
-  const { top, inSight, scale } = rowsInSight(length)
+/** Scrolls to a row unless it is in sight. @param {number} row */
+export function reveal(row) {
+  state.active = { row, column: 1 }
+  const { top, inSight, scale } = rowsInSight()
   if (row <= top || row >= top + inSight - 2) scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
-  redraw()
+  state.scrolls++
 }
 
-/** @param {number} row @param {number} length how many rows there are. @param {() => void} redraw */
-export function showFrom(row, length, redraw) {
-  scrollTo(row, rowsInSight(length).scale)
-  redraw()
+/** @param {number} row */
+export function showFrom(row) {
+  scrollTo(row, rowsInSight().scale)
+  state.scrolls++
 }
 
-/** The topmost open dialog beside which nothing else can be used, if there is one. */
-export const openDialog = () => Array.from(document.querySelectorAll('dialog:modal')).at(-1)
-
-/** Moves the focus into a dialog or the list, if the element that had it is gone. @param {Element} [dialog] */
-export function restoreFocus(dialog = openDialog()) {
-  const now = document.activeElement
-  // After a dialog was closed, an element in it has the focus until the browser renders, but has no rectangle.
-  if (now !== null && now !== document.body && now.getClientRects().length > 0) return
-  const place = dialog ?? (grid() === null ? find('main') : null)
-  if (place === null) return focusActive()
-  const first = /** @type {HTMLElement | null | undefined} */ (
-    place?.querySelector('textarea, input, button')
-  )
-  first?.focus()
+/** @param {boolean} isIt */
+export function setPrinting(isIt) {
+  state.isPrinting = isIt
 }
 
-/** If drawing removes the focused element, focuses its cell or what replaced it. @param {() => void} draw */
-export function keepingFocus(draw) {
-  const part = document.activeElement?.closest('.rows, .state, .charts')
-  draw()
-  if (part == null || document.activeElement !== document.body) return
-  if (part.matches('.charts')) find('button.statistics')?.focus()
-  else if (grid() === null) restoreFocus()
-  else focusActive({ preventScroll: true })
-}
-
-/** @param {FocusOptions} [options] */
-function focusActive(options) {
-  const cell = find(`[aria-rowindex="${active.row + 2}"] [aria-colindex="${active.column + 1}"]`)
-  const target =
-    /** @type {HTMLElement | null | undefined} */ (cell?.querySelector('button, input, a')) ?? cell
-  target?.focus(options)
-}
-
-/** Makes the focused cell the one that Tab leads to. @param {FocusEvent} event @param {Properties} properties */
-function takeFocus({ target }, { redraw }) {
+/** Makes the focused cell the one that Tab leads to. @param {FocusEvent} event */
+function takeFocus({ target }) {
   const cell = /** @type {HTMLElement} */ (target).closest('[aria-colindex]')
   const row = cell?.closest('[aria-rowindex]')
   if (!cell || !row) return
-  active = { row: Number(row.ariaRowIndex) - 2, column: Number(cell.ariaColIndex) - 1 }
-  redraw()
+  state.active = { row: Number(row.ariaRowIndex) - 2, column: Number(cell.ariaColIndex) - 1 }
 }
 
-/** @param {KeyboardEvent} event @param {Properties} properties */
-function navigate(event, properties) {
-  const { pages, edit, select, selectAll, findEnd } = properties
+/** @param {KeyboardEvent} event @param {Actions} actions */
+function navigate(event, actions) {
+  const { edit, select, selectAll } = actions
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event
-  const { row, column } = active
+  const { row, column } = state.active
   const isControl = event.target instanceof Element && event.target.matches('button, input, a')
   if (key === 'a' && (ctrlKey || metaKey)) {
     event.preventDefault()
@@ -264,9 +280,9 @@ function navigate(event, properties) {
   }
   const isExtending = shiftKey && !ctrlKey && (key === 'ArrowDown' || key === 'ArrowUp') && row !== HEAD
   if (shiftKey && !isExtending) return
-  const page = pageOf(pages)
+  const page = pageLength()
   if (key === 'Enter' && !isControl) {
-    const book = pages.book(row)
+    const book = store.pages.book(row)
     if (book) edit(book.id)
     return
   }
@@ -287,35 +303,30 @@ function navigate(event, properties) {
   const isEnd = ctrlKey && key === 'End'
   if (to === undefined && !isEnd) return
   event.preventDefault()
-  if (to !== undefined) return goTo(to, properties, isExtending)
+  if (to !== undefined) return goTo(to, isExtending ? select : undefined)
   void findEnd().then(() => {
-    if (hasFocus()) goTo({ row: pages.length - 1, column: LAST }, properties)
+    if (hasFocus()) goTo({ row: length() - 1, column: LAST })
   })
 }
 
-/**
- * Moves the focus to a cell.
- * @param {typeof active} to @param {Properties} properties @param {boolean} [isExtending] also selects up to it.
- */
-function goTo(to, { pages, select, redraw }, isExtending = false) {
-  const page = pageOf(pages)
-  const from = active.row
-  active = {
-    row: Math.min(Math.max(to.row, hasHead() ? HEAD : 0), pages.length - 1),
-    column: Math.min(Math.max(to.column, FIRST), LAST),
-  }
-  if (isExtending && active.row !== HEAD) select(active.row, true, from)
-  const { first, end, top, scale } = rowsInSight(pages.length)
-  const isDrawn = active.row === HEAD || (active.row >= first && active.row < end)
+/** Moves the focus to a cell. @param {typeof state.active} to @param {Actions['select']} [select] also selects up to it. */
+function goTo(to, select) {
+  const page = pageLength()
+  const from = state.active.row
+  const row = Math.min(Math.max(to.row, hasHead() ? HEAD : 0), length() - 1)
+  state.active = { row, column: Math.min(Math.max(to.column, FIRST), LAST) }
+  if (row !== HEAD) select?.(row, true, from)
+  const { first, end, top, scale } = rowsInSight()
+  const isDrawn = row === HEAD || (row >= first && row < end)
   // With a scale, the browser would scroll too far by itself.
-  if (!isDrawn || (scale > 1 && active.row < top)) scrollTo(active.row, scale)
-  else if (scale > 1 && active.row >= top + page) scrollTo(active.row - page + 1, scale)
-  redraw()
-  focusActive({ preventScroll: scale > 1 })
+  if (!isDrawn || (scale > 1 && row < top)) scrollTo(row, scale)
+  else if (scale > 1 && row >= top + page) scrollTo(row - page + 1, scale)
+  state.scrolls++
+  focusCell({ preventScroll: scale > 1 })
 }
 
-/** How many rows PageDown moves by. @param {BookPages} pages */
-const pageOf = (pages) => Math.max(rowsInSight(pages.length).inSight - 2, 1)
+/** How many rows PageDown moves by. */
+const pageLength = () => Math.max(rowsInSight().inSight - 2, 1)
 
 /** @param {number} row @param {number} scale */
 function scrollTo(row, scale) {
@@ -328,10 +339,11 @@ function scrollTo(row, scale) {
 }
 
 /** @param {number} row @param {number} column */
-const tabindex = (row, column) => (active.row === row && active.column === column ? 0 : -1)
+const tabindex = (row, column) => (state.active.row === row && state.active.column === column ? 0 : -1)
 
-/** @param {Properties} properties */
-function selectAllHeader({ pages, selectAll }) {
+/** @param {Actions} actions */
+function selectAllHeader({ selectAll }) {
+  const { pages, selected } = store
   const isAll = pages.isComplete && selected.size >= pages.length
   return html`<div role="columnheader" class="select" aria-colindex="1">
     <input
@@ -345,27 +357,33 @@ function selectAllHeader({ pages, selectAll }) {
   </div>`
 }
 
-/** @param {Column} column @param {number} index @param {string} sort @param {(column: Column) => void} sortBy */
-function header(column, index, sort, sortBy) {
+/** @param {Column} column @param {number} index */
+function header(column, index) {
+  const { sort } = store.view
   const order = sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
-  return html`<div role="columnheader" class=${column} aria-sort=${order} aria-colindex=${index + 1}>
-    <button type="button" tabindex=${tabindex(HEAD, index)} @click=${() => sortBy(column)}>${words.list[column]}</button>
+  // Ascending, then descending, then in the order of the service.
+  const next = sort === column ? `-${column}` : sort === `-${column}` ? '' : column
+  return html`<div role="columnheader" class=${column} aria-sort=${order} aria-colindex=${index + 2}>
+    <button type="button" tabindex=${tabindex(HEAD, index + 1)} @click=${() => change({ sort: next }, 'chosen')}>${words.list[column]}</button>
   </div>`
 }
 
 /**
- * @param {number} row @param {boolean} isApart whether it is drawn only because it has the focus.
- * @param {readonly string[]} searched folded words. @param {unknown} opened the id of the book that is open.
- * @param {Properties} properties
+ * @param {number} row
+ * @param {string | typeof nothing} place of a row that is drawn apart from the others, only because it has the focus.
+ * @param {readonly string[]} searched folded words. @param {Actions} actions
  */
-function bookRow(row, isApart, searched, opened, { pages, linkTo, edit, select, chooseAuthor }) {
+function bookRow(row, place, searched, { edit, select }) {
+  const { pages, view, selected, marked, opened } = store
   const book = pages.book(row)
   const isSelected = book !== undefined && selected.has(book.id)
-  const name = `row${isApart ? ' apart' : ''}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
-  if (book === undefined)
-    return html`<div role="row" class=${`${name} loading`} aria-rowindex=${row + 2}>
-      <div role="gridcell" aria-colindex=${active.column + 1} tabindex=${tabindex(row, active.column)}><span class="bone" role="img" aria-label=${words.list.loading}></span></div>
+  const name = `row${place === nothing ? '' : ' apart'}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
+  if (book === undefined) {
+    const { column } = state.active
+    return html`<div role="row" class=${`${name} loading`} .style=${place} aria-rowindex=${row + 2}>
+      <div role="gridcell" aria-colindex=${column + 1} tabindex=${tabindex(row, column)}><span class="bone" role="img" aria-label=${words.list.loading}></span></div>
     </div>`
+  }
   const { id, title, author, year } = book
   const isChoice = author.trim() !== '' && author.length <= LONGEST_AUTHOR
   const choose = (/** @type {MouseEvent} */ event) => {
@@ -378,10 +396,10 @@ function bookRow(row, isApart, searched, opened, { pages, linkTo, edit, select, 
     if (link && (ctrlKey || metaKey || shiftKey)) return
     event.preventDefault()
     if (wasDragged(event)) return
-    if (link?.closest('.author')) chooseAuthor(author)
+    if (link?.closest('.author')) change({ author }, 'chosen')
     else edit(id)
   }
-  return html`<div role="row" class=${id === marked ? `${name} added` : name} aria-rowindex=${row + 2} aria-selected=${isSelected} aria-current=${id === opened ? 'true' : nothing} @pointerdown=${press} @click=${click}>
+  return html`<div role="row" class=${id === marked ? `${name} added` : name} .style=${place} aria-rowindex=${row + 2} aria-selected=${isSelected} aria-current=${id === opened ? 'true' : nothing} @pointerdown=${press} @click=${click}>
     <div role="gridcell" class="select" aria-colindex="1" @click=${choose}>
       <input type="checkbox" aria-label=${words.selection.select(quote(title))} tabindex=${tabindex(row, 0)} .checked=${live(isSelected)} />
     </div>
@@ -390,7 +408,7 @@ function bookRow(row, isApart, searched, opened, { pages, linkTo, edit, select, 
     </div>
     <div role="gridcell" class="author" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
       isChoice
-        ? html`<a dir="auto" draggable="false" href=${linkTo({ author })} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
+        ? html`<a dir="auto" draggable="false" href=${`?${queryOf({ ...view, author })}`} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
         : html`<bdi>${oneLine(author)}</bdi>`
     }</div>
     <div role="gridcell" class="year" aria-colindex="4" title=${titleOf(year)} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>
@@ -405,15 +423,13 @@ function titleOf(year) {
 
 /** @param {string} text @param {readonly string[]} searched */
 const highlighted = (text, searched) =>
-  (finding?.splitByMatches(text, searched) ?? [text]).map((part, index) =>
+  (state.finding?.splitByMatches(text, searched) ?? [text]).map((part, index) =>
     index % 2 === 0 ? part : html`<mark>${part}</mark>`,
   )
 
-/** @param {() => void} redraw */
-async function loadFinding(redraw) {
+async function loadFinding() {
   try {
-    finding = await import('./found.js')
-    redraw()
+    state.finding = await import('./found.js')
   } catch {
     // The list works without marks. The next drawing of rows tries again.
   }

@@ -1,6 +1,6 @@
-import { html, render } from 'lit-html'
+import { html } from 'lit-html'
+import { Dialog, reactive, tell } from './dialog.js'
 import { logo } from './icons.js'
-import { tell } from './notices.js'
 import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
@@ -11,13 +11,15 @@ const AHEAD = 60_000
 /** How long the other tabs have to hand over their session before the password is asked for, in milliseconds. */
 const PATIENCE = 100
 
-let username = ''
-let message = ''
-let isBusy = false
-/** Why the password is asked for again. @type {'expiring' | 'expired' | 'left'} */
-let reason = 'expired'
-/** The message between a log-out and the reload. @type {string | undefined} */
-let leaving
+const state = reactive({
+  username: '',
+  message: '',
+  isBusy: false,
+  /** Why the password is asked for again. */
+  reason: /** @type {'expiring' | 'expired' | 'left'} */ ('expired'),
+  /** The message between a log-out and the reload. */
+  leaving: /** @type {string | undefined} */ (undefined),
+})
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
 /** Removes the notice that the session ends. */
@@ -25,40 +27,53 @@ let dismissExpiring = () => {}
 /** What calls wait for while there is no token. @type {PromiseWithResolvers<void> | undefined} */
 let waiting
 
+/** The first log-in cannot be put off, because there is nothing behind it. */
+const canBePutOff = () => state.username !== '' && state.leaving === undefined && state.reason !== 'left'
+
+const dialog = new Dialog('login', () => (state.leaving === undefined ? asking() : farewell(state.leaving)), {
+  stays: () => !canBePutOff(),
+  closed: putOff,
+})
+
+function putOff() {
+  state.message = ''
+  waiting?.reject(new Refused(401, words.login.needed))
+  waiting = undefined
+}
+
 /** Makes calls without a token wait until the user has logged in, in a dialog above whatever is being typed. */
 export function startLogin() {
   whenTokenIsNeeded(() => {
     waiting ??= Promise.withResolvers()
     dismissExpiring()
-    if (reason === 'expiring') reason = 'expired'
+    if (state.reason === 'expiring') state.reason = 'expired'
     askOtherTabs()
-    setTimeout(() => waiting && show(), PATIENCE)
+    setTimeout(() => waiting && dialog.show(), PATIENCE)
     return waiting.promise
   })
   startSession({ began, endedElsewhere })
   // Otherwise Escape would reach the dialog below, which would then be above this one.
   addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && dialog()?.open && !canBePutOff()) event.preventDefault()
+    if (event.key === 'Escape' && dialog.isOpen && !canBePutOff()) event.preventDefault()
   })
 }
 
 /** @param {import('./session.js').Session} session */
-function began({ username: name, end }) {
-  username = name
-  reason = 'expired'
+function began({ username, end }) {
+  state.username = username
+  state.reason = 'expired'
   clearTimeout(timer)
   timer = setTimeout(tellExpiring, Math.max(end - Date.now() - AHEAD, 0))
   dismissExpiring()
-  dialog()?.querySelector('form')?.reset()
-  dialog()?.close()
+  dialog.close()
   waiting?.resolve()
   waiting = undefined
 }
 
 /** A notice, because a dialog would take the focus from what is being typed. */
 function tellExpiring() {
-  reason = 'expiring'
-  const actions = [{ label: words.login.renew, run: show }]
+  state.reason = 'expiring'
+  const actions = [{ label: words.login.renew, run: () => dialog.show() }]
   dismissExpiring = tell({ text: words.login.ending, actions }, Number.POSITIVE_INFINITY)
 }
 
@@ -74,15 +89,14 @@ async function endedElsewhere() {
   const isUnsaved = !dispatchEvent(new Event('beforeunload', { cancelable: true }))
   if (!isUnsaved) return leave()
   clearTimeout(timer)
-  leaving = words.login.leaving
-  isBusy = true
-  show()
+  state.leaving = words.login.leaving
+  state.isBusy = true
+  dialog.show()
   await finishPending()
   forgetSession()
-  leaving = undefined
-  isBusy = false
-  reason = 'left'
-  show()
+  state.leaving = undefined
+  state.isBusy = false
+  state.reason = 'left'
 }
 
 /** Sends what is pending, waits a limited time for the responses, and logs out whatever they are. */
@@ -92,15 +106,14 @@ async function leave() {
     throw new Refused(401, words.login.needed)
   })
   for (const element of Array.from(document.body.children)) if (element.id !== 'login') element.remove()
-  leaving = words.login.leaving
-  isBusy = true
-  show()
+  state.leaving = words.login.leaving
+  state.isBusy = true
+  dialog.show()
   const told = await finishPending()
   forgetSession()
   if (told.length === 0) return location.reload()
-  leaving = [`${words.login.left}.`, ...told].join(' ')
-  isBusy = false
-  draw()
+  state.leaving = [`${words.login.left}.`, ...told].join(' ')
+  state.isBusy = false
 }
 
 /** @param {SubmitEvent} event */
@@ -108,19 +121,17 @@ async function submit(event) {
   event.preventDefault()
   const form = /** @type {HTMLFormElement} */ (event.target)
   const fields = new FormData(form)
-  const name = username || String(fields.get('username'))
-  isBusy = true
-  message = ''
-  show()
+  const name = state.username || String(fields.get('username'))
+  state.isBusy = true
+  state.message = ''
   try {
     await logIn(name, String(fields.get('password')))
   } catch (error) {
-    message = explain(error)
+    state.message = explain(error)
   } finally {
-    isBusy = false
-    draw()
+    state.isBusy = false
   }
-  if (message !== '') form.querySelector('input')?.focus()
+  if (state.message !== '') form.querySelector('input')?.focus()
 }
 
 /** @param {unknown} error */
@@ -132,66 +143,29 @@ function explain(error) {
   return error.message
 }
 
-/** The first log-in cannot be put off, because there is nothing behind it. @param {Event} event */
-function cancel(event) {
-  if (!canBePutOff()) event.preventDefault()
-}
-
-/** Reopens a dialog that must stay: browsers let a page refuse to close one only once until the user acts again. */
-function closed() {
-  if (!canBePutOff()) return show()
-  message = ''
-  waiting?.reject(new Refused(401, words.login.needed))
-  waiting = undefined
-}
-
-const canBePutOff = () => username !== '' && leaving === undefined && reason !== 'left'
-
-const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#login dialog'))
-
-function show() {
-  draw()
-  const element = dialog()
-  if (element !== null && !element.open) element.showModal()
-}
-
-function draw() {
-  const element = document.getElementById('login')
-  if (element === null) return
-  render(leaving === undefined ? asking() : farewell(leaving), element)
-}
-
 function asking() {
+  const { username, message, isBusy, reason } = state
   const isFirst = username === ''
-  return html`<dialog class=${canBePutOff() ? 'login' : 'login first'} aria-labelledby="login-title" @cancel=${cancel} @close=${closed}>
-    <form @submit=${submit}>
-      <h1 id="login-title">${logo}${isFirst ? words.catalogue : words.login[reason]}</h1>
-      ${
-        isFirst
-          ? html`<p>${words.login.welcome}</p>
-              <label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
-          : html`<p>${reason === 'left' ? words.login.leftElsewhere : words.login.hint}</p>
-              <p>${words.login.username}: <b>${username}</b></p>`
-      }
-      <label>${words.login.password}
-        <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
-      </label>
-      <p class="error" role="alert">${message}</p>
-      <div class="buttons"><button class="main" ?disabled=${isBusy}>${words.login.logIn}</button></div>
-    </form>
-  </dialog>`
+  return html`<form class=${canBePutOff() ? '' : 'first'} @submit=${submit}>
+    <h1 id="login-title">${logo}${isFirst ? words.catalogue : words.login[reason]}</h1>
+    ${
+      isFirst
+        ? html`<p>${words.login.welcome}</p>
+            <label>${words.login.username} <input name="username" autocomplete="username" required autofocus /></label>`
+        : html`<p>${reason === 'left' ? words.login.leftElsewhere : words.login.hint}</p>
+            <p>${words.login.username}: <b>${username}</b></p>`
+    }
+    <label>${words.login.password}
+      <input name="password" type="password" autocomplete="current-password" required ?autofocus=${!isFirst} />
+    </label>
+    <p class="error" role="alert">${message}</p>
+    <div class="buttons"><button class="main" ?disabled=${isBusy}>${words.login.logIn}</button></div>
+  </form>`
 }
 
 /** @param {string} text */
-const farewell = (text) => html`<dialog
-  class="login first"
-  aria-labelledby="login-title"
-  @cancel=${cancel}
-  @close=${closed}
->
-  <form>
-    <h1 id="login-title">${logo}${words.catalogue}</h1>
-    <p role="status">${text}</p>
-    <div class="buttons"><button type="button" class="main" ?disabled=${isBusy} @click=${() => location.reload()}>${words.login.again}</button></div>
-  </form>
-</dialog>`
+const farewell = (text) => html`<form class="first">
+  <h1 id="login-title">${logo}${words.catalogue}</h1>
+  <p role="status">${text}</p>
+  <div class="buttons"><button type="button" class="main" ?disabled=${state.isBusy} @click=${() => location.reload()}>${words.login.again}</button></div>
+</form>`

@@ -1,43 +1,26 @@
+import { effect, signal, untracked } from '@preact/signals-core'
 import { html, nothing, render } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
-import { DUPLICATES, filterOf, linked, queryOf } from './address.js'
-import { chooseAuthor, filters, searchField } from './filters.js'
+import { find, openDialog, restoreFocus, tell } from './dialog.js'
+import { noYear, oneLine, readYear } from './fields.js'
 import { icon, logo } from './icons.js'
 import {
   bookTable,
-  find,
-  isPrinting,
-  keepingFocus,
-  openDialog,
-  placeRows,
-  restoreFocus,
+  drawAround,
+  printedText,
   rowsInSight,
+  scrolled,
   setPrinting,
   showFrom,
-} from './list.js'
-import {
-  change,
-  drawRows,
-  findEnd,
-  isSlow,
-  load,
-  pages,
-  reading,
-  scrolled,
-  showAll,
   sight,
-  startListing,
-  view,
-} from './listing.js'
+} from './list.js'
 import { logOut, startLogin } from './login.js'
-import { tell } from './notices.js'
-import { selected } from './pages.js'
+import { DUPLICATES } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
 import { stored, takeDraft } from './session.js'
-import { words, yearText } from './words.js'
-
-/** Whether the charts are shown. */
-let isOpen = false
+import { change, EVERYTHING, filterOf, linked, load, queryOf, showAll, startStore, store } from './store.js'
+import { books, words } from './words.js'
 
 /**
  * A module that the first view does not need. Once it is loaded, `use` is synchronous, so that what is typed after a
@@ -45,20 +28,19 @@ let isOpen = false
  * @template T @param {() => Promise<T>} load
  */
 function later(load) {
-  /** @type {T | undefined} */
-  let module
+  const module = signal(/** @type {T | undefined} */ (undefined))
   const get = async () => {
-    module ??= await load()
-    return module
+    module.value ??= await load()
+    return module.value
   }
   return {
     get,
     get loaded() {
-      return module
+      return module.value
     },
     use(/** @type {(module: T) => void} */ run) {
-      if (module === undefined) void get().then(run, () => tell({ text: words.notLoaded }))
-      else run(module)
+      if (module.value === undefined) void get().then(run, () => tell({ text: words.notLoaded }))
+      else run(module.value)
     },
   }
 }
@@ -69,61 +51,26 @@ const exporting = later(() => import('./export.js'))
 const selecting = later(() => import('./selecting.js'))
 const charts = later(() => import('./charts.js'))
 
-/** Loads all parts once the first view is shown, so that they work even if the service is unavailable later. */
-const loadParts = () =>
-  void Promise.allSettled([editor, transfer, exporting, selecting, charts].map(({ get }) => get()))
-
 const addBook = () => editor.use((part) => part.addBook())
-
-/** @param {number} id */
-const editBook = (id) => editor.use((part) => void part.editBook(id))
 
 /** Opens or closes what the address names. */
 const openLinked = () => editor.use((part) => part.openLinked())
-
-/** @param {string} draft what was typed before a reload. */
-const resumeEdit = (draft) => editor.use((part) => part.resume(draft))
 
 const importBooks = () => transfer.use((part) => part.openImport(undefined))
 
 const importSamples = () => transfer.use((part) => void part.importSamples())
 
-/** @param {string} query */
-const exportBooks = (query) => exporting.use((part) => part.exportBooks(query))
-
-/** Opens the import dialog for a file that is dropped anywhere on the web page. */
-function acceptDrops() {
-  const mark = (/** @type {boolean} */ isOver) =>
-    document.documentElement.classList.toggle('dragging', isOver)
-  addEventListener('dragover', (event) => {
-    event.preventDefault()
-    mark(event.dataTransfer?.types.includes('Files') === true)
-  })
-  addEventListener('dragleave', ({ relatedTarget }) => {
-    if (relatedTarget === null) mark(false)
-  })
-  addEventListener('drop', (event) => {
-    event.preventDefault()
-    mark(false)
-    const [file] = event.dataTransfer?.files ?? []
-    if (file) transfer.use((part) => part.openImport(file))
-  })
-}
-
-function draw() {
-  const element = document.getElementById('app')
-  if (element === null) return
-  document.title = view.q.trim() === '' ? words.catalogue : words.searchTitle(view.q.trim())
-  // Also before drawing: a list that is too short while its rows change would lose its scroll position.
-  if (pages !== undefined) placeRows(pages.length)
-  keepingFocus(() => render(page(), element))
-  if (pages !== undefined) placeRows(pages.length)
+/** @type {import('./list.js').Actions} */
+const actions = {
+  edit: (id) => editor.use((part) => void part.editBook(id)),
+  select: (...range) => selecting.use((part) => void part.selectRow(...range)),
+  selectAll: () => selecting.use((part) => void part.selectAll()),
 }
 
 const page = () => html`
   <header>
     <h1>${logo}<span>${words.catalogue}</span></h1>
-    ${searchField()}
+    <search>${icon('search')}${input('q', 'search')}</search>
     <nav aria-label=${words.menu.label}>
       <button type="button" class="main" @click=${addBook}>${icon('add')}<span>${words.addBook}</span></button>
       <button type="button" class="quiet" popovertarget="menu">${icon('menu')}<span>${words.menu.more}</span></button>
@@ -137,46 +84,106 @@ const page = () => html`
       </div>
     </nav>
   </header>
-  ${filters(html`<button type="button" class="quiet statistics" aria-expanded=${isOpen} @click=${toggleCharts}>
-    ${icon('statistics')}<span>${words.statistics.label}</span>
-  </button>`)}
-  ${isOpen ? html`<section class="charts" aria-label=${words.statistics.label}>${charts.loaded?.charts(chartListener) ?? nothing}</section>` : nothing}
+  ${filters()}
+  ${store.showsCharts ? html`<section class="charts" aria-label=${words.statistics.label}>${charts.loaded?.charts() ?? nothing}</section>` : nothing}
   <main>${content()}
     <div class="selection" role="group" aria-label=${words.selection.label}>
-      <span role="status">${selected.size === 0 ? '' : words.selection.count(selected.size)}</span>
-      ${selected.size === 0 ? nothing : selecting.loaded?.buttons()}
+      <span role="status">${store.selected.size === 0 ? '' : words.selection.count(store.selected.size)}</span>
+      ${store.selected.size === 0 ? nothing : selecting.loaded?.buttons()}
     </div>
   </main>
 `
 
 function exportList() {
-  if (view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
-  else exportBooks(queryOf(view))
+  if (store.view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
+  else exporting.use((part) => part.exportBooks(queryOf(store.view)))
 }
 
-/** How many books are printed at most. */
-const MOST_PRINTED = 1000
-
-/** Reads the books that are to be printed first, because the browser does not wait for them. */
-async function printList() {
-  await reading(pages.read(0, MOST_PRINTED))
-  print()
-}
-
-/** @type {import('./charts.js').Listener} */
-const chartListener = {
-  chooseYears: (first, last) => change({ yearMin: typed(first), yearMax: typed(last) }, 'chosen'),
-  chooseAuthor,
-  redraw: () => draw(),
-}
-
-/** @param {number | undefined} year */
-const typed = (year) => (year === undefined ? '' : yearText(year))
+const printList = () => exporting.use((part) => void part.printList())
 
 function toggleCharts() {
-  isOpen = !isOpen
-  draw()
-  charts.use((part) => part.openCharts(isOpen, filterOf(view), draw))
+  store.showsCharts = !store.showsCharts
+  charts.use(() => {})
+}
+
+/** The row with the filters, the order and the number of books. */
+const filters = () => html`<section class="filters" aria-label=${words.filters.label}>
+  <button type="button" class="narrow" popovertarget="years">${icon('years')}<span>${words.filters.years}</span></button>
+  <div id="years" popover>${input('yearMin', 'text')} ${input('yearMax', 'text')}</div>
+  <label class="sort"><span>${words.filters.sort}</span>
+    <select @change=${(/** @type {Event} */ event) => change({ sort: typedIn(event) }, 'chosen')}>
+      ${Object.entries(words.filters.orders).map(
+        ([sort, label]) => html`<option value=${sort} .selected=${live(store.view.sort === sort)}>
+          ${sort === '' && store.view.q.trim() !== '' ? words.filters.bestMatch : label}
+        </option>`,
+      )}
+    </select>
+  </label>
+  <button type="button" class="quiet statistics" aria-expanded=${store.showsCharts} @click=${toggleCharts}>
+    ${icon('statistics')}<span>${words.statistics.label}</span>
+  </button>
+  ${chips()}
+  <p class="count" role="status">${countText()}</p>
+  <p class="error" aria-live="polite">${[store.view.yearMin, store.view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
+</section>`
+
+function chips() {
+  const { q, author, yearMin, yearMax } = store.view
+  const isOfYears = readYear(yearMin) !== undefined || readYear(yearMax) !== undefined
+  const filtered = [q !== '', author !== '', isOfYears].filter(Boolean).length
+  return html`
+    ${
+      author === ''
+        ? nothing
+        : html`<button type="button" class="chip" aria-label=${words.filters.clearAuthor(oneLine(author))} @click=${() => clear({ author: '' })}>
+            <bdi>${oneLine(author)}</bdi>${icon('close')}
+          </button>`
+    }
+    ${
+      isOfYears
+        ? html`<button type="button" class=${yearMin === yearMax && yearMin === '0' ? 'chip' : 'chip years'} aria-label=${words.filters.clearYears(yearMin, yearMax)} @click=${() => clear({ yearMin: '', yearMax: '' })}>
+            ${words.filters.span(yearMin, yearMax)}${icon('close')}
+          </button>`
+        : nothing
+    }
+    ${filtered > 1 ? html`<button type="button" class="quiet clear" @click=${() => clear(EVERYTHING)}>${words.filters.clearAll}</button>` : nothing}`
+}
+
+/** @param {Event} event */
+const typedIn = ({ target }) => /** @type {HTMLInputElement | HTMLSelectElement} */ (target).value
+
+/** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} type */
+const input = (
+  name,
+  type,
+) => html`<label class=${name}><span>${words.filters[name === 'q' ? 'search' : name]}</span>
+  <input
+    type=${type}
+    inputmode=${name === 'q' ? 'search' : nothing}
+    aria-keyshortcuts=${name === 'q' ? '/' : nothing}
+    autocomplete="off"
+    placeholder=${name === 'q' ? words.filters.searchHint : words.filters[name]}
+    aria-invalid=${name !== 'q' && isNoYear(store.view[name])}
+    .value=${live(store.view[name])}
+    @input=${(/** @type {Event} */ event) => change({ [name]: typedIn(event) }, 'typed')}
+  />
+</label>`
+
+/** Whether a text is not a year. Nothing, or a sign alone, may still become one. @param {string} text */
+const isNoYear = (text) => !/^\s*[\p{Dash}+]?\s*$/u.test(text) && readYear(text) === undefined
+
+/** Moves the focus, because the button that was pressed disappears. @param {Partial<typeof store.view>} changes */
+function clear(changes) {
+  change(changes, 'chosen')
+  find('search input')?.focus()
+}
+
+function countText() {
+  const { pages, isSlow, isCounting } = store
+  if (pages === undefined) return ''
+  if (isSlow) return words.list.loading
+  if (pages.count === undefined) return isCounting ? words.list.counting : ''
+  return books(pages.count)
 }
 
 /** The key in `localStorage` of the choice of higher rows. */
@@ -186,10 +193,10 @@ const isRoomy = () => document.documentElement.classList.contains('roomy')
 
 /** Makes the rows higher or lower, keeps the choice, and the first row in sight. */
 function toggleRoomy() {
-  const { top } = rowsInSight(pages?.length ?? 0)
+  const { top } = rowsInSight()
   const isIt = document.documentElement.classList.toggle('roomy')
   stored(() => (isIt ? localStorage.setItem(ROOMY, 'yes') : localStorage.removeItem(ROOMY)))
-  showFrom(top, pages?.length ?? 0, draw)
+  showFrom(top)
 }
 
 /** Runs before the chosen action, so that a dialog that it opens later returns the focus to the button of the menu. */
@@ -207,6 +214,7 @@ function hideMenus() {
 }
 
 function content() {
+  const { pages, view, isSlow } = store
   if (pages === undefined)
     return html`<p class="state" role="status">${words.list.first}</p>
     <div class="rows" aria-hidden="true">${Array.from({ length: 12 }, () => html`<div class="row loading"><span class="bone"></span></div>`)}</div>`
@@ -224,59 +232,34 @@ function content() {
       return state(words.list.noDuplicates, words.list.noDuplicatesHint, words.showAll, showAll)
     if (filterOf(view) === '') return empty()
     return pages.isPartial
-      ? state(words.list.noneYet, words.list.partial, words.list.searchAgain, load)
+      ? state(words.list.noneYet, words.list.partial, words.list.searchAgain, () => load())
       : state(words.list.none, words.list.noneHint, words.showAll, showAll)
   }
+  const { partial, searchAgain, duplicates, retrying, retryNow } = words.list
+  const selectCopies = () => selecting.use((part) => part.selectCopies())
   return html`
-    ${
-      pages.isPartial
-        ? html`<p class="away" role="status">
-            ${words.list.partial}
-            <button type="button" @click=${load}>${words.list.searchAgain}</button>
-          </p>`
-        : nothing
-    }
-    ${
-      pages.isOfDuplicates
-        ? html`<p class="away" role="status">
-            ${words.list.duplicates}
-            <button type="button" @click=${() => selecting.use((part) => part.selectCopies())}>${words.selection.selectCopies}</button>
-          </p>`
-        : nothing
-    }
-    ${isPrinting ? html`<p>${printedText()}</p>` : nothing}
-    <div class="rows" tabindex="-1" aria-busy=${isSlow} @scroll=${scrolled}>${bookTable(table())}</div>
-    ${sight === undefined ? nothing : html`<p class="sight" aria-hidden="true">${words.list.sight(sight.first, sight.last, pages.count)}</p>`}
+    ${pages.isPartial ? banner('status', partial, searchAgain, () => load()) : nothing}
+    ${pages.isOfDuplicates ? banner('status', duplicates, words.selection.selectCopies, selectCopies) : nothing}
+    ${printedText()}
+    <div class="rows" tabindex="-1" aria-busy=${isSlow} @scroll=${scrolled}>${bookTable(actions)}</div>
+    ${sight()}
     ${
       error === undefined
         ? nothing
-        : html`<p class="away" role="alert">
-            ${error instanceof Refused ? error.message : `${awayText(error)}. ${words.list.retrying}`}
-            <button type="button" @click=${retry}>${words.list.retryNow}</button>
-          </p>`
+        : banner(
+            'alert',
+            error instanceof Refused ? error.message : `${awayText(error)}. ${retrying}`,
+            retryNow,
+            retry,
+          )
     }
   `
 }
 
-/** @returns {Parameters<typeof bookTable>[0]} */
-const table = () => ({
-  pages,
-  sort: view.sort,
-  sortBy,
-  q: view.q,
-  chooseAuthor,
-  linkTo: (change) => `?${queryOf({ ...view, ...change })}`,
-  edit: editBook,
-  select: (...range) => selecting.use((part) => void part.selectRow(...range)),
-  selectAll: () => selecting.use((part) => void part.selectAll()),
-  findEnd,
-  redraw: drawRows,
-})
-
-/** Ascending, then descending, then in the order of the service. @param {import('./list.js').Column} column */
-function sortBy(column) {
-  change({ sort: view.sort === column ? `-${column}` : view.sort === `-${column}` ? '' : column }, 'chosen')
-}
+/** @param {string} role @param {string} text @param {string} label @param {() => void} action */
+const banner = (role, text, label, action) => html`<p class="away" role=${role}>
+  ${text} <button type="button" @click=${action}>${label}</button>
+</p>`
 
 /** An empty catalogue says how to begin. */
 const empty = () => html`<div class="state">
@@ -305,16 +288,12 @@ const state = (title, text, label, action) =>
     </div>`,
   )
 
-/** Says which books are printed: only those in memory. */
-function printedText() {
-  const { first, end } = pages.kept
-  if (first === 0 && end === pages.length && pages.isComplete) return words.list.printedAll(end)
-  return words.list.printed(first + 1, end, pages.count)
-}
-
-/** Gives the list the focus if nothing has it, so that PageDown scrolls it. */
+/**
+ * Once a list is shown, loads all parts, so that they work even if the service is unavailable later. Gives the list the
+ * focus if nothing has it, so that PageDown scrolls it.
+ */
 function arrived() {
-  loadParts()
+  void Promise.allSettled([editor, transfer, exporting, selecting, charts].map(({ get }) => get()))
   if (document.activeElement === document.body && openDialog() === undefined)
     find('.rows')?.focus({ preventScroll: true })
 }
@@ -333,7 +312,6 @@ whenIntercepted((text) => {
   dismissProxy = text === undefined ? () => {} : tell({ text, actions }, Number.POSITIVE_INFINITY)
 })
 startLogin()
-acceptDrops()
 // A wide window has no menu of years.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
@@ -341,14 +319,19 @@ addEventListener('close', () => restoreFocus(), true)
 for (const type of ['beforeprint', 'afterprint'])
   addEventListener(type, () => {
     setPrinting(type === 'beforeprint')
-    draw()
   })
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
-  if (key === 'p' && (ctrlKey || metaKey) && !altKey && pages !== undefined && openDialog() === undefined) {
+  if (
+    key === 'p' &&
+    (ctrlKey || metaKey) &&
+    !altKey &&
+    store.pages !== undefined &&
+    openDialog() === undefined
+  ) {
     event.preventDefault()
-    void printList()
+    printList()
   }
   // Elsewhere the key may not be meant as a shortcut, as when speech input types it (WCAG 2.2, 2.1.4).
   const isInList = target instanceof Element && target.closest('.rows') !== null
@@ -357,8 +340,14 @@ addEventListener('keydown', (event) => {
   find('.q input')?.focus()
 })
 document.documentElement.classList.toggle('roomy', stored(() => localStorage.getItem(ROOMY)) === 'yes')
-draw()
-startListing({ draw, arrived, changed: () => void charts.loaded?.updateCharts(filterOf(view), draw) })
+for (const type of ['resize', 'scroll']) addEventListener(type, scrolled)
+const app = document.getElementById('app')
+effect(() => {
+  const { q } = store.view
+  document.title = q.trim() === '' ? words.catalogue : words.searchTitle(q.trim())
+  if (app !== null && drawAround(() => render(page(), app))) untracked(arrived)
+})
+startStore()
 const draft = takeDraft()
-if (draft !== undefined) resumeEdit(draft)
+if (draft !== undefined) editor.use((part) => part.resume(draft))
 else if (linked() !== undefined) openLinked()

@@ -1,12 +1,12 @@
-import { html, nothing, render } from 'lit-html'
+import { html, nothing } from 'lit-html'
+import { assign, DISMISS, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
 import { entityTag, read } from './edit.js'
-import { restoreFocus } from './list.js'
-import { DISMISS, progressBar, showNotices, tell } from './notices.js'
+import { isSame } from './fields.js'
 import { call, Refused, track } from './service.js'
 import { words } from './words.js'
 
 /**
- * @typedef {import('./service.js').Book} Book
+ * @typedef {import('./fields.js').Book} Book
  * @typedef {object} Outcome
  * @property {Book[]} done
  * @property {Book[]} changed by somebody else since they were read, and left as they are.
@@ -96,10 +96,6 @@ async function actOn(book, act) {
   }
 }
 
-/** @param {Book} one @param {Book} other */
-const isSame = (one, other) =>
-  one.title === other.title && one.author === other.author && one.year === other.year
-
 /** @type {Act} */
 export const remove = (book, tag) => call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag } })
 
@@ -119,7 +115,7 @@ const unfinished = new Set()
 
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (unfinished.size > 0 || (dialog()?.open && isTyped())) event.preventDefault()
+  if (unfinished.size > 0 || (dialog.isOpen && isTyped())) event.preventDefault()
 })
 
 /** Until work is done, the browser asks before closing. @template T @param {Promise<T>} work @returns {Promise<T>} */
@@ -128,136 +124,106 @@ export function keepOpen(work) {
   return work.finally(() => unfinished.delete(work))
 }
 
-/** @type {Task} */
-let task
-let isRunning = false
-/** Whether the dialog was closed by a button or because all is done, and not by Escape. */
-let isDone = true
-let [reached, total] = [0, 0]
-let message = ''
-/** The message if not all books are done. @type {string | undefined} */
-let result
+const state = reactive({
+  task: /** @type {Task} */ (/** @type {unknown} */ (undefined)),
+  isRunning: false,
+  reached: 0,
+  total: 0,
+  message: '',
+  /** The message if not all books are done. */
+  result: /** @type {string | undefined} */ (undefined),
+})
 let stop = new AbortController()
 /** Removes the notice about a task that continues without its dialog. */
 let dismissRunning = () => {}
 
-/**
- * Asks whether to do something to many books, does it, and reports the outcome. Shows a running task instead.
- * @param {Task} asked @returns {() => void} redraws the dialog.
- */
-export function openTask(asked) {
-  if (!isRunning) {
-    task = asked
-    message = ''
-    result = undefined
-    isDone = false
-  }
-  draw()
+/** Whether Escape would discard something. */
+const isTyped = () => !state.isRunning && state.result === undefined && state.task.isTyped?.() === true
+
+const dialog = new Dialog('many', content, {
+  closed,
+  stays: isTyped,
+  refused() {
+    state.message = words.many.escape
+  },
+})
+
+/** Asks whether to do something to many books, does it, and reports the outcome. Shows a running task instead. @param {Task} task */
+export function openTask(task) {
+  if (!state.isRunning) assign(state, { task, message: '', result: undefined })
   show()
-  return draw
 }
 
 function show() {
   dismissRunning()
-  if (!dialog()?.open) dialog()?.showModal()
+  dialog.show()
 }
-
-/** Escape does not discard what is typed. @param {Event} event */
-function cancel(event) {
-  if (!isTyped()) return
-  event.preventDefault()
-  message = words.many.escape
-  draw()
-}
-
-const isTyped = () => !isRunning && !isDone && result === undefined && task.isTyped?.() === true
 
 /** A running task continues, and a notice says so. */
 function closed() {
-  if (dialog()?.open) return
-  // Browsers let a page refuse to close a dialog only once until the user acts again.
-  if (isTyped()) return dialog()?.showModal()
-  if (!isRunning) return
+  if (!state.isRunning) return
   const actions = [
     { label: words.open, run: show, forPage: true },
     { label: words.many.stop, run: () => stop.abort() },
   ]
-  dismissRunning = tell({ text: task.running, actions, progress }, Number.POSITIVE_INFINITY)
+  dismissRunning = tell({ text: state.task.running, actions, progress }, Number.POSITIVE_INFINITY)
 }
 
-const progress = () => reached / total
-
-const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#many dialog'))
+const progress = () => state.reached / state.total
 
 /** @param {Event} event */
 function start(event) {
   event.preventDefault()
-  const begun = task.begin()
-  message = typeof begun === 'string' ? begun : ''
-  if (typeof begun !== 'string') track(task.what, keepOpen(run(begun.books, begun.act)))
-  draw()
+  const begun = state.task.begin()
+  state.message = typeof begun === 'string' ? begun : ''
+  if (typeof begun !== 'string') track(state.task.what, keepOpen(run(begun.books, begun.act)))
   restoreFocus()
 }
 
 /** @param {readonly Book[]} books @param {Act} act @returns {Promise<string | undefined>} */
 async function run(books, act) {
-  const { tell: describe, ended } = task
+  const { tell: describe, ended } = state.task
   stop = new AbortController()
-  isRunning = true
-  reached = 0
-  total = books.length
+  assign(state, { isRunning: true, reached: 0, total: books.length })
   const outcome = await doToEach(books, act, stop.signal, (count) => {
-    reached = count
-    draw()
-    showNotices()
+    state.reached = count
   })
-  isRunning = false
+  state.isRunning = false
   dismissRunning()
   const text = describe(outcome)
-  const isWhole = outcome.done.length === total
-  if (isWhole) close()
-  else result = text
-  if (!dialog()?.open)
+  const isWhole = outcome.done.length === books.length
+  if (isWhole) dialog.close()
+  else state.result = text
+  if (!dialog.isOpen)
     tell(isWhole ? { text } : { text, actions: [DISMISS] }, isWhole ? undefined : Number.POSITIVE_INFINITY)
-  draw()
   restoreFocus()
   ended(outcome)
   return isWhole ? undefined : text
 }
 
-function close() {
-  isDone = true
-  dialog()?.close()
-}
-
-function draw() {
-  const element = document.getElementById('many')
-  if (element === null) return
-  render(
-    html`<dialog class="many" aria-labelledby="many-title" @cancel=${cancel} @close=${closed}>
-      <form novalidate @submit=${start}>
-        <h2 id="many-title">${task.heading}</h2>
-        <p role="status">${result ?? (isRunning ? task.running : task.text)}</p>
-        ${isRunning || result !== undefined ? nothing : task.fields?.()}
-        ${
-          isRunning
-            ? html`${progressBar(progress())}
-                <p>${words.many.reached(reached, total)}</p>`
-            : nothing
-        }
-        <p class="error" role="alert">${message}</p>
-        <div class="buttons">
-          ${
-            isRunning
-              ? html`<button type="button" @click=${() => stop.abort()}>${words.many.stop}</button>`
-              : result === undefined
-                ? html`<button class=${task.isDeletion ? 'main delete' : 'main'}>${task.action}</button>
-                    <button type="button" ?autofocus=${task.fields === undefined} @click=${close}>${words.cancel}</button>`
-                : html`<button type="button" class="main" @click=${close}>${words.close}</button>`
-          }
-        </div>
-      </form>
-    </dialog>`,
-    element,
-  )
+function content() {
+  const { task, isRunning, result, message } = state
+  const close = () => dialog.close()
+  return html`<form novalidate @submit=${start}>
+    <h2 id="many-title">${task.heading}</h2>
+    <p role="status">${result ?? (isRunning ? task.running : task.text)}</p>
+    ${isRunning || result !== undefined ? nothing : task.fields?.()}
+    ${
+      isRunning
+        ? html`${progressBar(progress())}
+            <p>${words.many.reached(state.reached, state.total)}</p>`
+        : nothing
+    }
+    <p class="error" role="alert">${message}</p>
+    <div class="buttons">
+      ${
+        isRunning
+          ? html`<button type="button" @click=${() => stop.abort()}>${words.many.stop}</button>`
+          : result === undefined
+            ? html`<button class=${task.isDeletion ? 'main delete' : 'main'}>${task.action}</button>
+                <button type="button" ?autofocus=${task.fields === undefined} @click=${close}>${words.cancel}</button>`
+            : html`<button type="button" class="main" @click=${close}>${words.close}</button>`
+      }
+    </div>
+  </form>`
 }

@@ -1,16 +1,22 @@
-import { DUPLICATES } from './address.js'
+import { computed, signal } from '@preact/signals-core'
 import { call, nextPath } from './service.js'
-import { readYear } from './text.js'
 
 /**
- * @typedef {import('./service.js').Book} Book
+ * @typedef {import('./fields.js').Book} Book
+ * @typedef {object} State
+ * @property {readonly Page[]} pages
+ * @property {string | undefined} next the path of the page after the last one.
+ * @property {unknown} error why books could not be read.
+ * @property {boolean} isPartial
+ * @property {number | undefined} total how many books there are, if the service has counted them.
  * @typedef {object} Page
  * @property {string} path
+ * @property {readonly number[]} ids of all its books, even if they are hidden or were dropped from memory.
+ * @property {readonly Book[] | undefined} books in its response; undefined once they were dropped from memory.
+ * @typedef {object} Placed what of a page is shown.
  * @property {number} start the row of its first book.
  * @property {number} length how many of its books are shown.
- * @property {number[]} ids of all its books, even if they are hidden or were dropped from memory.
- * @property {Book[] | undefined} [read] its books in the response; undefined once they were dropped from memory.
- * @property {Book[] | undefined} [books] those of `read` that are shown.
+ * @property {readonly Book[] | undefined} shown
  */
 
 /** Books per page, and per page when the wanted rows are far from those already read. */
@@ -20,43 +26,28 @@ const LONG_PAGE_LENGTH = 1000
 /** The books of this many rows before and after the visible ones stay in memory; of other pages only path and ids. */
 const KEPT = 1000
 
-/** The ids of books that are being deleted, and not shown. @type {Set<number>} */
-export const hidden = new Set()
-
-/** The most books that can be selected: actions take one or two requests for each. */
-export const MOST = 10_000
-
-/** The selected books by id, as they were listed. @type {Map<number, Book>} */
-export const selected = new Map()
-
-/** @param {readonly Book[]} books */
-export function select(books) {
-  for (const book of books) selected.set(book.id, book)
-}
-
 /** How many books may be read to find one. */
 const FAR = 2000
 
+/** The value of `sort` that lists only likely duplicates. The service does not know it. */
+export const DUPLICATES = 'duplicates'
+
+/** The ids of books that are being deleted, and not shown. */
+export const hidden = signal(/** @type {ReadonlySet<number>} */ (new Set()))
+
 /**
  * The books of one query, read page by page as they are needed. Of a million books, a few thousand are in memory at
- * most; a page that was dropped is read again.
+ * most; a page that was dropped is read again. What is drawn from it is drawn again when it changes.
  */
 export class BookPages {
-  /** @type {Page[]} */
-  #pages = []
-  /** @type {string | undefined} */
-  #next
-  /** @type {unknown} */
-  #error
+  #state
+  #placed = computed(() => this.#place())
   #changed
   #abort = new AbortController()
-  /** @type {Set<Page>} */
+  /** The pages that are being read again, by index. @type {Set<number>} */
   #reading = new Set()
-  #isPartial = false
   /** The page that is being read after the last one. @type {Promise<Page | undefined> | undefined} */
   #coming
-  /** How many books there are, if the service has counted them. @type {number | undefined} */
-  #total
   /** The rows that were last asked for. */
   #rows = { first: 0, end: 0 }
   /** Finds likely duplicates, once loaded. @type {typeof import('./duplicates.js') | undefined} */
@@ -64,22 +55,32 @@ export class BookPages {
 
   /**
    * @param {string} query parameters of GET /books; with `sort=duplicates`, only the likely duplicates are listed.
-   * @param {() => void} changed called when there is something new to show.
+   * @param {number} startRow where the list is to be scrolled to.
+   * @param {() => void} changed called when books have been read, or could not be read.
    */
-  constructor(query, changed) {
+  constructor(query, startRow, changed) {
     this.query = query
+    this.startRow = startRow
     const parameters = new URLSearchParams(query)
     this.isOfDuplicates = parameters.get('sort') === DUPLICATES
     // Duplicates are read in one response, because those that are alike might be on different pages.
     if (this.isOfDuplicates) parameters.set('sort', 'author')
     else parameters.set('limit', String(PAGE_LENGTH))
-    this.#next = `/books?${parameters}`
     this.#changed = changed
+    /** @type {State} */
+    const state = {
+      pages: [],
+      next: `/books?${parameters}`,
+      error: undefined,
+      isPartial: false,
+      total: undefined,
+    }
+    this.#state = signal(state)
   }
 
   /** How many rows have been read so far, even if they were dropped from memory. */
   get known() {
-    const last = this.#pages.at(-1)
+    const last = this.#placed.value.at(-1)
     return last === undefined ? 0 : last.start + last.length
   }
 
@@ -89,53 +90,48 @@ export class BookPages {
    */
   get length() {
     const { known } = this
-    return this.isComplete || known === 0 ? known : Math.max(known, this.#total ?? known + 1)
+    return this.isComplete || known === 0 ? known : Math.max(known, this.#state.value.total ?? known + 1)
   }
 
   /** How many books there are; undefined while that is unknown. */
   get count() {
-    return this.isComplete || this.#total !== undefined ? this.length : undefined
+    return this.isComplete || this.#state.value.total !== undefined ? this.length : undefined
   }
 
   /** @param {number} stored the service's count, which includes books whose deletion can still be undone. */
   setCount(stored) {
-    this.#total = stored - this.#withheld
+    const read = this.#state.value.pages.reduce((sum, { ids }) => sum + ids.length, 0)
+    this.#set({ total: stored - (read - this.known) })
   }
 
   /** Whether all pages have been read. */
   get isComplete() {
-    return this.#next === undefined
+    return this.#state.value.next === undefined
   }
 
   /** Whether books may be missing, because the service has not indexed all of them yet. */
   get isPartial() {
-    return this.#isPartial
+    return this.#state.value.isPartial
+  }
+
+  get error() {
+    return this.#state.value.error
   }
 
   /** The rows around those last asked for whose books are in memory; `end` is not one of them. */
   get kept() {
-    const has = (/** @type {number} */ index) => this.#pages[index]?.books !== undefined
+    const placed = this.#placed.value
     let from = this.#indexOf(this.#rows.first)
     let to = from
-    while (has(from - 1)) from--
-    while (has(to + 1)) to++
-    return { first: this.#pages[from]?.start ?? 0, end: this.#pages[to + 1]?.start ?? this.known }
-  }
-
-  /** How many of the books that were read are not shown. */
-  get #withheld() {
-    return this.#pages.reduce((sum, { ids, length }) => sum + ids.length - length, 0)
-  }
-
-  /** Why books could not be read. */
-  get error() {
-    return this.#error
+    while (placed[from - 1]?.shown) from--
+    while (placed[to + 1]?.shown) to++
+    return { first: placed[from]?.start ?? 0, end: placed[to + 1]?.start ?? this.known }
   }
 
   /** @param {number} row @returns {Book | undefined} undefined while it is not in memory. */
   book(row) {
-    const page = this.#pages[this.#indexOf(row)]
-    return page?.books?.[row - page.start]
+    const page = this.#placed.value[this.#indexOf(row)]
+    return page?.shown?.[row - page.start]
   }
 
   /** Whether a book is like the one before it, in a list of likely duplicates. @param {number} row */
@@ -151,14 +147,17 @@ export class BookPages {
    */
   reach(first, end, isRetry = false) {
     this.#rows = { first, end }
-    const mayRead = isRetry || this.#error === undefined
-    const from = this.#indexOf(first)
-    const to = this.#indexOf(end)
-    for (const [index, page] of this.#pages.entries()) {
-      const isFar = page.start + page.length < first - KEPT || page.start > end + KEPT
-      if (isFar) page.read = page.books = undefined
-      else if (!page.books && page.length > 0 && index >= from && index <= to && mayRead)
-        void this.#read(page)
+    const mayRead = isRetry || this.error === undefined
+    const placed = this.#placed.value
+    const isFar = ({ start = 0, length = 0 } = {}) => start + length < first - KEPT || start > end + KEPT
+    const { pages } = this.#state.value
+    if (pages.some(({ books }, index) => books && isFar(placed[index])))
+      this.#set({
+        pages: pages.map((page, index) => (isFar(placed[index]) ? { ...page, books: undefined } : page)),
+      })
+    for (let index = this.#indexOf(first); mayRead && index <= this.#indexOf(end); index++) {
+      const { length = 0, shown } = placed[index] ?? {}
+      if (length > 0 && shown === undefined && !isFar(placed[index])) void this.#readAgain(index)
     }
     const wanted = end + PAGE_LENGTH / 2
     if (mayRead && wanted >= this.known) void this.#readNext(wanted)
@@ -168,23 +167,23 @@ export class BookPages {
   retry() {
     this.reach(this.#rows.first, this.#rows.end, true)
     if (this.#reading.size > 0 || this.#coming !== undefined) return
-    this.#error = undefined
+    this.#set({ error: undefined })
     this.#changed()
   }
 
   /** The row of a book; gives up after some `FAR` books. @param {number} id @returns {Promise<number | undefined>} */
   async find(id) {
-    let known = this.#pages
-    for (;;) {
-      for (const { start, read = [] } of known) {
-        const index = this.#shown(read).findIndex((book) => book.id === id)
-        if (index >= 0) return start + index
-      }
-      if (this.isComplete || this.known >= FAR) return undefined
+    for (const { start, shown = [] } of this.#placed.value) {
+      const index = shown.findIndex((book) => book.id === id)
+      if (index >= 0) return start + index
+    }
+    while (!this.isComplete && this.known < FAR) {
       const page = await this.#readNext(FAR)
       if (page === undefined) return undefined
-      known = [page]
+      const index = this.#shown(page.books ?? []).findIndex((book) => book.id === id)
+      if (index >= 0) return (this.#placed.value.at(-1)?.start ?? 0) + index
     }
+    return undefined
   }
 
   /**
@@ -193,50 +192,57 @@ export class BookPages {
    */
   async read(first, end) {
     while (this.known < end && !this.isComplete) {
-      if ((await this.#readNext(end)) === undefined) throw this.#error ?? this.#abort.signal.reason
+      if ((await this.#readNext(end)) === undefined) throw this.error ?? this.#abort.signal.reason
     }
     /** @type {Book[]} */
     const books = []
-    for (const page of this.#pages) {
-      if (page.start + page.length <= first || page.start >= end) continue
-      const read = page.read ?? (await this.#fetch(page.path)).read
-      books.push(...this.#shown(read).slice(Math.max(first - page.start, 0), end - page.start))
+    const { pages } = this.#state.value
+    for (const [index, { start, length, shown }] of this.#placed.value.entries()) {
+      if (start + length <= first || start >= end) continue
+      const some = shown ?? this.#shown((await this.#fetch(pages[index]?.path ?? '')).books)
+      books.push(...some.slice(Math.max(first - start, 0), end - start))
     }
     return books
   }
 
   /** Replaces the book of the same id. @param {Book} book */
   replace(book) {
-    for (const page of this.#pages) page.read = page.read?.map((each) => (each.id === book.id ? book : each))
-    this.refresh()
+    this.#set({
+      pages: this.#state.value.pages.map((page) => ({
+        ...page,
+        books: page.books?.map((each) => (each.id === book.id ? book : each)),
+      })),
+    })
   }
 
   /** Removes books that no longer belong to the list. @param {readonly number[]} ids */
   remove(...ids) {
     const gone = new Set(ids)
-    for (const page of this.#pages) {
-      page.read = page.read?.filter(({ id }) => !gone.has(id))
-      page.ids = page.ids.filter((id) => !gone.has(id))
-    }
-    this.refresh()
-  }
-
-  /** Applies a change of `hidden` to the books in memory, without a request. */
-  refresh() {
-    this.#place()
-    this.#changed()
+    this.#set({
+      pages: this.#state.value.pages.map((page) => ({
+        ...page,
+        books: page.books?.filter(({ id }) => !gone.has(id)),
+        ids: page.ids.filter((id) => !gone.has(id)),
+      })),
+    })
   }
 
   stop() {
     this.#abort.abort()
   }
 
+  /** @param {Partial<State>} change */
+  #set(change) {
+    this.#state.value = { ...this.#state.value, ...change }
+  }
+
   /** @param {number} row */
   #indexOf(row) {
-    let [low, high] = [0, this.#pages.length - 1]
+    const placed = this.#placed.value
+    let [low, high] = [0, placed.length - 1]
     while (low < high) {
       const middle = (low + high + 1) >> 1
-      if ((this.#pages[middle]?.start ?? 0) <= row) low = middle
+      if ((placed[middle]?.start ?? 0) <= row) low = middle
       else high = middle - 1
     }
     return low
@@ -245,62 +251,61 @@ export class BookPages {
   /** Finds out which books of each page are shown, and in which rows. */
   #place() {
     let start = 0
-    for (const page of this.#pages) {
-      page.books = page.read && this.#shown(page.read)
-      page.length = page.books?.length ?? page.ids.filter((id) => !hidden.has(id)).length
-      page.start = start
-      start += page.length
-    }
+    return this.#state.value.pages.map(({ ids, books }) => {
+      const shown = books && this.#shown(books)
+      const length = shown?.length ?? ids.filter((id) => !hidden.value.has(id)).length
+      const placed = { start, length, shown }
+      start += length
+      return placed
+    })
   }
 
-  /** @param {readonly Book[]} read */
-  #shown(read) {
-    const shown = read.filter(({ id }) => !hidden.has(id))
+  /** @param {readonly Book[]} books */
+  #shown(books) {
+    const shown = books.filter(({ id }) => !hidden.value.has(id))
     return this.#duplicates?.withoutSingle(shown) ?? shown
   }
 
-  /** @param {number} end @returns {Promise<Page | undefined>} a copy, because the list may drop its books at once. */
+  /** @param {number} end @returns {Promise<Page | undefined>} */
   async #readNext(end) {
-    if (this.#next === undefined) return
+    const { next } = this.#state.value
+    if (next === undefined) return
     const isFar = end - this.known > 2 * PAGE_LENGTH
-    this.#coming ??= this.#readAfterLast(isFar ? longPage(this.#next) : this.#next)
+    this.#coming ??= this.#readAfterLast(isFar ? longPage(next) : next)
     return this.#coming
   }
 
-  /** @param {string} path */
+  /** @param {string} path @returns {Promise<Page | undefined>} */
   async #readAfterLast(path) {
-    let page
-    try {
-      const { read, next } = await this.#fetch(path)
-      const last = { path, start: 0, length: 0, ids: idsOf(read), read }
-      this.#pages.push(last)
-      this.#next = next
-      this.#place()
-      page = { ...last }
-    } catch (error) {
-      if (this.#abort.signal.aborted) return
-      this.#error = error
-    } finally {
-      this.#coming = undefined
-    }
+    const response = await this.#fetch(path).catch((error) => ({ error }))
+    this.#coming = undefined
+    if (this.#abort.signal.aborted) return
+    if ('error' in response) return this.#failed(response.error)
+    const { books, next, isPartial } = response
+    const page = { path, ids: idsOf(books), books }
+    this.#set({ pages: [...this.#state.value.pages, page], next, isPartial, error: undefined })
     this.#changed()
     return page
   }
 
-  /** @param {Page} page */
-  async #read(page) {
-    if (this.#reading.has(page)) return
-    this.#reading.add(page)
-    try {
-      page.read = (await this.#fetch(page.path)).read
-      page.ids = idsOf(page.read)
-      this.#place()
-    } catch (error) {
-      if (this.#abort.signal.aborted) return
-      this.#error = error
-    } finally {
-      this.#reading.delete(page)
-    }
+  /** @param {number} index of a page. */
+  async #readAgain(index) {
+    const page = this.#state.value.pages[index]
+    if (page === undefined || this.#reading.has(index)) return
+    this.#reading.add(index)
+    const response = await this.#fetch(page.path).catch((error) => ({ error }))
+    this.#reading.delete(index)
+    if (this.#abort.signal.aborted) return
+    if ('error' in response) return this.#failed(response.error)
+    const { books, isPartial } = response
+    const pages = this.#state.value.pages.with(index, { ...page, ids: idsOf(books), books })
+    this.#set({ pages, isPartial, error: undefined })
+    this.#changed()
+  }
+
+  /** @param {unknown} error @returns {undefined} */
+  #failed(error) {
+    this.#set({ error })
     this.#changed()
   }
 
@@ -311,10 +316,8 @@ export class BookPages {
     const headers = { accept: this.#duplicates ? 'application/x-ndjson' : 'application/json' }
     const response = await call('GET', path, { signal, headers })
     /** @type {Book[]} */
-    const read = (await this.#duplicates?.readDuplicates(response, signal)) ?? (await response.json()).data
-    this.#error = undefined
-    if (isPartial(response)) this.#isPartial = true
-    return { read, next: nextPath(response) }
+    const books = (await this.#duplicates?.readDuplicates(response, signal)) ?? (await response.json()).data
+    return { books, next: nextPath(response), isPartial: this.isPartial || isPartial(response) }
   }
 }
 
@@ -335,20 +338,5 @@ export async function countBooks(query, signal) {
   return Number(response.headers.get('x-total-count'))
 }
 
-/**
- * Whether a book matches a view. True if the service cannot tell, because its search index is incomplete.
- * @param {Book} book @param {import('./address.js').View} view
- */
-export async function isIn({ id, title, author, year }, view) {
-  const [from = year, to = year] = [readYear(view.yearMin), readYear(view.yearMax)]
-  if (year < from || year > to || (view.author !== '' && view.author !== author)) return false
-  if (view.q.trim() === '') return true
-  const parameters = new URLSearchParams({ q: view.q, title, author, year: String(year), limit: '1000' })
-  const response = await call('GET', `/books?${parameters}`)
-  /** @type {{ data: Book[] }} */
-  const { data } = await response.json()
-  return isPartial(response) || data.some((book) => book.id === id)
-}
-
 /** @param {Response} response */
-const isPartial = ({ headers }) => headers.get('x-search-index') === 'incomplete'
+export const isPartial = ({ headers }) => headers.get('x-search-index') === 'incomplete'

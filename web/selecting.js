@@ -1,93 +1,104 @@
 import { html, nothing } from 'lit-html'
-import { bookListener } from './changes.js'
+import { live } from 'lit-html/directives/live.js'
+import { Authors } from './authors.js'
+import { csvOf } from './csv.js'
+import { deleteLater } from './deletions.js'
+import { reactive, restoreFocus, tell } from './dialog.js'
+import { saveFile } from './export.js'
+import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
-import { restoreFocus } from './list.js'
-import { isCurrent, load, pages, reading, redraw } from './listing.js'
-import { tell } from './notices.js'
-import { MOST, select, selected } from './pages.js'
-import { deleteSelected, editSelected, exportAsCsv } from './selected.js'
-import { Refused } from './service.js'
+import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
+import { call, Refused } from './service.js'
+import { deselect, isCurrent, load, MOST, reading, select, store } from './store.js'
 import { words } from './words.js'
+
+/** Selecting books, and what to do with the selected ones. */
 
 /** @typedef {import('./pages.js').BookPages} BookPages */
 
-/** @type {import('./selected.js').Listener} */
-const listener = { ...bookListener, edited: load, selectionChanged }
+/** How long a deletion may take before a notice shows its progress, in milliseconds. */
+const SLOW = 400
+
+/** The first name tells an import that the file was made for spreadsheets. */
+const HEAD = ['book-catalogue id', 'title', 'author', 'year']
 
 /** The row at which a range begins, and its list. @type {{ pages: BookPages, row: number } | undefined} */
 let anchor
 
-function selectionChanged() {
-  redraw()
-  restoreFocus()
-}
-
 /** @param {number} row @param {boolean} isRange selects all up to it. @param {number} [from] see `rangeTo`. */
 export async function selectRow(row, isRange, from) {
+  const { pages } = store
   if (isRange) await selectRows(rangeTo(pages, row, from))
   else if (isCurrent(pages)) toggle(pages, row)
-  redraw()
 }
 
 /** Selects all books of the list, or none if all are selected. */
 export async function selectAll() {
-  if (pages.isComplete && selected.size >= pages.length) selected.clear()
+  const { pages, selected } = store
+  if (pages.isComplete && selected.size >= pages.length) select([], true)
   else if (pages.length > MOST) tell({ text: words.selection.tooMany(MOST) })
   else await selectRows({ first: 0, end: MOST })
-  redraw()
 }
 
 /** Selects all likely duplicates except, of each book, the one that was added first. */
 export function selectCopies() {
-  selected.clear()
-  select(listed().filter((_, row) => pages.isCopy(row)))
-  redraw()
+  select(
+    listed().filter((_, row) => store.pages.isCopy(row)),
+    true,
+  )
 }
 
 export const exportListed = () => exportAsCsv(listed())
 
 /** The books of the list, which has to be in memory as a whole. */
 const listed = () =>
-  Array.from({ length: pages.length }, (_, row) => pages.book(row)).filter((book) => book !== undefined)
+  Array.from({ length: store.pages.length }, (_, row) => store.pages.book(row)).filter(
+    (book) => book !== undefined,
+  )
 
 /** @param {{ first: number, end: number }} rows */
 async function selectRows({ first, end }) {
-  const some = pages
-  const read = await reading(some.read(first, end).catch((error) => readAgain(error, some, first, end)))
-  if (read && some.query === pages.query && isCurrent(pages)) select(read)
+  const { pages } = store
+  const read = await reading(pages.read(first, end).catch((error) => readAgain(error, pages, first, end)))
+  if (read && pages.query === store.pages.query && isCurrent(store.pages)) select(read)
 }
 
 /**
  * The service refuses its cursors after a restart with another secret. Then the list is read from its beginning.
- * @param {unknown} error @param {BookPages} some @param {number} first @param {number} end
+ * @param {unknown} error @param {BookPages} pages @param {number} first @param {number} end
  */
-function readAgain(error, some, first, end) {
-  if (!(error instanceof Refused) || error.status !== 400 || !isCurrent(some)) throw error
+function readAgain(error, pages, first, end) {
+  if (!(error instanceof Refused) || error.status !== 400 || !isCurrent(pages)) throw error
   return load().read(first, end)
 }
 
 function clear() {
-  selected.clear()
-  selectionChanged()
+  select([], true)
+  restoreFocus()
 }
 
-export const buttons = () => html`
-  ${
-    pages.count !== undefined && selected.size < pages.count && pages.count <= MOST
-      ? html`<button type="button" class="quiet" @click=${selectAll}>${icon('all')}<span>${words.selection.selectAllOf(pages.count)}</span></button>`
-      : nothing
-  }
-  <button type="button" class="quiet" @click=${() => editSelected(listener)}>${icon('edit')}<span>${words.selection.edit}</span></button>
-  <button type="button" class="quiet" @click=${() => exportAsCsv(selected.values())}>${icon('export')}<span>${words.selection.export}</span></button>
-  <button type="button" class="quiet delete" @click=${() => deleteSelected(listener)}>${icon('delete')}<span>${words.selection.delete}</span></button>
-  <button type="button" class="quiet" aria-label=${words.selection.clear} title=${words.selection.clear} @click=${clear}>${icon('close')}</button>
-`
+export function buttons() {
+  const { pages, selected } = store
+  return html`
+    ${
+      pages.count !== undefined && selected.size < pages.count && pages.count <= MOST
+        ? html`<button type="button" class="quiet" @click=${selectAll}>${icon('all')}<span>${words.selection.selectAllOf(pages.count)}</span></button>`
+        : nothing
+    }
+    <button type="button" class="quiet" @click=${editSelected}>${icon('edit')}<span>${words.selection.edit}</span></button>
+    <button type="button" class="quiet" @click=${() => exportAsCsv(selected.values())}>${icon('export')}<span>${words.selection.export}</span></button>
+    <button type="button" class="quiet delete" @click=${deleteSelected}>${icon('delete')}<span>${words.selection.delete}</span></button>
+    <button type="button" class="quiet" aria-label=${words.selection.clear} title=${words.selection.clear} @click=${clear}>${icon('close')}</button>
+  `
+}
 
 /** Selects or deselects the book of a row. @param {BookPages} pages @param {number} row */
 function toggle(pages, row) {
   const book = pages.book(row)
   anchor = { pages, row }
-  if (book !== undefined && !selected.delete(book.id)) select([book])
+  if (book === undefined) return
+  if (store.selected.has(book.id)) deselect([book.id])
+  else select([book])
 }
 
 /**
@@ -97,8 +108,88 @@ function toggle(pages, row) {
  */
 function rangeTo(pages, row, from = row) {
   const book = pages.book(from)
-  const isNew = from !== row && book !== undefined && !selected.has(book.id)
+  const isNew = from !== row && book !== undefined && !store.selected.has(book.id)
   if (isNew || anchor?.pages !== pages) anchor = { pages, row: from }
   const [first, last] = [Math.min(anchor.row, row), Math.max(anchor.row, row)]
   return { first, end: Math.min(last + 1, first + MOST) }
+}
+
+/** @param {Iterable<import('./fields.js').Book>} books */
+function exportAsCsv(books) {
+  const rows = Array.from(books, ({ id, title, author, year }) => [id, title, author, year])
+  saveFile(csvOf([HEAD, ...rows]), 'books.csv')
+}
+
+/** Sets the author or year of the selected books. Those not reached stay selected. */
+function editSelected() {
+  const books = [...store.selected.values()]
+  const draft = reactive({ author: '', year: '' })
+  const authors = new Authors()
+  const input =
+    (/** @type {keyof typeof draft} */ name) =>
+    (/** @type {Event} */ { target }) => {
+      draft[name] = /** @type {HTMLInputElement} */ (target).value
+      if (name === 'author') authors.look(draft.author)
+    }
+  const choose = (/** @type {string} */ author) => {
+    draft.author = author
+    authors.forget()
+    restoreFocus()
+  }
+  openTask({
+    heading: words.many.set,
+    text: words.many.setHint(books.length),
+    fields: () => html`
+      <label>${words.list.author} <input autocomplete="off" dir="auto" .value=${live(draft.author)} @input=${input('author')} /></label>
+      ${authors.view(choose)}
+      <label>${words.list.year} <input autocomplete="off" .value=${live(draft.year)} @input=${input('year')} /></label>`,
+    isTyped: () => draft.author !== '' || draft.year !== '',
+    action: words.many.setAction(books.length),
+    running: words.many.savingNow(books.length),
+    what: words.many.setting(books.length),
+    begin() {
+      const { author, year } = draft
+      const number = readYear(year)
+      if (year.trim() !== '' && number === undefined) return noYear(year)
+      const body = { ...(author !== '' && { author }), ...(number !== undefined && { year: number }) }
+      if (Object.keys(body).length === 0) return words.many.nothingSet
+      return {
+        books,
+        act: ({ id }, tag) => call('PUT', `/book/${id}`, { body, headers: { 'if-match': tag } }),
+      }
+    },
+    tell: (outcome) => explain(outcome, words.many.saved(outcome.done.length)),
+    ended({ done, changed, gone }) {
+      deselect([...done, ...changed, ...gone].map(({ id }) => id))
+      restoreFocus()
+      load()
+    },
+  })
+}
+
+/** Deletes the selected books later, unless the user undoes it. Changed books are kept. */
+function deleteSelected() {
+  const books = [...store.selected.values()]
+  async function send() {
+    const stop = new AbortController()
+    const state = reactive({ reached: 0 })
+    let dismissSlow = () => {}
+    const timer = setTimeout(() => {
+      const actions = [{ label: words.many.stop, run: () => stop.abort() }]
+      const text = words.many.deletingNow(books.length)
+      const progress = () => state.reached / books.length
+      dismissSlow = tell({ text, actions, progress }, Number.POSITIVE_INFINITY)
+    }, SLOW)
+    const outcome = await doToEach(books, remove, stop.signal, (count) => {
+      state.reached = count
+    })
+    clearTimeout(timer)
+    dismissSlow()
+    const { length } = outcome.done
+    return length === books.length ? {} : { ...outcome, text: explain(outcome, words.many.deleted(length)) }
+  }
+  const { deleted, deleting } = words.many
+  const { length } = books
+  void keepOpen(deleteLater({ books, text: deleted(length), what: deleting(length), send }))
+  restoreFocus()
 }

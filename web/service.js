@@ -4,13 +4,9 @@ import { words } from './words.js'
 /**
  * The calls to the service, and what it has not answered yet.
  *
- * @typedef {{ id: number, title: string, author: string, year: number }} Book
  * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, keepalive?: boolean, isHint?: boolean }} Options
  *   `isHint`: the user has not asked for it, so that it does not ask for the password.
  */
-
-/** The fields of a book, apart from its id. */
-export const FIELDS = /** @type {const} */ (['title', 'author', 'year'])
 
 /** The service has refused a request, with this status and message in its envelope. */
 export class Refused extends Error {

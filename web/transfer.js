@@ -1,92 +1,98 @@
-import { html, nothing, render } from 'lit-html'
+import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { importListener as listener } from './changes.js'
 import { Columns } from './columns.js'
 import { csvOf } from './csv.js'
+import { assign, Dialog, find, progressBar, reactive, restoreFocus, tell } from './dialog.js'
+import { saveFile } from './export.js'
 import { icon } from './icons.js'
 import { booksAfter, newestId, tellImported } from './imported.js'
-import { find, restoreFocus } from './list.js'
-import { progressBar, showNotices, tell } from './notices.js'
-import { MOST } from './pages.js'
-import { saveFile } from './save-file.js'
 import { Away, Refused, track } from './service.js'
 import { currentToken } from './session.js'
+import { load, MOST } from './store.js'
 import { check, kindOf, upload } from './upload.js'
 import { words } from './words.js'
 
-/**
- * @typedef {import('./upload.js').Report} Report
- * @typedef {import('./imported.js').Listener} Listener
- */
+/** @typedef {import('./upload.js').Report} Report */
 
-/** @type {File | undefined} */
-let file
-/** The columns of the file, if it is CSV. @type {Columns | undefined} */
-let columns
-/** @type {Report | undefined} */
-let report
-/** True by default, because browsers repeat a request by themselves if the connection is lost before the response. */
-let skipExisting = true
-let message = ''
-/** Says what the user has cancelled. */
-let note = ''
-/** What is under way. @type {'checking' | 'storing' | 'cancelling' | undefined} */
-let phase
-/** The part of the file that was sent, from 0 to 1. */
-let sent = 0
+const NOTHING = {
+  file: /** @type {File | undefined} */ (undefined),
+  /** The columns of the file, if it is CSV. */
+  columns: /** @type {Columns | undefined} */ (undefined),
+  report: /** @type {Report | undefined} */ (undefined),
+  message: '',
+  /** Says what the user has cancelled. */
+  note: '',
+  /** What is under way. */
+  phase: /** @type {'checking' | 'storing' | 'cancelling' | undefined} */ (undefined),
+}
+
+const state = reactive({
+  ...NOTHING,
+  /** True by default, because browsers repeat a request by themselves if the connection is lost before the response. */
+  skipExisting: true,
+  /** The part of the file that was sent, from 0 to 1. */
+  sent: 0,
+})
 let abort = new AbortController()
 /** Removes the notice about an import that continues without its dialog. */
 let dismissRunning = () => {}
 
-const isStoring = () => phase === 'storing' || phase === 'cancelling'
+const dialog = new Dialog('transfer', content, { closed })
+
+const isStoring = () => state.phase === 'storing' || state.phase === 'cancelling'
 
 /** @param {File | undefined} chosen a file that was dropped on the web page. */
 export function openImport(chosen) {
   if (chosen !== undefined && currentToken() === '') return
   if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
   if (!isStoring()) choose(chosen)
-  draw()
   show()
 }
 
+/** Whether files are dragged over the web page. @param {boolean} isOver */
+const mark = (isOver) => document.documentElement.classList.toggle('dragging', isOver)
+
+// A file may be dropped anywhere on the web page.
+addEventListener('dragover', (event) => {
+  event.preventDefault()
+  mark(event.dataTransfer?.types.includes('Files') === true)
+})
+addEventListener('dragleave', ({ relatedTarget }) => {
+  if (relatedTarget === null) mark(false)
+})
+addEventListener('drop', (event) => {
+  event.preventDefault()
+  mark(false)
+  const [file] = event.dataTransfer?.files ?? []
+  if (file) openImport(file)
+})
+
 function show() {
   dismissRunning()
-  const element = dialog()
-  if (!element?.open) element?.showModal()
+  dialog.show()
 }
 
 /** Cancels a check, because nobody waits for it any more. An import continues, and a notice says so. */
 function closed() {
-  if (dialog()?.open) return
   if (!isStoring()) return abort.abort()
   const actions = [{ label: words.open, run: show, forPage: true }]
-  const text = words.import.runningFile(file?.name ?? '')
+  const text = words.import.runningFile(state.file?.name ?? '')
   dismissRunning = tell({ text, actions, progress: partSent }, Number.POSITIVE_INFINITY)
 }
 
-/** @param {File | undefined} chosen */
-function choose(chosen) {
+/** @param {File | undefined} file */
+function choose(file) {
   abort.abort()
-  file = chosen
-  columns = undefined
-  report = undefined
-  message = note = ''
-  phase = undefined
-  draw()
-  if (file !== undefined) return void checkFile(file)
-  // Otherwise the same file could not be chosen again.
-  const input = /** @type {HTMLInputElement | null | undefined} */ (dialog()?.querySelector('[type=file]'))
-  if (input) input.value = ''
+  assign(state, { ...NOTHING, file })
+  if (file !== undefined) void checkFile(file)
 }
-
-const dialog = () => /** @type {HTMLDialogElement | null} */ (document.querySelector('#transfer dialog'))
 
 /** Has the service check the file; nothing is stored. @param {File} chosen */
 async function checkFile(chosen) {
   abort.abort()
   abort = new AbortController()
   const { signal } = abort
-  report = undefined
+  state.report = undefined
   started('checking')
   try {
     const result = await check(chosen, typeOf(chosen), options(), signal, progressed)
@@ -94,7 +100,7 @@ async function checkFile(chosen) {
     found(chosen, result)
   } catch (error) {
     if (signal.aborted) return
-    message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
+    state.message = error instanceof Away ? words.import.notSaved(error.message) : explain(error)
   }
   ended()
 }
@@ -102,59 +108,54 @@ async function checkFile(chosen) {
 /** @param {File} chosen @param {Report} result of its check. */
 function found(chosen, result) {
   if (kindOf(chosen).type === 'text/csv') {
-    columns ??= new Columns()
-    columns.update(result)
+    state.columns ??= new Columns()
+    state.columns.update(result)
   }
+  const { columns } = state
   if (columns?.isUnclear) {
     const missing = columns.missing.map((field) => words.list[field].toLowerCase())
     const reason = sentence(result.faults[0]?.reason ?? '')
-    message = missing.length > 0 ? words.import.columnsMissing(missing) : reason
-  } else report = result
+    state.message = missing.length > 0 ? words.import.columnsMissing(missing) : reason
+  } else state.report = result
 }
 
 /** @param {File} chosen */
-const typeOf = (chosen) => columns?.type ?? kindOf(chosen).type
+const typeOf = (chosen) => state.columns?.type ?? kindOf(chosen).type
 
 const options = () => ({
-  skip_existing: skipExisting,
+  skip_existing: state.skipExisting,
   // The page says how many rows these are, before anything is stored.
   skip_faulty: true,
-  columns: columns?.parameter,
+  columns: state.columns?.parameter,
 })
 
-/** @param {NonNullable<typeof phase>} which */
-function started(which) {
-  phase = which
-  sent = 0
-  message = note = ''
-  draw()
+/** @param {NonNullable<typeof state.phase>} phase */
+function started(phase) {
+  assign(state, { phase, sent: 0, message: '', note: '' })
   restoreFocus()
 }
 
 /** @param {number} part */
 function progressed(part) {
-  sent = part
-  draw()
-  showNotices()
+  state.sent = part
 }
 
 /** The part that was sent; undefined while the service works on the whole file. */
-const partSent = () => (phase !== 'cancelling' && sent < 1 ? sent : undefined)
+const partSent = () => (state.phase !== 'cancelling' && state.sent < 1 ? state.sent : undefined)
 
 function ended() {
-  phase = undefined
+  state.phase = undefined
   dismissRunning()
-  draw()
   restoreFocus()
   // Otherwise the buttons, which stay in sight, would cover it.
-  if (message !== '') find('.transfer .error')?.scrollIntoView({ block: 'nearest' })
+  if (state.message !== '') find('#transfer .error')?.scrollIntoView({ block: 'nearest' })
 }
 
 /** @param {File} chosen @returns {Promise<string | undefined>} what to tell the user if it has failed. */
 async function store(chosen) {
   abort = new AbortController()
   const { signal } = abort
-  const expected = report?.added ?? 0
+  const expected = state.report?.added ?? 0
   let before = Number.NaN
   started('storing')
   try {
@@ -166,40 +167,38 @@ async function store(chosen) {
       signal,
       progressed,
     )
-    dialog()?.close()
+    dialog.close()
     // Not the number of the check: an earlier attempt, whose response was lost, has stored the books.
     if (added !== expected) tell({ text: words.import.doneBefore })
-    else void tellImported(words.import.done(added), chosen.name, added, before, listener)
-    listener.changed()
+    else void tellImported(words.import.done(added), chosen.name, added, before)
+    load()
     return undefined
   } catch (error) {
     if (signal.aborted) {
       started('cancelling')
       const outcome = await outcomeAfter(before, expected)
-      if (outcome === 'none') note = words.import.cancelled
-      else listener.changed()
+      if (outcome === 'none') state.note = words.import.cancelled
+      else load()
       if (outcome === 'all') {
-        dialog()?.close()
-        void tellImported(words.import.tooLate(expected), chosen.name, expected, before, listener)
+        dialog.close()
+        void tellImported(words.import.tooLate(expected), chosen.name, expected, before)
       }
       if (outcome !== 'unknown') return undefined
-      skipExisting = true
-      report = undefined
-      message = words.import.unknown(words.import.wasCancelled)
+      assign(state, { skipExisting: true, report: undefined })
+      state.message = words.import.unknown(words.import.wasCancelled)
     } else if (error instanceof Away) {
       // Whether the books were stored is unknown. A second attempt must not store them twice.
-      skipExisting = true
-      report = undefined
-      message = words.import.unknown(error.message)
-      listener.changed()
-    } else message = explain(error)
-    const text = words.import.failed(chosen.name, message)
+      assign(state, { skipExisting: true, report: undefined })
+      state.message = words.import.unknown(error.message)
+      load()
+    } else state.message = explain(error)
+    const text = words.import.failed(chosen.name, state.message)
     // The dialog does not open by itself: the user may be typing in another one by now.
     const actions = [
       { label: words.open, run: show },
       { label: words.dismiss, run: () => {} },
     ]
-    if (!dialog()?.open) tell({ text, actions }, Number.POSITIVE_INFINITY)
+    if (!dialog.isOpen) tell({ text, actions }, Number.POSITIVE_INFINITY)
     return text
   } finally {
     ended()
@@ -213,8 +212,8 @@ export async function importSamples() {
     const samples = await (await fetch(new URL('books.csv', import.meta.url))).blob()
     const options = { dry_run: false, skip_existing: true }
     const { added } = await upload(samples, 'text/csv', options, new AbortController().signal)
-    void tellImported(words.import.done(added), 'books.csv', added, before, listener)
-    listener.changed()
+    void tellImported(words.import.done(added), 'books.csv', added, before)
+    load()
   } catch (error) {
     tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
   }
@@ -246,7 +245,7 @@ const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.
 /** @param {Report} result */
 function formatOf({ source }) {
   if (source !== 'this service' && source !== 'another program') return words.import.exportOf(source)
-  return file === undefined ? '' : kindOf(file).name
+  return state.file === undefined ? '' : kindOf(state.file).name
 }
 
 /** What becomes of the rows. The numbers add up to all of them. @param {Report} result */
@@ -292,10 +291,11 @@ const sentence = (reason) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)
 function saveFaults({ faults }) {
   const head = [words.import.line, words.import.field, words.import.problem]
   const rows = faults.map(({ line, field, reason }) => [line, nameOf(field), reason])
-  saveFile(csvOf([head, ...rows]), `${file?.name} errors.csv`)
+  saveFile(csvOf([head, ...rows]), `${state.file?.name} errors.csv`)
 }
 
 function progress() {
+  const { phase, note } = state
   const part = partSent()
   const text = phase && (part === undefined ? words.import.phases[phase] : words.import.phases.sending)
   return html`
@@ -303,53 +303,49 @@ function progress() {
     <p><span role="status">${text}${note}</span>${phase && part !== undefined ? ` ${Math.floor(part * 100)}%` : nothing}</p>`
 }
 
-function draw() {
-  const element = document.getElementById('transfer')
-  if (element === null) return
+function content() {
+  const { file, columns, report, message, phase, skipExisting } = state
   const added = report?.added ?? 0
   const again = () => file && void checkFile(file)
   const skip = (/** @type {Event} */ event) => {
-    skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
+    state.skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
     again()
   }
   const cancel = () => {
-    if (phase === 'checking') {
-      note = words.import.checkCancelled
+    if (state.phase === 'checking') {
+      state.note = words.import.checkCancelled
       ended()
     }
     abort.abort()
   }
-  render(
-    html`<dialog class="transfer" aria-labelledby="transfer-title" @close=${closed}>
-      <h2 id="transfer-title">${words.import.heading}</h2>
-      <label class="drop">
-        <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} />
-        ${icon('import')}
-        ${
-          file === undefined
-            ? html`<span>${words.import.choose}</span><small>${words.import.hint}</small>`
-            : html`<b>${file.name}</b><small>${words.import.chooseAnother}</small>`
-        }
-      </label>
-      ${progress()}
-      <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
-      <p class="error" role="alert">${message}</p>
-      <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring()} @change=${skip} /> ${words.import.skip}</label>
-      ${columns?.view(isStoring(), again) ?? nothing}
-      <div class="buttons">
-        ${
-          file !== undefined && phase === undefined && (message !== '' || report === undefined)
-            ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
-            : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import(added)}</button>`
-        }
-        ${
-          phase === 'checking' || phase === 'storing'
-            ? html`<button type="button" @click=${cancel}>${words.import.cancel[phase]}</button>`
-            : nothing
-        }
-        <button type="button" @click=${() => dialog()?.close()}>${words.close}</button>
-      </div>
-    </dialog>`,
-    element,
-  )
+  return html`
+    <h2 id="transfer-title">${words.import.heading}</h2>
+    <label class="drop">
+      <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} />
+      ${icon('import')}
+      ${
+        file === undefined
+          ? html`<span>${words.import.choose}</span><small>${words.import.hint}</small>`
+          : html`<b>${file.name}</b><small>${words.import.chooseAnother}</small>`
+      }
+    </label>
+    ${progress()}
+    <div aria-live="polite">${report === undefined ? nothing : results(report)}</div>
+    <p class="error" role="alert">${message}</p>
+    <label class="check"><input type="checkbox" .checked=${live(skipExisting)} ?disabled=${isStoring()} @change=${skip} /> ${words.import.skip}</label>
+    ${columns?.view(isStoring(), again) ?? nothing}
+    <div class="buttons">
+      ${
+        file !== undefined && phase === undefined && (message !== '' || report === undefined)
+          ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
+          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import(added)}</button>`
+      }
+      ${
+        phase === 'checking' || phase === 'storing'
+          ? html`<button type="button" @click=${cancel}>${words.import.cancel[phase]}</button>`
+          : nothing
+      }
+      <button type="button" @click=${() => dialog.close()}>${words.close}</button>
+    </div>
+  `
 }

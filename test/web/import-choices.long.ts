@@ -128,7 +128,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       await choose(`${names}\n1,2,3\n`, `wide-${viewport.width}.csv`)
       await page.locator('.preview').waitFor()
       const [inner, outer] = (await page.evaluate(`{
-        const { scrollWidth, clientWidth } = document.querySelector('#transfer dialog')
+        const { scrollWidth, clientWidth } = document.querySelector('#transfer')
         ;[scrollWidth, clientWidth]
       }`)) as [number, number]
       assert.ok(inner <= outer, `${inner} > ${outer}`)

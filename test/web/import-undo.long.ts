@@ -99,7 +99,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await response.arrived
     await button('Cancel check').click()
     await page.getByText('Check cancelled.').waitFor()
-    assert.equal(await page.locator('.transfer .error').textContent(), '')
+    assert.equal(await page.locator('#transfer .error').textContent(), '')
     await assertAccessible(page)
     response.release()
     await button('Check again').click()

@@ -176,7 +176,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.goto(`${relay.url}/?author=Dropped`)
     const session = await page.context().newCDPSession(page)
     const data = { items: [], files: [file('Dropped', 2)], dragOperationsMask: 1 }
-    const dialog = page.locator('#transfer dialog[open]')
+    const dialog = page.locator('#transfer[open]')
     // Chromium passes a drop of the protocol on only if it has heard by then that the page takes it.
     for (let attempt = 0; attempt < 5 && !(await dialog.isVisible()); attempt++) {
       for (const type of ['dragEnter', 'dragOver'] as const)

@@ -91,7 +91,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.getByText('“nonsense” is not a year').waitFor()
       assert.ok(
         await page.evaluate(`{
-          const dialog = document.querySelector('#editor dialog')
+          const dialog = document.querySelector('#editor')
           dialog.scrollWidth <= dialog.clientWidth
         }`),
       )

@@ -82,7 +82,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     // The page loads the dialog of the export after its first view.
     await waitUntil(
       page,
-      "performance.getEntriesByType('resource').some(({ name }) => name.includes('save-file'))",
+      "performance.getEntriesByType('resource').some(({ name }) => name.includes('export.js'))",
     )
     await page.clock.install()
     relay.isAway = true
@@ -145,7 +145,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     service = await start('the secret of the tests, the second of the two')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved “Kindred”.').waitFor()
-    assert.equal(await page.locator('#login dialog[open]').count(), 0)
+    assert.equal(await page.locator('#login[open]').count(), 0)
     assert.equal(await page.getByLabel('Search').inputValue(), 'kindr')
     assert.equal(await page.locator('.row .author').first().textContent(), 'O. E. Butler')
     await page.context().close()
@@ -244,7 +244,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await page.getByText('Could not load the books').waitFor()
     // Nor does counting, which would begin half a second later.
     await page.clock.runFor(2000)
-    assert.equal(await page.locator('#login dialog[open]').count(), 0)
+    assert.equal(await page.locator('#login[open]').count(), 0)
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Your changes are kept').waitFor()

@@ -12,8 +12,8 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** A documentation comment on lines of its own. */
-const DOC_COMMENT = /^[ \t]*\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n/gm
+/** A comment on lines of its own. */
+const COMMENT = /^[ \t]*(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm
 
 /** A file larger than this, in bytes, would take seconds to compress with the best quality. */
 const LARGE = 512 * 1024
@@ -68,7 +68,7 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
     ...names.toSorted().map((name) => readOwn(name, resources.webFile(join(folder, name)))),
     ...shared.map((path) => readOwn(basename(path), resources.webFile(path))),
     ...modules.map((name) => readOwn(name, resources.moduleFile(name))),
-    ...libraries.map(async (name) => [name, await resources.packageFile(name)] as const),
+    ...libraries.map((name) => readLibrary(name)),
   ]
   return new Map(await Promise.all(read))
 }
@@ -78,8 +78,15 @@ async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly
   return [name, extname(name) === '.js' ? Buffer.from(asServed(content.toString())) : content]
 }
 
-/** Removes documentation comments, which are a quarter of the size of a script, and which no browser needs. */
-export const asServed = (script: string) => script.replace(DOC_COMMENT, '')
+/** A file of a package, without the name of its source map, which is not served. */
+async function readLibrary(name: string): Promise<readonly [string, Buffer]> {
+  const content = await resources.packageFile(name)
+  const end = content.lastIndexOf('//# sourceMappingURL=')
+  return [name, end === -1 ? content : content.subarray(0, end)]
+}
+
+/** Removes comments, which are a quarter of the size of a script, and which no browser needs. */
+export const asServed = (script: string) => script.replace(COMMENT, '')
 
 /** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {

@@ -26,6 +26,8 @@ const digest = (script: string) => `'sha256-${hash('sha256', script, 'base64')}'
 /** The module for search words, which the service and the web page share. */
 const SEARCH_WORDS = 'catalogue/search-words.js'
 
+const SIGNALS = '@preact/signals-core/dist/signals-core.module.js'
+
 /** Modules that are not preloaded, because the web page loads them only when it needs them. */
 const NOT_PRELOADED = new Set([
   'authors.js',
@@ -41,8 +43,6 @@ const NOT_PRELOADED = new Set([
   'found.js',
   'imported.js',
   'many.js',
-  'save-file.js',
-  'selected.js',
   'selecting.js',
   'transfer.js',
   'upload.js',
@@ -63,6 +63,7 @@ export const CATALOGUE: WebPage = {
       'lit-html/directive-helpers.js',
       'lit-html/directives/live.js',
       'lit-html/directives/repeat.js',
+      SIGNALS,
     ],
   },
   complete(template, root, files) {
@@ -71,6 +72,7 @@ export const CATALOGUE: WebPage = {
         '#search-words': `${root}${SEARCH_WORDS}`,
         'lit-html': `${root}lit-html/lit-html.js`,
         'lit-html/': `${root}lit-html/`,
+        '@preact/signals-core': `${root}${SIGNALS}`,
       },
     })
     const modules = files.filter((name) => name.endsWith('.js') && !NOT_PRELOADED.has(name))

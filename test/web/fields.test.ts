@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { cut, legible, oneLine, quote, readYear, searchFor, short, writeYear } from '../../web/text.js'
+import { cut, legible, oneLine, quote, readYear, searchFor, short, writeYear } from '../../web/fields.js'
 
 describe('a year that is typed on the web page', () => {
   for (const [typed, year] of [

@@ -1,5 +1,24 @@
 import { words, yearText } from './words.js'
 
+/**
+ * The fields of a book, and how people read and type them.
+ *
+ * @typedef {{ id: number, title: string, author: string, year: number }} Book
+ * @typedef {Record<typeof FIELDS[number], string>} Draft what is typed.
+ */
+
+/** The fields of a book, apart from its id. */
+export const FIELDS = /** @type {const} */ (['title', 'author', 'year'])
+
+/** The fields as a user would type them: no year if it is unknown. @param {Book} [book] @returns {Draft} */
+export const draftOf = (book) =>
+  book === undefined
+    ? { title: '', author: '', year: '' }
+    : { title: book.title, author: book.author, year: book.year === 0 ? '' : yearText(book.year) }
+
+/** @param {Draft | Book} one @param {Draft | Book} other */
+export const isSame = (one, other) => FIELDS.every((name) => one[name] === other[name])
+
 /** The length at which texts are cut in a sentence, and in a row; in code points. */
 const [LONGEST_QUOTED, LONGEST_SHOWN] = [60, 300]
 
