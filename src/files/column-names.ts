@@ -372,6 +372,11 @@ export const EXAMPLE_NAMES: Readonly<Record<FieldName, string>> = {
   year: 'Jahr',
 }
 
+/** The same for a file without column names, whose columns have numbers from 1. */
+export const EXAMPLE_NUMBERS = Object.fromEntries(
+  FIELD_NAMES.map((field, index) => [field, `${index + 1}`]),
+) as Record<FieldName, string>
+
 /** The kinds of columns for each field, best first: the first edition before the reader's own, a year before a date. */
 const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
   title: ['title'],
@@ -409,7 +414,11 @@ const ITEM = `(?:(${FIELD_NAMES.join('|')})=(${NAME})|(${MAY_LACK.join('|')})=)`
 /** Matches what `parseColumns()` accepts, and also texts that name a field twice. */
 export const COLUMNS_PATTERN = `^${ITEM}(?:,${ITEM})*$`
 
-export const COLUMNS_EXAMPLE = FIELD_NAMES.map((field) => `${field}=${EXAMPLE_NAMES[field]}`).join(',')
+const exampleOf = (names: Readonly<Record<FieldName, string>>) =>
+  FIELD_NAMES.map((field) => `${field}=${names[field]}`).join(',')
+
+export const COLUMNS_EXAMPLE = exampleOf(EXAMPLE_NAMES)
+export const NUMBERS_EXAMPLE = exampleOf(EXAMPLE_NUMBERS)
 
 /**
  * @param text such as `title=Titel,author="Name, Vorname"`. Quotation marks in quoted names are doubled. `year=` says

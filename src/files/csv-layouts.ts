@@ -111,10 +111,15 @@ const OTHER = 'another program'
  * not matter.
  * @param mapping overrides the columns of that program. If no program is recognised, the fields that it lacks are found
  * by the known names of columns.
+ * @param examples column names for messages.
  * @returns with a fault if a field has no column or several, or if the name of a column that is read is not unique.
  * @throws ImportRefused for a column of the mapping that does not exist.
  */
-export function detectLayout(header: readonly string[], mapping: ColumnMapping): CsvLayout {
+export function detectLayout(
+  header: readonly string[],
+  mapping: ColumnMapping,
+  examples = EXAMPLE_NAMES,
+): CsvLayout {
   const positions = new Map<string, number>()
   const repeated = new Set<string>()
   for (const [index, name] of header.entries()) {
@@ -145,7 +150,7 @@ export function detectLayout(header: readonly string[], mapping: ColumnMapping):
     return (get) => first(names, (name) => readForeign(field, cellOf(get(name))))
   }
   const readers = FIELD_NAMES.map((field) => [field, readerOf(field)] as const)
-  if (missing.length > 0) fault ??= unknownColumns(header, missing)
+  if (missing.length > 0) fault ??= unknownColumns(header, missing, examples)
   const used = new Set<number>()
   // Calls each reader without a row, to find out which columns it reads.
   const columns = readers.map(([field, read]) => {
@@ -210,15 +215,19 @@ function columnsOf(header: readonly string[]): string {
   return `the file has the columns ${names.join(', ')}${more}`
 }
 
-function unknownColumns(header: readonly string[], missing: readonly FieldName[]): ColumnFault {
+function unknownColumns(
+  header: readonly string[],
+  missing: readonly FieldName[],
+  names: typeof EXAMPLE_NAMES,
+): ColumnFault {
   const fields = missing.map((name) => `the ${name}`).join(' or ')
-  const examples = missing.map((name) => `${name}=${EXAMPLE_NAMES[name]}`).join(',')
+  const examples = missing.map((name) => `${name}=${names[name]}`).join(',')
   const mayLackYears = missing.includes('year')
   return {
     message:
       `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
       (mayLackYears ? ', or say that there are no years,' : ''),
-    columns: mayLackYears ? [examples, examples.replace(EXAMPLE_NAMES.year, '')] : [examples],
+    columns: mayLackYears ? [examples, examples.replace(`year=${names.year}`, 'year=')] : [examples],
   }
 }
 

@@ -12,7 +12,7 @@ export interface CsvRow {
   readonly mayContainRows: boolean
 }
 
-/** Called with the first row that is not blank. @returns the indices of the columns that are used. */
+/** Called with the first row that is not blank, which is the header if the file has one. @returns the indices of the columns that are used. */
 export type OnHeader = (header: readonly string[], line: number) => ReadonlySet<number>
 
 /** The maximum length of a row in UTF-16 code units: twice that of a book, because some columns may be ignored. */
@@ -42,7 +42,8 @@ export class CsvParser {
   readonly #isTabular: boolean
   readonly #delimiter: string
   readonly #begin: OnHeader
-  /** Undefined before the header. */
+  readonly #hasHeader: boolean
+  /** Undefined before the first row. */
   #used: ReadonlySet<number> | undefined
   /** The end of the last part, if its meaning depends on what follows. */
   #rest = ''
@@ -60,8 +61,9 @@ export class CsvParser {
   #stray: number | undefined
   #isMalformed = false
 
-  constructor(delimiter: string, begin: OnHeader) {
+  constructor(delimiter: string, begin: OnHeader, hasHeader = true) {
     this.#begin = begin
+    this.#hasHeader = hasHeader
     this.#isTabular = delimiter === '\t'
     this.#delimiter = delimiter
   }
@@ -208,11 +210,14 @@ export class CsvParser {
     this.#stray = undefined
     this.#isMalformed = false
     if (this.#used !== undefined) return row
-    // It may have joined the header with the rows below it.
+    // It may have joined the first row with those below it.
     if (isMalformed)
-      throw new ImportRefused(`line ${row.line}: the row ${MISPLACED}; correct the column names`)
-    if (!isEmpty(row)) this.#used = this.#begin(cells, row.line)
-    return undefined
+      throw new ImportRefused(
+        `line ${row.line}: the row ${MISPLACED}; correct ${this.#hasHeader ? 'the column names' : 'it'}`,
+      )
+    if (isEmpty(row)) return undefined
+    this.#used = this.#begin(cells, row.line)
+    return this.#hasHeader ? undefined : row
   }
 
   #refusal(reason: string): ImportRefused {

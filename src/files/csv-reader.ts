@@ -23,6 +23,7 @@ const MAX_HEADER = 64 * 1024
 export async function* csvRows(
   texts: AsyncIterable<string>,
   begin: OnHeader,
+  hasHeader = true,
 ): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let before = ''
@@ -34,12 +35,12 @@ export async function* csvRows(
       before += text.slice(0, text.length - rest.length)
       start += rest
       if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue
-      parser = new CsvParser(delimiterIn(start), begin)
+      parser = new CsvParser(delimiterIn(start), begin, hasHeader)
       yield parser.push(before + withoutDeclaration(start), false)
       before = start = ''
     } else yield parser.push(text, false)
   }
-  parser ??= new CsvParser(delimiterIn(start), begin)
+  parser ??= new CsvParser(delimiterIn(start), begin, hasHeader)
   yield parser.push(before + withoutDeclaration(start), true)
 }
 

@@ -9,7 +9,7 @@ export const FAULT_CODES = [
   /** Not a JSON object. */
   'not_json',
   'too_complex',
-  /** In the line of the column names: a field has no column, or more than one. */
+  /** In the line of the column names, or else the first one: a field has no column, or more than one. */
   'columns',
 ] as const
 
@@ -51,7 +51,7 @@ export class ImportReport {
   encoding = 'utf-8'
   /** Whether the file had invalid bytes so far, for which the text has U+FFFD. */
   hasInvalidBytes = false
-  /** Of a CSV file: the column names, and the beginnings of the cells in the first rows. */
+  /** Of a CSV file: the names or numbers of the columns, and the beginnings of the cells in the first rows. */
   readonly preview: (readonly string[])[] = []
 
   add(fault: RowFault): void {
@@ -92,7 +92,7 @@ export class FaultyRows extends ImportRefused {}
 
 /** A field has no column, or more than one. The report has those that were found, and the preview. */
 export class ColumnsRefused extends ImportRefused {
-  /** The line of the column names, from 1. */
+  /** The line of the column names, or else the first one, from 1. */
   readonly line: number
 
   constructor(line: number, { message, columns }: ColumnFault) {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FIELD_NAMES, isFault, type NewBook, validateBook } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
-import type { ColumnMapping } from './column-names.ts'
+import { type ColumnMapping, EXAMPLE_NAMES, EXAMPLE_NUMBERS } from './column-names.ts'
 import { type CsvLayout, columnName, detectLayout } from './csv-layouts.ts'
 import { type CsvRow, isBlank, isEmpty, MISPLACED } from './csv-parser.ts'
 import { csvRows } from './csv-reader.ts'
@@ -33,6 +33,8 @@ export interface ReadOptions {
   readonly format: ReadFormat
   /** Fields that are not listed are found by the names of the columns. */
   readonly columns?: ColumnMapping | undefined
+  /** False for CSV whose first line is data. Its columns are then named by their numbers, from 1. */
+  readonly hasHeader?: boolean
   /** As `encodingNamed()` returns it. By default, the encoding is detected. */
   readonly encoding?: string | undefined
   /** Leaves out faulty rows and only reports them. Otherwise nothing of a file with faulty rows is stored. */
@@ -56,8 +58,9 @@ export async function* readBooks(
   options: ReadOptions,
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
-  const { format, columns, encoding, skipFaulty } = options
+  const { format, columns, hasHeader = true, encoding, skipFaulty } = options
   if (columns !== undefined && format !== 'csv') throw new ImportRefused('columns can be named only for CSV')
+  if (!hasHeader && format !== 'csv') throw new ImportRefused('a header can be missing only for CSV')
   const texts = decode(bytes, encoding, report)
   const groups =
     format === 'csv'
@@ -71,14 +74,15 @@ export async function* readBooks(
 
 async function* fromCsv(
   texts: AsyncIterable<string>,
-  { columns = {}, skipFaulty }: ReadOptions,
+  { columns = {}, hasHeader = true, skipFaulty }: ReadOptions,
   report: ImportReport,
 ): AsyncGenerator<NewBook[], void> {
   let source: CsvLayout | undefined
   let headerLine = 0
-  const begin = (header: readonly string[], line: number) => {
+  const begin = (first: readonly string[], line: number) => {
     headerLine = line
-    source = detectLayout(header, columns)
+    const header = hasHeader ? first : first.map((_, index) => `${index + 1}`)
+    source = detectLayout(header, columns, hasHeader ? EXAMPLE_NAMES : EXAMPLE_NUMBERS)
     report.source = source.name
     report.columns = source.columns
     report.preview.push(header.map(columnName))
@@ -91,13 +95,15 @@ async function* fromCsv(
       )
     return bookOfRow(row, source as CsvLayout, report)
   }
-  for await (const rows of csvRows(texts, begin)) {
+  for await (const rows of csvRows(texts, begin, hasHeader)) {
     addToPreview(rows, report)
     if (source?.fault === undefined) yield await collect(rows, read, report)
     else if (report.preview.length > PREVIEW_ROWS) break
   }
   if (source === undefined)
-    throw new ImportRefused('the file is empty; it needs a first line with the column names')
+    throw new ImportRefused(
+      `the file is empty${hasHeader ? '; it needs a first line with the column names' : ''}`,
+    )
   if (source.fault !== undefined) throw new ColumnsRefused(headerLine, source.fault)
 }
 

@@ -192,6 +192,7 @@ describe('beside the running service', () => {
     'bad.csv': 'title,author,year\nT,imported,3\nT,imported,x\nT\n',
     'some.csv': 'title,author,year\nT,some,x\nT,some,3\nT\nU,some,4\n',
     'list.csv': 'Titel,"Name,Vorname",Jahr\nT,A,1999\nU,A,\n',
+    'bare.csv': 'A,T,1999\nA,U,\n',
     'no-years.csv': 'Author,Title\nA,T\n',
     'latin.csv': Buffer.from('title,author,year\nGr\xfc\xdfe,encoded,1\n', 'latin1'),
     'array.json': '[{"title":"T","author":"A","year":1}]',
@@ -261,6 +262,12 @@ $ import list.csv --dry-run --columns title=Titel,author="Name,Vorname",year=Jah
 would add 2 books, skipped 0; year 0 for 1 book without a year
 $ import list.csv --columns title=T,title=T
 ! book-catalogue: --columns names the column of one or more of title, author and year, each once, as in …
+$ import bare.csv --dry-run --no-header --columns title=2,author=1,year=3
+would add 2 books, skipped 0; year 0 for 1 book without a year
+$ import bare.csv --no-header
+! Cannot import: bare.csv: … "1", "2", "3", and none …, with --columns 'title=1,author=2,year=3' or …
+$ import array.json --no-header
+! Cannot import: array.json: a header can be missing only for CSV
 $ import no-years.csv
 ! Cannot import: no-years.csv: … the year; name it, …, with --columns 'year=Jahr' or --columns 'year='
 $ import latin.csv --encoding Windows-1252

@@ -110,6 +110,13 @@ const READ: readonly (readonly [what: string, file: string, object, Partial<Resu
     {},
     { query: columns('author==a "b"&+') },
   ],
+  [
+    'columns that are numbered, because there is no header',
+    '@,T,c1999\r\n@,U,\r\n',
+    { T: 1999, U: 0 },
+    { columns: { title: '2', author: '1', year: '3' }, rows: 2, without_year: 1 },
+    { query: `${columns('title=2,author=1,year=3')}&header=false` },
+  ],
   ['no year', 'title,author\nW,@\n', { W: 0 }, { without_year: 1 }, { query: '?columns=year=' }],
   [
     'a bad row that is whole',
@@ -175,6 +182,18 @@ const REFUSED: readonly (readonly [what: string, file: string, reason: string | 
     '1 of 2 rows cannot be stored; line 3: title: "Gr\ufffd\ufffde" is not in UTF-8; the file seems to be in another ' +
       'encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding',
     { isLatin1: true },
+  ],
+  [
+    'a number that no column has',
+    '@,T\n',
+    'there is no column "3"; the file has the columns "1", "2"',
+    { query: '?header=false&columns=title=2,author=1,year=3' },
+  ],
+  [
+    'NDJSON without a header',
+    jsonBook('T', 1),
+    'a header can be missing only for CSV',
+    { type: NDJSON, query: '?header=false' },
   ],
   [
     'no column for the year',
@@ -295,6 +314,30 @@ for (const target of targets())
           faults: [{ line: 2, field: null, code: 'columns', reason }],
           preview: [['Name', 'Author'], ['T', 'A'], ['U']],
         })
+      await expectReport(
+        send('\nA,T,1\nB,U\n', '?dry_run=true&header=false&columns=title=2,author=1'),
+        CHECKED,
+        {
+          source: 'another program',
+          columns: { title: '2', author: '1', year: null },
+          faulty: 1,
+          faults: [
+            {
+              line: 2,
+              field: null,
+              code: 'columns',
+              reason:
+                'the file has the columns "1", "2", "3", and none that is known to be the year; name it, or say that there ' +
+                'are no years, with ?columns=year=3 or ?columns=year=',
+            },
+          ],
+          preview: [
+            ['1', '2', '3'],
+            ['A', 'T', '1'],
+            ['B', 'U'],
+          ],
+        },
+      )
       const named = send('Name,Author\nT,A\n', '?dry_run=true&columns=title%3DNAME,year%3D')
       const columns = { title: 'Name', author: 'Author', year: null }
       assert.deepEqual(await counts(named, 'columns', 'added'), [columns, 1])
@@ -371,9 +414,9 @@ for (const target of targets())
           'limit=1',
         ],
         ...['dry_run=true&dry_run=true', 'columns=', 'columns=id=Nr', 'columns=title=', 'columns=title=a,b'],
-        'columns=title=a,title=b',
+        ...['columns=title=a,title=b', 'header=no'],
       ])
-        assertInvalidQuery(await send(HEADER, `?${query}`), /dry_run|limit|columns|one/i)
+        assertInvalidQuery(await send(HEADER, `?${query}`), /dry_run|limit|columns|header|one/i)
       const options = { text: HEADER, headers: { 'content-type': CSV }, token: 'x' }
       await session.expect('POST', '/books/import', options, 401, 'Invalid token')
     })

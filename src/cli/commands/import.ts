@@ -1,7 +1,12 @@
 import { createReadStream, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
-import { COLUMNS_EXAMPLE, type ColumnMapping, parseColumns } from '../../files/column-names.ts'
+import {
+  COLUMNS_EXAMPLE,
+  type ColumnMapping,
+  NUMBERS_EXAMPLE,
+  parseColumns,
+} from '../../files/column-names.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { READ_FORMATS } from '../../files/formats.ts'
 import { ImportRefused, ImportReport } from '../../files/import-report.ts'
@@ -13,7 +18,7 @@ import { withStore } from '../with-store.ts'
 
 export const command: Command = {
   usage:
-    'import FILE [--no-skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--encoding NAME] [--format csv|ndjson|json]',
+    'import FILE [--no-skip-existing] [--skip-faulty] [--dry-run] [--columns COLUMNS] [--no-header] [--encoding NAME] [--format csv|ndjson|json]',
   description: `Adds all books of a file to DB_URL, or none of them; - is standard input. The service may keep running.
 A CSV file comes from the export command, Goodreads, LibraryThing, Calibre, StoryGraph or BookWyrm, or has columns with
 the usual names of title, author and year in any of several languages. Ids in the file are ignored.`,
@@ -36,6 +41,10 @@ the usual names of title, author and year in any of several languages. Ids in th
       type: 'string',
       description: `where the fields are in a CSV file, as in '${COLUMNS_EXAMPLE}'`,
     },
+    header: {
+      type: 'boolean',
+      description: `the first line of a CSV file has the names of the columns; this is the default, and with --no-header it is data, and the columns are named by their numbers, as in --columns ${NUMBERS_EXAMPLE}`,
+    },
     encoding: {
       type: 'string',
       description: 'of the file, such as windows-1252; by default UTF-8 or UTF-16, as the file tells',
@@ -51,6 +60,7 @@ the usual names of title, author and year in any of several languages. Ids in th
       reading: {
         format: chosenFormat(values.format, operand, READ_FORMATS),
         columns: chosenColumns(values.columns),
+        hasHeader: values.header !== false,
         encoding: chosenEncoding(values.encoding),
         skipFaulty: values['skip-faulty'] === true,
       },

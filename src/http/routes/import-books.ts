@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
-import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, parseColumns } from '../../files/column-names.ts'
+import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, NUMBERS_EXAMPLE, parseColumns } from '../../files/column-names.ts'
 import { encodingNamed } from '../../files/decode-text.ts'
 import { FORMATS, MEDIA_TYPES, READ_FORMATS } from '../../files/formats.ts'
 import {
@@ -30,6 +30,7 @@ const ImportParameters = partialSchema<{
   skip_existing: boolean
   skip_faulty: boolean
   columns: string
+  header: boolean
 }>({
   dry_run: {
     type: 'boolean',
@@ -52,6 +53,12 @@ const ImportParameters = partialSchema<{
       `The columns of a CSV file that hold the fields, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
       'Put a name that contains a comma in quotation marks. `year=` means that the file has no years. Fields that are ' +
       'not listed are found by the first line of the file.',
+  },
+  header: {
+    type: 'boolean',
+    description:
+      'Whether the first line of a CSV file has the names of the columns. This is the default; with `false` the first ' +
+      `line is data, and the columns are named by their numbers, as in \`${NUMBERS_EXAMPLE}\`.`,
   },
 })
 
@@ -114,7 +121,7 @@ export const ImportResult = objectSchema<ImportResult>(
       type: 'array',
       items: { type: 'array', items: { type: 'string' } },
       description:
-        'For a dry run with a CSV file, its column names, and its first rows, in which long texts are cut.',
+        'For a dry run with a CSV file, the names or numbers of its columns, and its first rows, in which long texts are cut.',
     },
   },
   {
@@ -276,7 +283,7 @@ function readOptions(request: FastifyRequest): Options {
   const type = typeOf(request)
   if (type === undefined) throw failure.unsupportedMediaType
   const parameters = readQueryParameters(request, ImportParameters)
-  const { dry_run = false, skip_existing = true, skip_faulty = false, columns } = parameters
+  const { dry_run = false, skip_existing = true, skip_faulty = false, columns, header = true } = parameters
   return {
     dryRun: dry_run,
     skipExisting: skip_existing,
@@ -284,6 +291,7 @@ function readOptions(request: FastifyRequest): Options {
       ...type,
       columns:
         columns === undefined ? undefined : orInvalid(parseColumns(columns), 'columns names a field twice'),
+      hasHeader: header,
       skipFaulty: skip_faulty,
     },
   }
