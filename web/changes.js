@@ -83,6 +83,6 @@ export function deleted(...ids) {
 
 /** Lists all books, the newest first, and selects these. @param {Iterable<Book>} books */
 export function showNewest(books) {
-  change({ ...EVERYTHING, sort: '-id' }, 'chosen')
+  change({ ...EVERYTHING, sort: '' }, 'chosen')
   select(books, true)
 }

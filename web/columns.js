@@ -30,6 +30,8 @@ export class Columns {
   #state = reactive({
     isOpen: false,
     encoding: 'utf-8',
+    /** Whether the first line has the names of the columns. */
+    hasHeader: true,
     /** The column names, then the first rows. */
     rows: /** @type {string[][]} */ ([]),
     /** The column of each field that the service found. */
@@ -55,12 +57,15 @@ export class Columns {
     return `text/csv; charset=${this.#state.encoding}`
   }
 
-  /** The user's choices as the parameter `columns` of POST /books/import; undefined if there are none. */
-  get parameter() {
+  /** The user's choices, as parameters of POST /books/import. */
+  get parameters() {
     const named = Object.entries(this.#state.chosen).map(
       ([field, name]) => `${field}=${name === NONE ? '' : `"${name.replaceAll('"', '""')}"`}`,
     )
-    return named.length === 0 ? undefined : named.join(',')
+    return {
+      columns: named.length === 0 ? undefined : named.join(','),
+      header: this.#state.hasHeader ? undefined : false,
+    }
   }
 
   /** The fields for which neither the service nor the user has named a column. */
@@ -105,12 +110,19 @@ export class Columns {
       )
       changed()
     }
+    const setHeader = (/** @type {Event} */ event) => {
+      assign(this.#state, { hasHeader: /** @type {HTMLInputElement} */ (event.target).checked, chosen: {} })
+      changed()
+    }
+    // Without names, the columns have numbers.
+    const nameOf = (/** @type {string} */ name) =>
+      this.#state.hasHeader ? cut(name, SHOWN) || words.import.noName : words.import.column(name)
     const select = (/** @type {Field} */ field) => {
       const chosen = this.#columnOf(field)
       return html`<label>${words.list[field]}
         <select ?disabled=${isDisabled} aria-invalid=${chosen === undefined} @change=${choose(field)}>
           ${chosen === undefined ? html`<option value="" disabled .selected=${true}>${words.import.chooseColumn}</option>` : nothing}
-          ${choices.map((name) => html`<option value=${name} .selected=${live(same(chosen, name))}>${cut(name, SHOWN)}</option>`)}
+          ${choices.map((name) => html`<option value=${name} .selected=${live(same(chosen, name))}>${nameOf(name)}</option>`)}
           ${field === 'year' ? html`<option value=${NONE} .selected=${live(chosen === NONE)}>${words.import.noYears}</option>` : nothing}
         </select>
       </label>`
@@ -128,9 +140,10 @@ export class Columns {
           </select>
         </label>
       </div>
+      <label class="check"><input type="checkbox" .checked=${live(this.#state.hasHeader)} ?disabled=${isDisabled} @change=${setHeader} /> ${words.import.header}</label>
       <div class="preview" tabindex="0" role="region" aria-label=${words.import.preview}>
         <table>
-          <thead><tr>${names.map((name, index) => html`<th scope="col" class=${usage(index)}>${cut(name, SHOWN) || words.import.noName}</th>`)}</tr></thead>
+          <thead><tr>${names.map((name, index) => html`<th scope="col" class=${usage(index)}>${nameOf(name)}</th>`)}</tr></thead>
           <tbody>${rows.map((cells) => html`<tr>${names.map((_, index) => html`<td dir="auto" class=${usage(index)}>${cut(cells[index] ?? '', SHOWN)}</td>`)}</tr>`)}</tbody>
         </table>
       </div>

@@ -4,7 +4,7 @@ import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { find, focusCell, reactive, restoreFocus } from './dialog.js'
 import { FIELDS, legible, oneLine, quote, writeYear } from './fields.js'
-import { change, findEnd, keepPlace, queryOf, reading, store } from './store.js'
+import { addressOf, change, findEnd, keepPlace, reading, store } from './store.js'
 import { words, yearText } from './words.js'
 
 /**
@@ -408,7 +408,7 @@ function bookRow(row, place, searched, { edit, select }) {
     </div>
     <div role="gridcell" class="author" aria-colindex="3" tabindex=${isChoice ? nothing : tabindex(row, 2)}>${
       isChoice
-        ? html`<a dir="auto" draggable="false" href=${`?${queryOf({ ...view, author })}`} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
+        ? html`<a dir="auto" draggable="false" href=${`?${addressOf({ ...view, author })}`} title=${words.list.byAuthor} tabindex=${tabindex(row, 2)}>${highlighted(oneLine(author), searched)}</a>`
         : html`<bdi>${oneLine(author)}</bdi>`
     }</div>
     <div role="gridcell" class="year" aria-colindex="4" title=${titleOf(year)} tabindex=${tabindex(row, 3)}>${writeYear(year)}</div>

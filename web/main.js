@@ -19,7 +19,18 @@ import { logOut, startLogin } from './login.js'
 import { DUPLICATES } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
 import { stored, takeDraft } from './session.js'
-import { change, EVERYTHING, filterOf, linked, load, queryOf, showAll, startStore, store } from './store.js'
+import {
+  change,
+  EVERYTHING,
+  filterOf,
+  linked,
+  load,
+  orderOf,
+  queryOf,
+  showAll,
+  startStore,
+  store,
+} from './store.js'
 import { books, words } from './words.js'
 
 /**
@@ -111,13 +122,7 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <button type="button" class="narrow" popovertarget="years">${icon('years')}<span>${words.filters.years}</span></button>
   <div id="years" popover>${input('yearMin', 'text')} ${input('yearMax', 'text')}</div>
   <label class="sort"><span>${words.filters.sort}</span>
-    <select @change=${(/** @type {Event} */ event) => change({ sort: typedIn(event) }, 'chosen')}>
-      ${Object.entries(words.filters.orders).map(
-        ([sort, label]) => html`<option value=${sort} .selected=${live(store.view.sort === sort)}>
-          ${sort === '' && store.view.q.trim() !== '' ? words.filters.bestMatch : label}
-        </option>`,
-      )}
-    </select>
+    <select @change=${(/** @type {Event} */ event) => change({ sort: typedIn(event) }, 'chosen')}>${orders()}</select>
   </label>
   <button type="button" class="quiet statistics" aria-expanded=${store.showsCharts} @click=${toggleCharts}>
     ${icon('statistics')}<span>${words.statistics.label}</span>
@@ -126,6 +131,16 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <p class="count" role="status">${countText()}</p>
   <p class="error" aria-live="polite">${[store.view.yearMin, store.view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
 </section>`
+
+function orders() {
+  const { q, sort } = store.view
+  const option = (/** @type {string} */ value, /** @type {string} */ label) =>
+    html`<option value=${value} .selected=${live(value === (sort || orderOf(q)))}>${label}</option>`
+  return [
+    q.trim() === '' ? nothing : option('', words.filters.bestMatch),
+    ...Object.entries(words.filters.orders).map(([value, label]) => option(value, label)),
+  ]
+}
 
 function chips() {
   const { q, author, yearMin, yearMax } = store.view

@@ -87,7 +87,7 @@ export function startStore() {
     openedSince = undefined
     store.opened = linked()
     // Only a book was opened or closed.
-    if (queryOf(readAddress()) === queryOf(store.view)) return keepPlace(top)
+    if (addressOf(readAddress()) === addressOf(store.view)) return keepPlace(top)
     clearTimeout(placing)
     placing = undefined
     batch(() => {
@@ -235,7 +235,7 @@ function readAddress() {
   const text = (/** @type {string} */ name) => parameters.get(name) ?? ''
   return {
     q: text('q'),
-    sort: /^(-id|-?(title|author|year)|duplicates)$/.test(text('sort')) ? text('sort') : '',
+    sort: /^(-?(id|title|author|year)|duplicates)$/.test(text('sort')) ? text('sort') : '',
     yearMin: text('year_min'),
     yearMax: text('year_max'),
     author: text('author'),
@@ -244,7 +244,7 @@ function readAddress() {
 
 /** @param {'typed' | 'chosen'} how */
 function writeAddress(how) {
-  const query = queryOf(store.view)
+  const query = addressOf(store.view)
   const address = (query === '' ? location.pathname : `?${query}`) + location.hash
   const goesOn = how === 'typed' && performance.now() - lastTyped < ONE_STEP
   lastTyped = how === 'typed' ? performance.now() : Number.NEGATIVE_INFINITY
@@ -252,8 +252,8 @@ function writeAddress(how) {
   else history.pushState(null, '', address)
 }
 
-/** The parameters of GET /books, or `sort=duplicates`. The address has the same ones. @param {View} view */
-export function queryOf({ q, sort, yearMin, yearMax, author }) {
+/** The parameters in the address of the page, which omits the order by default. @param {View} view */
+export function addressOf({ q, sort, yearMin, yearMax, author }) {
   const [from, to] = [readYear(yearMin), readYear(yearMax)]
   return new URLSearchParams({
     ...(q.trim() !== '' && { q }),
@@ -264,8 +264,14 @@ export function queryOf({ q, sort, yearMin, yearMax, author }) {
   }).toString()
 }
 
+/** The order of a list by default: the best match of a search, or the newest first. @param {string} q */
+export const orderOf = (q) => (q.trim() === '' ? '-id' : '')
+
+/** The parameters of GET /books, or `sort=duplicates`. @param {View} view */
+export const queryOf = (view) => addressOf({ ...view, sort: view.sort || orderOf(view.q) })
+
 /** The parameters of GET /books/statistics. @param {View} view */
-export const filterOf = (view) => queryOf({ ...view, sort: '' })
+export const filterOf = (view) => addressOf({ ...view, sort: '' })
 
 /** The id in a link to a book, such as `/#book=5`, or `NEW` in `/#new`. @returns {number | typeof NEW | undefined} */
 export function linked() {

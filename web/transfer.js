@@ -126,7 +126,7 @@ const options = () => ({
   skip_existing: state.skipExisting,
   // The page says how many rows these are, before anything is stored.
   skip_faulty: true,
-  columns: state.columns?.parameter,
+  ...state.columns?.parameters,
 })
 
 /** @param {NonNullable<typeof state.phase>} phase */

@@ -16,7 +16,7 @@ import { words } from './words.js'
  * @property {number} faulty
  * @property {Fault[]} faults
  * @property {string[][]} preview
- * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined }} Options
+ * @typedef {{ dry_run: boolean, skip_existing?: boolean, skip_faulty?: boolean, columns?: string | undefined, header?: boolean | undefined }} Options
  *   parameters of POST /books/import.
  */
 

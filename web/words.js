@@ -82,8 +82,8 @@ export const words = {
     years: 'Years',
     /** @type {Record<string, string>} */
     orders: {
-      '': 'Oldest added',
       '-id': 'Newest added',
+      id: 'Oldest added',
       title: 'Title A–Z',
       '-title': 'Title Z–A',
       author: 'Author A–Z',
@@ -281,7 +281,13 @@ export const words = {
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
     columnsMissing: (/** @type {string[]} */ fields) =>
-      `Choose the column for ${new Intl.ListFormat('en').format(fields)}.${fields.includes('year') ? ' If the file has no years, choose “No years”.' : ''}`,
+      [
+        `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
+        ...(fields.includes('year') ? ['If the file has no years, choose “No years”.'] : []),
+        ...(fields.length > 2 ? ['If its first row is a book, clear “First row is a header”.'] : []),
+      ].join(' '),
+    header: 'First row is a header',
+    column: (/** @type {string} */ number) => `Column ${number}`,
     chooseColumn: 'Choose…',
     noYears: 'No years',
     noName: '(no name)',

@@ -73,7 +73,7 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
     await assertAccessible(page)
     await button('Show all books').click()
     await page.getByText(`${BOOKS.length} books`, { exact: true }).waitFor()
-    assert.equal(await page.getByLabel('Sort by').inputValue(), '')
+    assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
   })
 
   it('are selected but for the first of each, and leave the list with those that are deleted', async () => {

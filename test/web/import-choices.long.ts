@@ -118,6 +118,24 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       assert.ok(isInSight)
     })
 
+  it('have numbers if the first row is a book', async () => {
+    await choose('Lem,Solaris,1961\nLem,Éden,1959\n')
+    await page.getByText('If its first row is a book, clear “First row is a header”.').waitFor()
+    await page.getByLabel('First row is a header').uncheck()
+    await page.getByText('Choose the column for title, author, and year.').waitFor()
+    await page.locator('.preview th', { hasText: 'Column 3' }).waitFor()
+    assert.deepEqual(await head(), ['Column 1', 'Column 2', 'Column 3'])
+    assert.deepEqual(await cells(), ['Lem', 'Solaris', '1961'])
+    await column('Title').selectOption('Column 2')
+    await page.getByText('Choose the column for author and year.').waitFor()
+    await column('Author').selectOption('Column 1')
+    await page.getByText('Choose the column for year.').waitFor()
+    await column('Year').selectOption('Column 3')
+    await toAdd('2')
+    await assertAccessible(page, 'no-header')
+    assert.deepEqual(await importIt(), ['Éden', 'Lem', 1959])
+  })
+
   it('are as wide as they are, without more space than a dialog has', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `A long name of a column ${i}`).join(',')
     for (const viewport of [

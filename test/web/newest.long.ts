@@ -37,16 +37,22 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await page.keyboard.press('Enter')
   }
 
-  it('is the first where the newest come first', async () => {
-    await sortBy('Newest added')
+  it('is the first in the order by default, except in a search, which has the best match first', async () => {
+    await page.goto(service.url)
     await waitForTitles(page, [`Volume ${BOOKS - 1}`])
-    assert.match(page.url(), /\?sort=-id$/)
     await add('Newest', 1)
     await waitForTitles(page, ['Newest'])
     await marked().getByText('Newest').waitFor()
     await page.reload()
     await waitForTitles(page, ['Newest'])
     assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
+    await page.getByLabel('Search').fill('volume 7')
+    await waitForTitles(page, ['Volume 7'])
+    assert.equal(await page.getByLabel('Sort by').inputValue(), '')
+    assert.match(page.url(), /\/\?q=volume\+7$/)
+    await sortBy('Newest added')
+    await waitForTitles(page, ['Volume 799'])
+    assert.match(page.url(), /&sort=-id$/)
   })
 
   for (const viewport of [

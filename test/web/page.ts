@@ -16,7 +16,10 @@ const SCREENSHOTS = process.env.SCREENSHOTS
 /** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
 const PATIENCE = 30_000
 
-/** A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. */
+/**
+ * A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. It lists
+ * the oldest books first, in the order in which a test adds them, unless the address says what it lists.
+ */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -37,7 +40,9 @@ export async function openPage(
     const isOfService = /Failed to load resource/.test(message.text())
     if (message.type() === 'error' && !isOfService) throw new Error(message.text())
   })
-  await page.goto(url)
+  const address = new URL(url)
+  if (address.search === '') address.search = '?sort=id'
+  await page.goto(address.href)
   return page
 }
 

@@ -34,7 +34,7 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await hash('#book=2')
     await page.goBack()
     await closed()
-    assert.equal(new URL(page.url()).search, '?q=volume+1')
+    assert.equal(new URL(page.url()).search, '?q=volume+1&sort=id')
     await page.getByText('1 selected').waitFor()
     await waitForTitles(page, ['Volume 1', 'Volume 10'])
     await page.goForward()
@@ -110,7 +110,7 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await page.getByText('Saved “Volume 4”.').waitFor()
     await closed()
     await hash('')
-    assert.equal(new URL(page.url()).search, '?q=volume+9')
+    assert.equal(new URL(page.url()).search, '?q=volume+9&sort=id')
   })
 
   it('can be opened again at once', async () => {

@@ -190,6 +190,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   it('are deleted and come back, also those that the page no longer has in memory', async () => {
     await keepNotices(page)
     await page.getByLabel('Search').fill('')
+    await page.getByLabel('Sort by').selectOption('Oldest added')
     await page.getByText('2,430 books', { exact: true }).waitFor()
     await box('Volume 0').click()
     await page.keyboard.press('Control+End')

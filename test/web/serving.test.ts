@@ -146,7 +146,7 @@ describe('the web page', () => {
     assert.ok(size < BUDGET, `${size} bytes`)
   })
 
-  it('serves its own scripts without comments, and libraries without the names of source maps', async () => {
+  it('serves its own scripts without comments and indentation, and libraries without the names of source maps', async () => {
     const { files } = await readWebFiles(CATALOGUE.source)
     const own = readdirSync(WEB).filter((name) => name.endsWith('.js'))
     assert.ok(own.length > 20)
@@ -154,7 +154,8 @@ describe('the web page', () => {
       const served = files.get(name)?.coded.identity.toString() ?? ''
       const written = readFileSync(join(WEB, name), 'utf8')
       assert.doesNotMatch(served, /^[ \t]*\/\*\*[^\n]*\*\/$|^ \* @|^[ \t]*\/\//m, name)
-      const code = (text: string) => transformSync(text, { minify: true }).code
+      // Space at the beginning of lines remains in templates only, where HTML ignores it.
+      const code = (text: string) => transformSync(text, { minify: true }).code.replaceAll(/\n\s+/g, '\n')
       assert.equal(code(served), code(written), name)
     }
     const library = files.get('lit-html/lit-html.js')?.coded.identity.toString() ?? ''

@@ -12,8 +12,9 @@ const TYPES: Record<string, string> = {
   '.svg': 'image/svg+xml',
 }
 
-/** A comment on lines of its own. */
+/** A comment on lines of its own, and the space at the beginning of a line. */
 const COMMENT = /^[ \t]*(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm
+const INDENTATION = /^[ \t]+/gm
 
 /** A file larger than this, in bytes, would take seconds to compress with the best quality. */
 const LARGE = 512 * 1024
@@ -85,8 +86,8 @@ async function readLibrary(name: string): Promise<readonly [string, Buffer]> {
   return [name, end === -1 ? content : content.subarray(0, end)]
 }
 
-/** Removes comments, which are a quarter of the size of a script, and which no browser needs. */
-export const asServed = (script: string) => script.replace(COMMENT, '')
+/** Removes comments and indentation, which are a quarter of the size of a script, and which no browser needs. */
+export const asServed = (script: string) => script.replace(COMMENT, '').replace(INDENTATION, '')
 
 /** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {
