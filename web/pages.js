@@ -48,6 +48,8 @@ export class BookPages {
   #reading = new Set()
   /** The page that is being read after the last one. @type {Promise<Page | undefined> | undefined} */
   #coming
+  /** The paths of the parts of the list after the one that is being read. */
+  #parts
   /** The rows that were last asked for. */
   #rows = { first: 0, end: 0 }
   /** Finds likely duplicates, once loaded. @type {typeof import('./duplicates.js') | undefined} */
@@ -67,10 +69,12 @@ export class BookPages {
     if (this.isOfDuplicates) parameters.set('sort', 'author')
     else parameters.set('limit', String(PAGE_LENGTH))
     this.#changed = changed
+    const [next, ...parts] = partsOf(parameters)
+    this.#parts = parts
     /** @type {State} */
     const state = {
       pages: [],
-      next: `/books?${parameters}`,
+      next,
       error: undefined,
       isPartial: false,
       total: undefined,
@@ -278,10 +282,15 @@ export class BookPages {
   /** @param {string} path @returns {Promise<Page | undefined>} */
   async #readAfterLast(path) {
     const response = await this.#fetch(path).catch((error) => ({ error }))
+    if ('error' in response) {
+      this.#coming = undefined
+      return this.#failed(response.error)
+    }
+    const { books, isPartial, next = this.#parts.shift() } = response
+    // A part may have no books.
+    if (books.length === 0 && next !== undefined) return this.#readAfterLast(next)
     this.#coming = undefined
     if (this.#abort.signal.aborted) return
-    if ('error' in response) return this.#failed(response.error)
-    const { books, next, isPartial } = response
     const page = { path, ids: idsOf(books), books }
     this.#set({ pages: [...this.#state.value.pages, page], next, isPartial, error: undefined })
     this.#changed()
@@ -295,8 +304,8 @@ export class BookPages {
     this.#reading.add(index)
     const response = await this.#fetch(page.path).catch((error) => ({ error }))
     this.#reading.delete(index)
-    if (this.#abort.signal.aborted) return
     if ('error' in response) return this.#failed(response.error)
+    if (this.#abort.signal.aborted) return
     const { books, isPartial } = response
     const pages = this.#state.value.pages.with(index, { ...page, ids: idsOf(books), books })
     this.#set({ pages, isPartial, error: undefined })
@@ -305,6 +314,7 @@ export class BookPages {
 
   /** @param {unknown} error @returns {undefined} */
   #failed(error) {
+    if (this.#abort.signal.aborted) return
     this.#set({ error })
     this.#changed()
   }
@@ -319,6 +329,22 @@ export class BookPages {
     const books = (await this.#duplicates?.readDuplicates(response, signal)) ?? (await response.json()).data
     return { books, next: nextPath(response), isPartial: this.isPartial || isPartial(response) }
   }
+}
+
+/**
+ * The paths of the lists that are shown one after another. Sorted by year, books of an unknown year come last: the year
+ * 0, which the service sorts between 1 BC and AD 1.
+ * @param {URLSearchParams} parameters of GET /books.
+ */
+function partsOf(parameters) {
+  const sort = parameters.get('sort') ?? ''
+  const limit = (/** @type {string} */ name) => Number(parameters.get(name) ?? Number.NaN)
+  const [min, max] = [limit('year_min'), limit('year_max')]
+  if (!/^-?year$/.test(sort) || min > 0 || max < 0) return [`/books?${parameters}`]
+  const known = [...(min === 0 ? [] : [{ year_max: '-1' }]), ...(max === 0 ? [] : [{ year_min: '1' }])]
+  return [...(sort === 'year' ? known : known.reverse()), { year_min: '0', year_max: '0' }].map(
+    (years) => `/books?${new URLSearchParams({ ...Object.fromEntries(parameters), ...years })}`,
+  )
 }
 
 /** @param {string} path of a page. @returns {string} the path of a longer page that begins there. */

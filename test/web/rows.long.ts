@@ -117,6 +117,23 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await link('Volume 31').waitFor()
   })
 
+  it('are sorted by year with those of an unknown year at the end', async () => {
+    for (const year of [-500, 0, 1700])
+      await service.createBook({ title: `Of ${year}`, author: 'Unknown', year })
+    const shows = async (parameters: string, titles: string[]) => {
+      await page.goto(`${service.url}/?author=Unknown&${parameters}`)
+      await page.getByText(`${titles.length} book`).waitFor()
+      await waitForTitles(page, titles)
+    }
+    await shows('sort=year', ['Of -500', 'Of 1700', 'Of 0'])
+    await shows('sort=-year', ['Of 1700', 'Of -500', 'Of 0'])
+    await shows('sort=-year&year_min=0', ['Of 1700', 'Of 0'])
+    await shows('sort=year&year_max=0', ['Of -500', 'Of 0'])
+    await shows('sort=year&year_max=-1', ['Of -500'])
+    await shows('sort=year&year_min=1', ['Of 1700'])
+    await shows('sort=-year&year_min=0&year_max=0', ['Of 0'])
+  })
+
   it('have years that fit, and are told in full', async () => {
     for (const year of [-13_800_000_000, 9_007_199_254_740_991])
       await service.createBook({ title: `Of ${year}`, author: 'Cosmos', year })
