@@ -162,8 +162,10 @@ function faultOf(name: FieldName, value: unknown): Omit<FieldFault, 'field'> | u
   if (!isTextField(name)) {
     if (Number.isSafeInteger(value)) return undefined
     const isTooLarge = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
-    const range = isTooLarge ? `within ±${Number.MAX_SAFE_INTEGER}` : 'such as 1979 or -500'
-    return { code: 'wrong_type', reason: `${quoted(value)} is not a ${name} (a whole number ${range})` }
+    const what = isTooLarge
+      ? `too large for a ${name}`
+      : `not a ${name} (a whole number such as 1979 or -500)`
+    return { code: 'wrong_type', reason: `${quoted(value)} is ${what}` }
   }
   if (typeof value !== 'string') return { code: 'wrong_type', reason: `${quoted(value)} is not text` }
   if (value.includes('\0'))
