@@ -99,6 +99,44 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.context().close()
     })
 
+  it('has its count beside the order, whatever the width', async () => {
+    const page = await open()
+    const middle = async (selector: string) => {
+      const { y, height } = (await page.locator(selector).boundingBox()) ?? assert.fail(selector)
+      return y + height / 2
+    }
+    for (const width of [640, 700, 790, 1100]) {
+      await page.setViewportSize({ width, height: 800 })
+      const distance = (await middle('.filters .count')) - (await middle('.filters .sort'))
+      assert.ok(Math.abs(distance) < 3, `${distance} pixels at ${width}`)
+    }
+    await page.context().close()
+  })
+
+  it('has on a phone a minus for years before Christ, a menu of years at its button, and notices beside the selection', async () => {
+    const page = await open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })
+    const box = async (selector: string) =>
+      (await page.locator(selector).boundingBox()) ?? assert.fail(selector)
+    const years = page.getByRole('button', { name: 'Years', exact: true })
+    await years.click()
+    const [below, menu] = [(await years.boundingBox()) ?? assert.fail('no button'), await box('#years')]
+    assert.ok(menu.y >= below.y && menu.y < below.y + below.height + 40, JSON.stringify([below, menu]))
+    // Keyboards with digits only have no minus.
+    for (const label of ['From year', 'To year'])
+      assert.equal(await page.getByLabel(label).getAttribute('inputmode'), null)
+    await page.keyboard.press('Escape')
+    await keepNotices(page)
+    await page.getByRole('link', { name: 'Volume 1', exact: true }).click()
+    assert.equal(await page.getByRole('dialog').getByLabel('Year').getAttribute('inputmode'), null)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.locator('.row .select').first().click()
+    await page.getByText('1 selected', { exact: true }).waitFor()
+    const [notice, selection] = [await box('.notice'), await box('.selection')]
+    const isBeside = notice.y + notice.height <= selection.y || selection.y + selection.height <= notice.y
+    assert.ok(isBeside, JSON.stringify([notice, selection]))
+    await page.context().close()
+  })
+
   for (const [where, viewport] of [
     ['where the list scrolls', { width: 1100, height: 800 }],
     ['where the page scrolls', { width: 640, height: 360 }],
