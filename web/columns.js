@@ -139,8 +139,8 @@ export class Columns {
             ${encodings.map((name) => html`<option .selected=${live(same(name, this.#state.encoding))}>${name}</option>`)}
           </select>
         </label>
+        <label class="check"><input type="checkbox" .checked=${live(this.#state.hasHeader)} ?disabled=${isDisabled} @change=${setHeader} /> ${words.import.header}</label>
       </div>
-      <label class="check"><input type="checkbox" .checked=${live(this.#state.hasHeader)} ?disabled=${isDisabled} @change=${setHeader} /> ${words.import.header}</label>
       <div class="preview" tabindex="0" role="region" aria-label=${words.import.preview}>
         <table>
           <thead><tr>${names.map((name, index) => html`<th scope="col" class=${usage(index)}>${nameOf(name)}</th>`)}</tr></thead>

@@ -58,8 +58,7 @@ export class Dialog {
     this.#element = element
     mount(id, () => (this.#state.isShown ? content() : nothing))
     element.addEventListener('cancel', (event) => {
-      // A file input has an event of this name too.
-      if (event.target !== element || !stays()) return
+      if (!stays()) return
       event.preventDefault()
       // If the event cannot be cancelled, the dialog closes nonetheless.
       if (event.defaultPrevented) refused()

@@ -40,8 +40,8 @@ const hasHead = () => find('.head')?.checkVisibility() !== false
 const HEAD = -1
 
 const state = reactive({
-  /** The cell that has the focus, or gets it by Tab. */
-  active: { row: 0, column: 1 },
+  /** The cell that had the focus last, and its list. */
+  active: { row: 0, column: 1, pages: store.pages },
   /** Is another number once the list was scrolled. */
   scrolls: 0,
   /** The rows in sight while the list scrolls, from 1. */
@@ -51,6 +51,9 @@ const state = reactive({
   /** Finds what to mark; loaded with the first search. */
   finding: /** @type {typeof import('./found.js') | undefined} */ (undefined),
 })
+
+/** The cell that Tab leads to, as it was drawn last. */
+let stop = { row: 0, column: 1 }
 
 /** What was drawn last. @type {{ pages?: typeof store.pages | undefined, count?: number | undefined, top: number }} */
 let drawn = { top: 0 }
@@ -110,14 +113,15 @@ export function bookTable(actions) {
   const { pages, view } = store
   if (view.q !== '' && state.finding === undefined) void loadFinding()
   const searched = state.finding?.searchedWords(view.q) ?? []
-  const { first, end, before, after, scale } = {
-    ...rowsInSight(),
-    ...(state.isPrinting && { ...pages.kept, before: 0, after: 0 }),
-  }
+  const sight = rowsInSight()
+  const { first, end } = state.isPrinting ? pages.kept : sight
+  const [before, after] = state.isPrinting ? [0, 0] : [sight.before, sight.after]
   const rows = Array.from({ length: end - first }, (_, index) => first + index)
-  const { active } = state
-  const isInSight = active.row === HEAD || (active.row >= first && active.row < end)
-  if (!isInSight && !state.isPrinting) rows[active.row < first ? 'unshift' : 'push'](active.row)
+  stop = stopIn(sight)
+  const isApart = (/** @type {number} */ row) => row !== HEAD && (row < first || row >= end)
+  if (isApart(stop.row) && !state.isPrinting) rows[stop.row < first ? 'unshift' : 'push'](stop.row)
+  const placeOf = (/** @type {number} */ row) =>
+    isApart(row) ? pixels('top', ((row + 1) * rowHeight()) / sight.scale) : nothing
   return html`<div
     role="grid"
     aria-label=${words.list.label}
@@ -134,13 +138,7 @@ export function bookTable(actions) {
       ${repeat(
         rows,
         (row) => row,
-        (row) =>
-          bookRow(
-            row,
-            row < first || row >= end ? pixels('top', ((row + 1) * rowHeight()) / scale) : nothing,
-            searched,
-            actions,
-          ),
+        (row) => bookRow(row, placeOf(row), searched, actions),
       )}
     </div>
     <div role="presentation" .style=${pixels('height', after)}></div>
@@ -174,7 +172,6 @@ export function drawAround(render) {
   const isOther = pages !== undefined && pages !== drawn.pages
   if (isOther) untracked(() => void begin())
   const before = document.activeElement?.closest('.rows, .state, .charts')
-  moveActive()
   render()
   if (before != null && document.activeElement === document.body) {
     if (before.matches('.charts')) find('button.statistics')?.focus()
@@ -193,16 +190,17 @@ export function drawAround(render) {
   return isOther
 }
 
-/** Makes a row that is drawn the one that Tab leads to. */
-function moveActive() {
-  const { first, end, top } = rowsInSight()
-  const { row } = state.active
-  if (length() === 0) return
-  let to = Math.min(row, length() - 1)
-  if (row === HEAD && !hasHead()) to = 0
-  const isInSight = to === HEAD || (to >= first && to < end)
-  if (!isInSight && !state.isPrinting && !hasFocus()) to = Math.min(top, end - 1)
-  if (to !== row) state.active = { ...state.active, row: to }
+/**
+ * The cell that Tab leads to: the one that had the focus last, or one in sight.
+ * @param {ReturnType<typeof rowsInSight>} rows
+ */
+function stopIn({ first, end, top }) {
+  const { row, column, pages } = state.active
+  let stop = row !== HEAD && pages !== store.pages ? 0 : Math.min(row, length() - 1)
+  if (stop === HEAD && !hasHead()) stop = 0
+  const isInSight = stop === HEAD || (stop >= first && stop < end)
+  if (!isInSight && !state.isPrinting && !hasFocus()) stop = Math.min(top, end - 1)
+  return { row: stop, column }
 }
 
 /** Shows what is in sight now, and says so for a while. */
@@ -224,7 +222,6 @@ export function scrolled() {
 /** Shows a list that has just arrived from its first row, or from the one that the user comes back to. */
 async function begin() {
   const { pages } = store
-  if (state.active.row !== HEAD) state.active = { ...state.active, row: 0 }
   const element = list()
   element?.scrollTo(0, 0)
   if (element && element.getBoundingClientRect().top < 0) element.scrollIntoView()
@@ -238,7 +235,7 @@ async function begin() {
 
 /** Scrolls to a row unless it is in sight. @param {number} row */
 export function reveal(row) {
-  state.active = { row, column: 1 }
+  state.active = { row, column: 1, pages: store.pages }
   const { top, inSight, scale } = rowsInSight()
   if (row <= top || row >= top + inSight - 2) scrollTo(Math.max(row - Math.floor(inSight / 2), 0), scale)
   state.scrolls++
@@ -260,7 +257,8 @@ function takeFocus({ target }) {
   const cell = /** @type {HTMLElement} */ (target).closest('[aria-colindex]')
   const row = cell?.closest('[aria-rowindex]')
   if (!cell || !row) return
-  state.active = { row: Number(row.ariaRowIndex) - 2, column: Number(cell.ariaColIndex) - 1 }
+  const [rowIndex, column] = [Number(row.ariaRowIndex) - 2, Number(cell.ariaColIndex) - 1]
+  state.active = { row: rowIndex, column, pages: store.pages }
 }
 
 /** @param {KeyboardEvent} event @param {Actions} actions */
@@ -309,12 +307,12 @@ function navigate(event, actions) {
   })
 }
 
-/** Moves the focus to a cell. @param {typeof state.active} to @param {Actions['select']} [select] also selects up to it. */
+/** Moves the focus to a cell. @param {typeof stop} to @param {Actions['select']} [select] also selects up to it. */
 function goTo(to, select) {
   const page = pageLength()
   const from = state.active.row
   const row = Math.min(Math.max(to.row, hasHead() ? HEAD : 0), length() - 1)
-  state.active = { row, column: Math.min(Math.max(to.column, FIRST), LAST) }
+  state.active = { row, column: Math.min(Math.max(to.column, FIRST), LAST), pages: store.pages }
   if (row !== HEAD) select?.(row, true, from)
   const { first, end, top, scale } = rowsInSight()
   const isDrawn = row === HEAD || (row >= first && row < end)
@@ -339,7 +337,7 @@ function scrollTo(row, scale) {
 }
 
 /** @param {number} row @param {number} column */
-const tabindex = (row, column) => (state.active.row === row && state.active.column === column ? 0 : -1)
+const tabindex = (row, column) => (stop.row === row && stop.column === column ? 0 : -1)
 
 /** @param {Actions} actions */
 function selectAllHeader({ selectAll }) {
@@ -379,7 +377,7 @@ function bookRow(row, place, searched, { edit, select }) {
   const isSelected = book !== undefined && selected.has(book.id)
   const name = `row${place === nothing ? '' : ' apart'}${isSelected ? ' selected' : ''}${pages.isCopy(row) ? ' copy' : ''}`
   if (book === undefined) {
-    const { column } = state.active
+    const { column } = stop
     return html`<div role="row" class=${`${name} loading`} .style=${place} aria-rowindex=${row + 2}>
       <div role="gridcell" aria-colindex=${column + 1} tabindex=${tabindex(row, column)}><span class="bone" role="img" aria-label=${words.list.loading}></span></div>
     </div>`

@@ -153,15 +153,16 @@ export class BookPages {
     this.#rows = { first, end }
     const mayRead = isRetry || this.error === undefined
     const placed = this.#placed.value
-    const isFar = ({ start = 0, length = 0 } = {}) => start + length < first - KEPT || start > end + KEPT
     const { pages } = this.#state.value
-    if (pages.some(({ books }, index) => books && isFar(placed[index])))
+    if (placed.some((place) => place.shown && this.#isFar(place)))
       this.#set({
-        pages: pages.map((page, index) => (isFar(placed[index]) ? { ...page, books: undefined } : page)),
+        pages: pages.map((page, index) =>
+          this.#isFar(placed[index]) ? { ...page, books: undefined } : page,
+        ),
       })
     for (let index = this.#indexOf(first); mayRead && index <= this.#indexOf(end); index++) {
       const { length = 0, shown } = placed[index] ?? {}
-      if (length > 0 && shown === undefined && !isFar(placed[index])) void this.#readAgain(index)
+      if (length > 0 && shown === undefined && !this.#isFar(placed[index])) void this.#readAgain(index)
     }
     const wanted = end + PAGE_LENGTH / 2
     if (mayRead && wanted >= this.known) void this.#readNext(wanted)
@@ -252,12 +253,18 @@ export class BookPages {
     return low
   }
 
+  /** Whether rows are so far from those last asked for that their books are dropped. */
+  #isFar({ start = 0, length = 0 } = {}) {
+    return start + length < this.#rows.first - KEPT || start > this.#rows.end + KEPT
+  }
+
   /** Finds out which books of each page are shown, and in which rows. */
   #place() {
     let start = 0
     return this.#state.value.pages.map(({ ids, books }) => {
       const shown = books && this.#shown(books)
-      const length = shown?.length ?? ids.filter((id) => !hidden.value.has(id)).length
+      const isWhole = hidden.value.size === 0
+      const length = shown?.length ?? (isWhole ? ids : ids.filter((id) => !hidden.value.has(id))).length
       const placed = { start, length, shown }
       start += length
       return placed
@@ -266,7 +273,7 @@ export class BookPages {
 
   /** @param {readonly Book[]} books */
   #shown(books) {
-    const shown = books.filter(({ id }) => !hidden.value.has(id))
+    const shown = hidden.value.size === 0 ? books : books.filter(({ id }) => !hidden.value.has(id))
     return this.#duplicates?.withoutSingle(shown) ?? shown
   }
 
@@ -292,7 +299,9 @@ export class BookPages {
     this.#coming = undefined
     if (this.#abort.signal.aborted) return
     const page = { path, ids: idsOf(books), books }
-    this.#set({ pages: [...this.#state.value.pages, page], next, isPartial, error: undefined })
+    const isFar = this.#isFar({ start: this.known, length: books.length })
+    const kept = isFar ? { ...page, books: undefined } : page
+    this.#set({ pages: [...this.#state.value.pages, kept], next, isPartial, error: undefined })
     this.#changed()
     return page
   }

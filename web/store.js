@@ -137,8 +137,8 @@ function arrived(some) {
     batch(() => {
       store.pages = some
       store.isSlow = false
+      if (some.error === undefined) countAgain()
     })
-    if (some.error === undefined) countAgain()
   }
   if (some !== store.pages) return
   // The service refuses its cursors after a restart with another secret.
