@@ -121,6 +121,8 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
   it('have numbers if the first row is a book', async () => {
     await choose('Lem,Solaris,1961\nLem,Éden,1959\n')
     await page.getByText('If its first row is a book, clear “First row is a header”.').waitFor()
+    await column('Title').selectOption('Solaris')
+    await page.getByText('Choose the column for author and year.').waitFor()
     await page.getByLabel('First row is a header').uncheck()
     await page.getByText('Choose the column for title, author, and year.').waitFor()
     await page.locator('.preview th', { hasText: 'Column 3' }).waitFor()

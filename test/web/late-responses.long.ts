@@ -276,6 +276,19 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await button('Check again').waitFor()
   })
 
+  it('says of no other list that a new book does not match it', async () => {
+    await page.getByLabel('Search').fill('octavia')
+    await waitForTitles(page, ['Kindred'])
+    await type('Dawn')
+    const held = await holdResponse(page, 'GET', /title=Dawn/)
+    await button('Save').click()
+    await held.answered
+    await page.getByLabel('Search').fill('dawn')
+    await waitForTitles(page, ['Dawn'])
+    await held.release()
+    assert.equal(await page.getByText('does not match your search').count(), 0)
+  })
+
   it('takes a book that no longer matches a search out of no other list', async () => {
     await page.getByLabel('Search').fill('kindred')
     await waitForTitles(page, ['Kindred'])

@@ -99,6 +99,16 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.context().close()
     })
 
+  it('leads by Tab to the first row of a new list', async () => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Volume 5', exact: true }).focus()
+    await page.getByLabel('Search').fill('volume 1')
+    await waitForTitles(page, ['Volume 1'])
+    const stop = await page.evaluate(`document.querySelector('[role=grid] [tabindex="0"]').textContent`)
+    assert.equal(stop, 'Volume 1')
+    await page.context().close()
+  })
+
   it('has its count beside the order, whatever the width', async () => {
     const page = await open()
     const middle = async (selector: string) => {
