@@ -87,7 +87,7 @@ export function startStore() {
     openedSince = undefined
     store.opened = linked()
     // Only a book was opened or closed.
-    if (addressOf(readAddress()) === addressOf(store.view)) return
+    if (addressOf(readAddress()) === addressOf(store.view)) return keepPlace(top)
     clearTimeout(placing)
     placing = undefined
     batch(() => {
