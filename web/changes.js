@@ -59,13 +59,13 @@ export async function created(book) {
 
 /** @param {Book} book as it is now. If it no longer matches the view, it leaves the list. */
 export async function updated(book) {
-  store.pages.replace(book)
+  store.pages?.replace(book)
   if (store.selected.has(book.id)) select([book])
   const { view } = store
   const isThere = await isIn(book, view).catch(() => true)
   if (view === store.view && !isThere) {
     deselect([book.id])
-    store.pages.remove(book.id)
+    store.pages?.remove(book.id)
     tell({
       text: words.list.movedElsewhere(quote(book.title)),
       actions: [{ label: words.showAll, run: showAll }],
@@ -77,7 +77,7 @@ export async function updated(book) {
 /** @param {readonly number[]} ids of books that are no longer stored. */
 export function deleted(...ids) {
   deselect(ids)
-  store.pages.remove(...ids)
+  store.pages?.remove(...ids)
   changed()
 }
 

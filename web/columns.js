@@ -53,6 +53,10 @@ export class Columns {
     return this.#state.isUnclear
   }
 
+  get hasHeader() {
+    return this.#state.hasHeader
+  }
+
   get type() {
     return `text/csv; charset=${this.#state.encoding}`
   }
@@ -111,7 +115,8 @@ export class Columns {
       changed()
     }
     const setHeader = (/** @type {Event} */ event) => {
-      assign(this.#state, { hasHeader: /** @type {HTMLInputElement} */ (event.target).checked, chosen: {} })
+      const hasHeader = /** @type {HTMLInputElement} */ (event.target).checked
+      assign(this.#state, { hasHeader, rows: [], found: {}, chosen: {} })
       changed()
     }
     // Without names, the columns have numbers.

@@ -76,14 +76,14 @@ export class Dialog {
   }
 
   get isOpen() {
-    return this.#element.open
+    // Logging out removes it.
+    return this.#element.isConnected && this.#element.open
   }
 
   /** @param {boolean} [isModal] whether nothing beside it can be used. */
   show(isModal = true) {
     this.#isDone = false
     this.#state.isShown = true
-    // Logging out removes it.
     if (this.isOpen || !this.#element.isConnected) return
     if (isModal) this.#element.showModal()
     else this.#element.show()

@@ -44,6 +44,9 @@ const isShown = (edit) => edit === state.edit && dialog.isOpen
 
 const close = () => dialog.close()
 
+// A click beside its fields gives the dialog itself the focus.
+find('#editor')?.addEventListener('keydown', pressed)
+
 // If the user does something else before the book arrives, its dialog does not open. Logging in is part of the wait.
 for (const type of ['click', 'input', 'keydown', 'drop'])
   addEventListener(
@@ -146,7 +149,7 @@ function discard(edit) {
 /** The book before or after another one in the list, which is scrolled to it. @param {number} id @param {1 | -1} step */
 async function neighbour(id, step) {
   const { pages } = store
-  const row = await pages.find(id)
+  const row = await pages?.find(id)
   if (row === undefined || row + step < 0) return undefined
   const [book] = (await reading(pages.read(row + step, row + step + 1))) ?? []
   if (book !== undefined) reveal(row + step)
@@ -405,7 +408,7 @@ function content() {
     event.preventDefault()
     if (edit.theirs === undefined && !edit.isLeaving) save(edit)
   }
-  return html`<form novalidate @submit=${submit} @keydown=${pressed}>
+  return html`<form novalidate @submit=${submit}>
     <div class="heading">
       <h2 id="editor-title">${edit.book ? words.editor.edit : words.addBook}</h2>
       ${

@@ -86,6 +86,6 @@ const MOST_PRINTED = 1000
 
 /** Reads the books that are to be printed first, because the browser does not wait for them. */
 export async function printList() {
-  await reading(store.pages.read(0, MOST_PRINTED))
+  if (store.pages !== undefined) await reading(store.pages.read(0, MOST_PRINTED))
   print()
 }

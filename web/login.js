@@ -1,5 +1,5 @@
 import { html } from 'lit-html'
-import { Dialog, reactive, tell } from './dialog.js'
+import { Dialog, find, reactive, tell } from './dialog.js'
 import { logo } from './icons.js'
 import { awayText, finishPending, logIn, Refused, whenTokenIsNeeded } from './service.js'
 import { askOtherTabs, endSession, forgetSession, startSession } from './session.js'
@@ -97,6 +97,7 @@ async function endedElsewhere() {
   state.leaving = undefined
   state.isBusy = false
   state.reason = 'left'
+  find('#login input')?.focus()
 }
 
 /** Sends what is pending, waits a limited time for the responses, and logs out whatever they are. */

@@ -20,13 +20,13 @@ import { DUPLICATES } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
 import { stored, takeDraft } from './session.js'
 import {
+  addressOf,
   change,
   EVERYTHING,
   filterOf,
   linked,
   load,
   orderOf,
-  queryOf,
   showAll,
   startStore,
   store,
@@ -78,6 +78,25 @@ const actions = {
   selectAll: () => selecting.use((part) => void part.selectAll()),
 }
 
+/** Opens the import dialog for a file that is dropped anywhere on the web page. */
+function acceptDrops() {
+  const mark = (/** @type {boolean} */ isOver) =>
+    document.documentElement.classList.toggle('dragging', isOver)
+  addEventListener('dragover', (event) => {
+    event.preventDefault()
+    mark(event.dataTransfer?.types.includes('Files') === true)
+  })
+  addEventListener('dragleave', ({ relatedTarget }) => {
+    if (relatedTarget === null) mark(false)
+  })
+  addEventListener('drop', (event) => {
+    event.preventDefault()
+    mark(false)
+    const [file] = event.dataTransfer?.files ?? []
+    if (file) transfer.use((part) => part.openImport(file))
+  })
+}
+
 const page = () => html`
   <header>
     <h1>${logo}<span>${words.catalogue}</span></h1>
@@ -107,7 +126,7 @@ const page = () => html`
 
 function exportList() {
   if (store.view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
-  else exporting.use((part) => part.exportBooks(queryOf(store.view)))
+  else exporting.use((part) => part.exportBooks(addressOf(store.view)))
 }
 
 const printList = () => exporting.use((part) => void part.printList())
@@ -122,7 +141,7 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <button type="button" class="narrow" popovertarget="years">${icon('years')}<span>${words.filters.years}</span></button>
   <div id="years" popover>${input('yearMin', 'text')} ${input('yearMax', 'text')}</div>
   <label class="sort"><span>${words.filters.sort}</span>
-    <select @change=${(/** @type {Event} */ event) => change({ sort: typedIn(event) }, 'chosen')}>${orders()}</select>
+    <select @change=${(/** @type {Event} */ event) => sortBy(typedIn(event))}>${orders()}</select>
   </label>
   <button type="button" class="quiet statistics" aria-expanded=${store.showsCharts} @click=${toggleCharts}>
     ${icon('statistics')}<span>${words.statistics.label}</span>
@@ -131,6 +150,9 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <p class="count" role="status">${countText()}</p>
   <p class="error" aria-live="polite">${[store.view.yearMin, store.view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
 </section>`
+
+/** The order by default is not kept, so that a search has the best match first. @param {string} sort */
+const sortBy = (sort) => change({ sort: sort === orderOf(store.view.q) ? '' : sort }, 'chosen')
 
 function orders() {
   const { q, sort } = store.view
@@ -327,6 +349,7 @@ whenIntercepted((text) => {
   dismissProxy = text === undefined ? () => {} : tell({ text, actions }, Number.POSITIVE_INFINITY)
 })
 startLogin()
+acceptDrops()
 // A wide window has no menu of years.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.

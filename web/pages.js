@@ -295,7 +295,10 @@ export class BookPages {
     }
     const { books, isPartial, next = this.#parts.shift() } = response
     // A part may have no books.
-    if (books.length === 0 && next !== undefined) return this.#readAfterLast(next)
+    if (books.length === 0 && next !== undefined) {
+      this.#set({ next, isPartial })
+      return this.#readAfterLast(next)
+    }
     this.#coming = undefined
     if (this.#abort.signal.aborted) return
     const page = { path, ids: idsOf(books), books }

@@ -30,6 +30,7 @@ export async function selectRow(row, isRange, from) {
   const { pages } = store
   if (isRange) await selectRows(rangeTo(pages, row, from))
   else if (isCurrent(pages)) toggle(pages, row)
+  drawBoxes()
 }
 
 /** Selects all books of the list, or none if all are selected. */
@@ -38,6 +39,12 @@ export async function selectAll() {
   if (pages.isComplete && selected.size >= pages.length) select([], true)
   else if (pages.length > MOST) tell({ text: words.selection.tooMany(MOST) })
   else await selectRows({ first: 0, end: MOST })
+  drawBoxes()
+}
+
+/** The browser has changed the box that was clicked, even if the selection is the same. */
+function drawBoxes() {
+  store.selected = new Map(store.selected)
 }
 
 /** Selects all likely duplicates except, of each book, the one that was added first. */
@@ -52,7 +59,7 @@ export const exportListed = () => exportAsCsv(listed())
 
 /** The books of the list, which has to be in memory as a whole. */
 const listed = () =>
-  Array.from({ length: store.pages.length }, (_, row) => store.pages.book(row)).filter(
+  Array.from({ length: store.pages?.length ?? 0 }, (_, row) => store.pages.book(row)).filter(
     (book) => book !== undefined,
   )
 

@@ -115,6 +115,7 @@ export function deselect(ids) {
 
 /** Reads the books of the view from the first, and shows them when they arrive. @param {number} [row] to scroll to. */
 export function load(row = 0) {
+  clearTimeout(timer)
   coming?.stop()
   counting.abort()
   const next = new BookPages(queryOf(store.view), row, () => arrived(next))
@@ -172,7 +173,7 @@ export function changed() {
 export function countAgain() {
   counting.abort()
   counting = new AbortController()
-  store.isCounting = !store.pages.isComplete
+  store.isCounting = store.pages?.isComplete === false
   if (store.isCounting) void countLater(counting.signal)
 }
 

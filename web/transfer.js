@@ -49,24 +49,6 @@ export function openImport(chosen) {
   show()
 }
 
-/** Whether files are dragged over the web page. @param {boolean} isOver */
-const mark = (isOver) => document.documentElement.classList.toggle('dragging', isOver)
-
-// A file may be dropped anywhere on the web page.
-addEventListener('dragover', (event) => {
-  event.preventDefault()
-  mark(event.dataTransfer?.types.includes('Files') === true)
-})
-addEventListener('dragleave', ({ relatedTarget }) => {
-  if (relatedTarget === null) mark(false)
-})
-addEventListener('drop', (event) => {
-  event.preventDefault()
-  mark(false)
-  const [file] = event.dataTransfer?.files ?? []
-  if (file) openImport(file)
-})
-
 function show() {
   dismissRunning()
   dialog.show()
@@ -115,7 +97,7 @@ function found(chosen, result) {
   if (columns?.isUnclear) {
     const missing = columns.missing.map((field) => words.list[field].toLowerCase())
     const reason = sentence(result.faults[0]?.reason ?? '')
-    state.message = missing.length > 0 ? words.import.columnsMissing(missing) : reason
+    state.message = missing.length > 0 ? words.import.columnsMissing(missing, columns.hasHeader) : reason
   } else state.report = result
 }
 

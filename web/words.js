@@ -246,7 +246,7 @@ export const words = {
     wrong: 'Wrong username or password.',
     tooMany: 'Too many attempts. Try again in a few minutes.',
     crossOrigin:
-      'The service takes this page for one of another site. A proxy between them probably replaces the Host header. Tell the operator: the log of the service says what to set.',
+      'The service takes this page for one of another site, probably because a proxy replaces the Host header. Tell the operator: the log says what to set.',
     needed: 'You are not logged in.',
     leaving: 'Logging out…',
     left: 'You are logged out',
@@ -256,7 +256,7 @@ export const words = {
 
   export: {
     heading: 'Export books',
-    hint: 'Saves the books in the current list, in the same order.',
+    hint: 'Saves the books in the current list, in the order that you chose or in which they were added.',
     spreadsheet: 'CSV for spreadsheets',
     csv: 'CSV for programs',
     ndjson: 'NDJSON for programs',
@@ -280,11 +280,13 @@ export const words = {
     import: (/** @type {number} */ added) => (added === 0 ? 'Import' : `Import ${books(added)}`),
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
-    columnsMissing: (/** @type {string[]} */ fields) =>
+    columnsMissing: (/** @type {string[]} */ fields, /** @type {boolean} */ hasHeader) =>
       [
         `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
         ...(fields.includes('year') ? ['If the file has no years, choose “No years”.'] : []),
-        ...(fields.length > 2 ? ['If its first row is a book, clear “First row is a header”.'] : []),
+        ...(hasHeader && fields.length > 2
+          ? ['If its first row is a book, clear “First row is a header”.']
+          : []),
       ].join(' '),
     header: 'First row is a header',
     column: (/** @type {string} */ number) => `Column ${number}`,
@@ -333,7 +335,7 @@ export const words = {
     tooLarge:
       'The file is larger than this service accepts. Split it, or ask the operator to raise IMPORT_LIMIT.',
     tooLargeForProxy:
-      'A proxy in front of the service does not accept files this large. Split the file, or ask the operator to raise the limit of the proxy (nginx: client_max_body_size).',
+      'A proxy in front of the service does not accept files this large. Split it, or ask the operator to raise the limit of the proxy (nginx: client_max_body_size).',
   },
   many: {
     delete: (/** @type {number} */ count) => `Delete ${books(count)}`,

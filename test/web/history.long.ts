@@ -90,6 +90,15 @@ describe('far down a list of the web page', { skip: browserMissing }, () => {
       await page.context().close()
     })
 
+  it('is not selected as a whole if there are too many books', async () => {
+    const page = await openCatalogue(browser(), service.url)
+    await page.getByText('12,000 books').waitFor()
+    await page.getByLabel('Select all').click()
+    await page.getByText('You can select up to 10,000 books.').waitFor()
+    assert.equal(await page.getByLabel('Select all').isChecked(), false)
+    await page.context().close()
+  })
+
   it('Ctrl+End leads to the last book, and back from there', async () => {
     const page = await openCatalogue(browser(), service.url)
     const last = page.getByRole('link', { name: `Volume ${BOOKS - 1}`, exact: true })

@@ -125,6 +125,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await page.getByText('Choose the column for author and year.').waitFor()
     await page.getByLabel('First row is a header').uncheck()
     await page.getByText('Choose the column for title, author, and year.').waitFor()
+    assert.equal(await page.getByText('If its first row is a book').count(), 0)
     await page.locator('.preview th', { hasText: 'Column 3' }).waitFor()
     assert.deepEqual(await head(), ['Column 1', 'Column 2', 'Column 3'])
     assert.deepEqual(await cells(), ['Lem', 'Solaris', '1961'])

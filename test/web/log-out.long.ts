@@ -106,6 +106,19 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     assert.equal((await fetch(url, { headers: headers() })).status, 404)
   })
 
+  it('tells of a save that fails while its panel is open', async () => {
+    await openBook('Love')
+    await page.getByRole('dialog').getByLabel('Year').fill('2003')
+    const released = Promise.withResolvers<void>()
+    const refusal = { status: 500, json: { status: 500, message: 'Internal server error', data: null } }
+    await page.route(BOOK, (route) => released.promise.then(() => route.fulfill(refusal)))
+    await button('Save').click()
+    await chooseInMenu(page, 'Log out')
+    await page.getByText('Logging out…').waitFor()
+    released.resolve()
+    await page.getByText('“Love” was not saved.').waitFor()
+  })
+
   it('waits for a save under way', async () => {
     const url = await openBook('Home')
     await page.getByRole('dialog').getByLabel('Year').fill('2012')

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, button, field, link, page, usePage, waitForTitles, waitUntil } from './page.ts'
+import {
+  assertAccessible,
+  button,
+  field,
+  holdResponse,
+  link,
+  page,
+  usePage,
+  waitForTitles,
+  waitUntil,
+} from './page.ts'
 
 const BOOKS = 150
 
@@ -39,9 +49,22 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await waitForTitles(page, ['Volume 1', 'Volume 10'])
     await page.goForward()
     await shows('Volume 1')
+    // A click beside its fields.
+    await page.getByRole('heading', { name: 'Edit book' }).click()
     await page.keyboard.press('Escape')
     await closed()
     await hash('')
+  })
+
+  it('can delete its book before the list has arrived', async () => {
+    const held = await holdResponse(page, 'GET', /sort=author/)
+    await page.goto(`${service.url}/?sort=duplicates#book=1`)
+    await shows('Volume 0')
+    await button('Delete').click()
+    await button('Undo').click()
+    await held.answered
+    await held.release()
+    await page.getByText('No duplicates found').waitFor()
   })
 
   it('asks before a step back discards what is typed', async () => {

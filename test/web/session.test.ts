@@ -76,6 +76,7 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await logOut(page)
     await tab.getByText('You are logged out').waitFor()
     await tab.getByText('You logged out in another tab.').waitFor()
+    await tab.locator('#login input:focus').waitFor()
     assert.equal(await tab.evaluate('sessionStorage.length'), 0)
     await assertAccessible(tab, 'logged-out-elsewhere')
     // The end of the session is nothing new.

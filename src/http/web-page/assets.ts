@@ -16,6 +16,14 @@ const TYPES: Record<string, string> = {
 const COMMENT = /^[ \t]*(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm
 const INDENTATION = /^[ \t]+/gm
 
+/** Comments and indentation are a quarter of the size of a script, and no browser needs them. */
+export const asServed = (script: string) => script.replace(COMMENT, '').replace(INDENTATION, '')
+
+const SERVED_AS: Readonly<Record<string, (text: string) => string>> = {
+  '.js': asServed,
+  '.css': (text) => text.replace(INDENTATION, ''),
+}
+
 /** A file larger than this, in bytes, would take seconds to compress with the best quality. */
 const LARGE = 512 * 1024
 
@@ -76,7 +84,8 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
 
 async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly [string, Buffer]> {
   const content = await reading
-  return [name, extname(name) === '.js' ? Buffer.from(asServed(content.toString())) : content]
+  const served = SERVED_AS[extname(name)]
+  return [name, served === undefined ? content : Buffer.from(served(content.toString()))]
 }
 
 /** A file of a package, without the name of its source map, which is not served. */
@@ -85,9 +94,6 @@ async function readLibrary(name: string): Promise<readonly [string, Buffer]> {
   const end = content.lastIndexOf('//# sourceMappingURL=')
   return [name, end === -1 ? content : content.subarray(0, end)]
 }
-
-/** Removes comments and indentation, which are a quarter of the size of a script, and which no browser needs. */
-export const asServed = (script: string) => script.replace(COMMENT, '').replace(INDENTATION, '')
 
 /** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {
