@@ -126,7 +126,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.getByLabel('Username').fill('x')
       await page.getByLabel('Password', { exact: true }).fill('x')
       await page.getByRole('button', { name: 'Log in' }).click()
-      await page.getByText('probably replaces the Host header').waitFor()
+      await page.getByText('because a proxy replaces the Host header').waitFor()
       await assertAccessible(page)
       await page.context().close()
     } finally {
