@@ -3,7 +3,7 @@ import { quote, readYear } from './fields.js'
 import { reveal } from './list.js'
 import { isPartial } from './pages.js'
 import { call } from './service.js'
-import { change, changed, deselect, EVERYTHING, load, select, showAll, store } from './store.js'
+import { change, changed, deselect, EVERYTHING, load, select, showAll, sortBy, store } from './store.js'
 import { words } from './words.js'
 
 /** Updates the list when books are added, edited, deleted or imported. */
@@ -42,8 +42,11 @@ async function show(book) {
 /** Lists the newest books first, of which this one is marked. @param {Book} book */
 function showFirst({ id }) {
   store.marked = id
-  change({ sort: '-id' }, 'chosen')
+  sortBy('-id')
 }
+
+/** @param {string} text */
+const tellElsewhere = (text) => tell({ text, actions: [{ label: words.showAll, run: showAll }] })
 
 /** @param {Book} book a new one. */
 export async function created(book) {
@@ -51,10 +54,7 @@ export async function created(book) {
   const isThere = await isIn(book, view).catch(() => true)
   if (view !== store.view) return
   if (isThere) return show(book)
-  tell({
-    text: words.list.newElsewhere(quote(book.title)),
-    actions: [{ label: words.showAll, run: showAll }],
-  })
+  tellElsewhere(words.list.newElsewhere(quote(book.title)))
 }
 
 /** @param {Book} book as it is now. If it no longer matches the view, it leaves the list. */
@@ -66,10 +66,7 @@ export async function updated(book) {
   if (view === store.view && !isThere) {
     deselect([book.id])
     store.pages?.remove(book.id)
-    tell({
-      text: words.list.movedElsewhere(quote(book.title)),
-      actions: [{ label: words.showAll, run: showAll }],
-    })
+    tellElsewhere(words.list.movedElsewhere(quote(book.title)))
   }
   changed()
 }

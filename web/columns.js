@@ -27,48 +27,42 @@ const NONE = ''
 
 /** The columns of a CSV file that contain the fields, and its encoding, as the service found or the user chose them. */
 export class Columns {
-  #state = reactive({
-    isOpen: false,
-    encoding: 'utf-8',
-    /** Whether the first line has the names of the columns. */
-    hasHeader: true,
-    /** The column names, then the first rows. */
-    rows: /** @type {string[][]} */ ([]),
-    /** The column of each field that the service found. */
-    found: /** @type {Partial<Record<Field, string | null>>} */ ({}),
-    /** The column of each field that the user chose. */
-    chosen: /** @type {Partial<Record<Field, string>>} */ ({}),
-    /** Whether the service could not tell which columns contain the fields. */
-    isUnclear: false,
-  })
+  isOpen = false
+  encoding = 'utf-8'
+  /** Whether the first line has the names of the columns. */
+  hasHeader = true
+  /** The column names, then the first rows. @type {string[][]} */
+  rows = []
+  /** The column of each field that the service found. @type {Partial<Record<Field, string | null>>} */
+  found = {}
+  /** The column of each field that the user chose. @type {Partial<Record<Field, string>>} */
+  chosen = {}
+  /** Whether the service could not tell which columns contain the fields. */
+  isUnclear = false
+
+  constructor() {
+    reactive(this)
+  }
 
   /** @param {import('./upload.js').Report} report of the check of the file. */
   update({ encoding, preview, columns, faults }) {
     const isUnclear = faults.some(({ code }) => code === 'columns')
-    assign(this.#state, { encoding, rows: preview, found: columns, isUnclear })
-    if (isUnclear || faults.some(({ code }) => code === 'invalid_bytes')) this.#state.isOpen = true
-  }
-
-  get isUnclear() {
-    return this.#state.isUnclear
-  }
-
-  get hasHeader() {
-    return this.#state.hasHeader
+    const isOpen = this.isOpen || isUnclear || faults.some(({ code }) => code === 'invalid_bytes')
+    assign(/** @type {Columns} */ (this), { encoding, rows: preview, found: columns, isUnclear, isOpen })
   }
 
   get type() {
-    return `text/csv; charset=${this.#state.encoding}`
+    return `text/csv; charset=${this.encoding}`
   }
 
   /** The user's choices, as parameters of POST /books/import. */
   get parameters() {
-    const named = Object.entries(this.#state.chosen).map(
+    const named = Object.entries(this.chosen).map(
       ([field, name]) => `${field}=${name === NONE ? '' : `"${name.replaceAll('"', '""')}"`}`,
     )
     return {
       columns: named.length === 0 ? undefined : named.join(','),
-      header: this.#state.hasHeader ? undefined : false,
+      header: this.hasHeader ? undefined : false,
     }
   }
 
@@ -79,12 +73,12 @@ export class Columns {
 
   /** A file that the service understands may have no column for a field, such as the year. @param {Field} field */
   #columnOf(field) {
-    return this.#state.chosen[field] ?? this.#state.found[field] ?? (this.isUnclear ? undefined : NONE)
+    return this.chosen[field] ?? this.found[field] ?? (this.isUnclear ? undefined : NONE)
   }
 
   /** @param {boolean} isDisabled @param {() => void} changed called when the file has to be checked again. */
   view(isDisabled, changed) {
-    const [names = [], ...rows] = this.#state.rows
+    const [names = [], ...rows] = this.rows
     const same = (/** @type {string | undefined} */ a, /** @type {string} */ b) =>
       a?.toLowerCase() === b.toLowerCase()
     /** The index of the first column of each name, in lower case. @type {Map<string, number>} */
@@ -97,31 +91,31 @@ export class Columns {
     const used = new Set(FIELDS.map((field) => places.get(this.#columnOf(field)?.toLowerCase() ?? '')))
     const usage = (/** @type {number} */ index) => (used.has(index) ? 'chosen' : '')
     const toggle = (/** @type {Event} */ event) => {
-      this.#state.isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
+      this.isOpen = /** @type {HTMLDetailsElement} */ (event.target).open
     }
     const choose = (/** @type {Field} */ field) => (/** @type {Event} */ event) => {
-      this.#state.chosen = {
-        ...this.#state.chosen,
+      this.chosen = {
+        ...this.chosen,
         [field]: /** @type {HTMLSelectElement} */ (event.target).value,
       }
       changed()
     }
     const decode = (/** @type {Event} */ event) => {
-      this.#state.encoding = /** @type {HTMLSelectElement} */ (event.target).value
+      this.encoding = /** @type {HTMLSelectElement} */ (event.target).value
       // Names that are not ASCII read differently in another encoding.
-      this.#state.chosen = Object.fromEntries(
-        Object.entries(this.#state.chosen).filter(([, name]) => !/[^\0-\x7f]/.test(name)),
+      this.chosen = Object.fromEntries(
+        Object.entries(this.chosen).filter(([, name]) => !/[^\0-\x7f]/.test(name)),
       )
       changed()
     }
     const setHeader = (/** @type {Event} */ event) => {
       const hasHeader = /** @type {HTMLInputElement} */ (event.target).checked
-      assign(this.#state, { hasHeader, rows: [], found: {}, chosen: {} })
+      assign(/** @type {Columns} */ (this), { hasHeader, rows: [], found: {}, chosen: {} })
       changed()
     }
     // Without names, the columns have numbers.
     const nameOf = (/** @type {string} */ name) =>
-      this.#state.hasHeader ? cut(name, SHOWN) || words.import.noName : words.import.column(name)
+      this.hasHeader ? cut(name, SHOWN) || words.import.noName : words.import.column(name)
     const select = (/** @type {Field} */ field) => {
       const chosen = this.#columnOf(field)
       return html`<label>${words.list[field]}
@@ -132,19 +126,19 @@ export class Columns {
         </select>
       </label>`
     }
-    const encodings = ENCODINGS.some((name) => same(name, this.#state.encoding))
+    const encodings = ENCODINGS.some((name) => same(name, this.encoding))
       ? ENCODINGS
-      : [this.#state.encoding.toUpperCase(), ...ENCODINGS]
-    return html`<details class="columns" .open=${live(this.#state.isOpen)} @toggle=${toggle}>
+      : [this.encoding.toUpperCase(), ...ENCODINGS]
+    return html`<details class="columns" .open=${live(this.isOpen)} @toggle=${toggle}>
       <summary>${words.import.columns}</summary>
       <div class="choices">
         ${FIELDS.map(select)}
         <label>${words.import.encoding}
           <select ?disabled=${isDisabled} @change=${decode}>
-            ${encodings.map((name) => html`<option .selected=${live(same(name, this.#state.encoding))}>${name}</option>`)}
+            ${encodings.map((name) => html`<option .selected=${live(same(name, this.encoding))}>${name}</option>`)}
           </select>
         </label>
-        <label class="check"><input type="checkbox" .checked=${live(this.#state.hasHeader)} ?disabled=${isDisabled} @change=${setHeader} /> ${words.import.header}</label>
+        <label class="check"><input type="checkbox" .checked=${live(this.hasHeader)} ?disabled=${isDisabled} @change=${setHeader} /> ${words.import.header}</label>
       </div>
       <div class="preview" tabindex="0" role="region" aria-label=${words.import.preview}>
         <table>

@@ -5,7 +5,8 @@ import { icon } from './icons.js'
 import { words } from './words.js'
 
 /**
- * How the page is drawn: what reads reactive properties is drawn again as soon as they change. And its dialogs.
+ * How the page is drawn: what reads reactive properties is drawn again as soon as they change. Also its dialogs, its
+ * notices, and where the focus goes.
  *
  * @typedef {object} Options of a dialog.
  * @property {() => void} [closed] called when it has been closed.
@@ -50,13 +51,13 @@ export const openDialog = () => Array.from(document.querySelectorAll('dialog:mod
 export class Dialog {
   #element
   #isDone = true
-  #state = reactive({ isShown: false })
+  #isShown = signal(false)
 
   /** @param {string} id of its element. @param {() => unknown} content @param {Options} [options] */
   constructor(id, content, { closed = () => {}, stays = () => false, refused = () => {} } = {}) {
     const element = /** @type {HTMLDialogElement} */ (document.getElementById(id))
     this.#element = element
-    mount(id, () => (this.#state.isShown ? content() : nothing))
+    mount(id, () => (this.#isShown.value ? content() : nothing))
     element.addEventListener('cancel', (event) => {
       if (!stays()) return
       event.preventDefault()
@@ -70,7 +71,7 @@ export class Dialog {
         this.show()
         return refused()
       }
-      this.#state.isShown = false
+      this.#isShown.value = false
       closed()
     })
   }
@@ -83,7 +84,7 @@ export class Dialog {
   /** @param {boolean} [isModal] whether nothing beside it can be used. */
   show(isModal = true) {
     this.#isDone = false
-    this.#state.isShown = true
+    this.#isShown.value = true
     if (this.isOpen || !this.#element.isConnected) return
     if (isModal) this.#element.showModal()
     else this.#element.show()
@@ -115,9 +116,11 @@ const [TIME, LONGER] = [6000, 1000]
 /** The last action of a notice that stays until it has been seen. */
 export const DISMISS = { label: words.dismiss, run() {} }
 
-/** The notices that are shown, each with what removes it, and what ends its time. @type {ReadonlyMap<Notice, Entry>} */
-const none = new Map()
-const shown = reactive({ notices: none, dialog: openDialog() })
+const shown = reactive({
+  /** Each notice with what removes it, and what ends its time. */
+  notices: /** @type {ReadonlyMap<Notice, Entry>} */ (new Map()),
+  dialog: openDialog(),
+})
 
 /** Whether the mouse was moved to a notice. A notice that appears under a resting mouse does not count. */
 let isPointedAt = false

@@ -28,6 +28,7 @@ import {
   load,
   orderOf,
   showAll,
+  sortBy,
   startStore,
   store,
 } from './store.js'
@@ -150,9 +151,6 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <p class="count" role="status">${countText()}</p>
   <p class="error" aria-live="polite">${[store.view.yearMin, store.view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>
 </section>`
-
-/** The order by default is not kept, so that a search has the best match first. @param {string} sort */
-const sortBy = (sort) => change({ sort: sort === orderOf(store.view.q) ? '' : sort }, 'chosen')
 
 function orders() {
   const { q, sort } = store.view
@@ -355,9 +353,7 @@ matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
 addEventListener('close', () => restoreFocus(), true)
 for (const type of ['beforeprint', 'afterprint'])
-  addEventListener(type, () => {
-    setPrinting(type === 'beforeprint')
-  })
+  addEventListener(type, () => setPrinting(type === 'beforeprint'))
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event

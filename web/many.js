@@ -148,7 +148,10 @@ const dialog = new Dialog('many', content, {
   },
 })
 
-/** Asks whether to do something to many books, does it, and reports the outcome. Shows a running task instead. @param {Task} task */
+/**
+ * Asks whether to do something to many books, does it, and reports the outcome. Shows a running task instead.
+ * @param {Task} task
+ */
 export function openTask(task) {
   if (!state.isRunning) assign(state, { task, message: '', result: undefined })
   show()

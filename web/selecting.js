@@ -27,10 +27,10 @@ let anchor
 
 /** @param {number} row @param {boolean} isRange selects all up to it. @param {number} [from] see `rangeTo`. */
 export async function selectRow(row, isRange, from) {
-  const { pages } = store
+  const { pages, selected } = store
   if (isRange) await selectRows(rangeTo(pages, row, from))
   else if (isCurrent(pages)) toggle(pages, row)
-  drawBoxes()
+  drawBoxes(selected)
 }
 
 /** Selects all books of the list, or none if all are selected. */
@@ -39,12 +39,12 @@ export async function selectAll() {
   if (pages.isComplete && selected.size >= pages.length) select([], true)
   else if (pages.length > MOST) tell({ text: words.selection.tooMany(MOST) })
   else await selectRows({ first: 0, end: MOST })
-  drawBoxes()
+  drawBoxes(selected)
 }
 
-/** The browser has changed the box that was clicked, even if the selection is the same. */
-function drawBoxes() {
-  store.selected = new Map(store.selected)
+/** The browser has changed the box that was clicked, even if the selection is the same. @param {typeof store.selected} before */
+function drawBoxes(before) {
+  if (store.selected === before) store.selected = new Map(before)
 }
 
 /** Selects all likely duplicates except, of each book, the one that was added first. */

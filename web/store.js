@@ -151,7 +151,10 @@ function arrived(some) {
   else if (wasAway) changed()
 }
 
-/** Remembers in the history where the list is scrolled to, so that back, forward and a reload lead there. @param {number} row */
+/**
+ * Remembers in the history where the list is scrolled to, so that back, forward and a reload lead there.
+ * @param {number} row
+ */
 export function keepPlace(row) {
   top = row
   clearTimeout(placing)
@@ -207,6 +210,9 @@ export function change(change, how) {
   clearTimeout(timer)
   timer = setTimeout(load, how === 'typed' ? TYPING_PAUSE : 0)
 }
+
+/** The order by default is not kept, so that a search has the best match first. @param {string} sort */
+export const sortBy = (sort) => change({ sort: sort === orderOf(store.view.q) ? '' : sort }, 'chosen')
 
 export const showAll = () =>
   change({ ...EVERYTHING, sort: store.view.sort === DUPLICATES ? '' : store.view.sort }, 'chosen')

@@ -256,7 +256,7 @@ export const words = {
 
   export: {
     heading: 'Export books',
-    hint: 'Saves the books in the current list, in the order that you chose or in which they were added.',
+    hint: 'Saves the books in the current list, in the order you chose, or else as they were added.',
     spreadsheet: 'CSV for spreadsheets',
     csv: 'CSV for programs',
     ndjson: 'NDJSON for programs',

@@ -12,7 +12,10 @@ export interface CsvRow {
   readonly mayContainRows: boolean
 }
 
-/** Called with the first row that is not blank, which is the header if the file has one. @returns the indices of the columns that are used. */
+/**
+ * Called with the first row that is not blank, which is the header if the file has one.
+ * @returns the indices of the columns that are used.
+ */
 export type OnHeader = (header: readonly string[], line: number) => ReadonlySet<number>
 
 /** The maximum length of a row in UTF-16 code units: twice that of a book, because some columns may be ignored. */

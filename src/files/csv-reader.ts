@@ -23,7 +23,7 @@ const MAX_HEADER = 64 * 1024
 export async function* csvRows(
   texts: AsyncIterable<string>,
   begin: OnHeader,
-  hasHeader = true,
+  hasHeader: boolean,
 ): AsyncGenerator<CsvRow[], void> {
   let parser: CsvParser | undefined
   let before = ''

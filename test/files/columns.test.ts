@@ -258,15 +258,15 @@ describe('a mapping of columns', () => {
   })
 })
 
-describe('a file without a header has columns that are named by their numbers', () => {
+describe('columns that are numbered, because a file has no header', () => {
   const options = { hasHeader: false, columns: parseColumns('title=2,author=1,year=3') }
 
   for (const [what, text, ...years] of [
-    ['and its first line is a book', 'A,T,c1999\nA, T ,1\n', 1999, 1],
+    ['from the first line, which is a book', 'A,T,c1999\nA, T ,1\n', 1999, 1],
     ['after a byte order mark and a line that declares the delimiter', '\ufeffsep=;\r\nA;T;1,5\r\n', 0],
     ['with the delimiter of its first line', 'A\tT\t1\nA\tT\t2\n', 1, 2],
     ['after empty rows', '\n,,\nA,T,1', 1],
-    ['where lines of the first row are its own', '"A",T,1,"x\n\ny"\nA,T,2,\n', 1, 2],
+    ['with line breaks in the first row', '"A",T,1,"x\n\ny"\nA,T,2,\n', 1, 2],
   ] as const)
     it(what, async () => {
       const report = await assertRead(text, years.map(bookOf), options)
@@ -275,19 +275,19 @@ describe('a file without a header has columns that are named by their numbers', 
       assert.deepEqual([report.rows, report.empty], [years.length, 0])
     })
 
-  it('even if its first line has known names', async () => {
+  it('are used even if the first line has known names', async () => {
     const message = /^the file has the columns "1", "2", "3", and none .* columns=title=1,author=2,year=3 or /
     const report = await assertRefused('title,author,year\nT,A,1\n', message, { hasHeader: false })
     assert.equal(report.source, 'another program')
   })
 
-  it('and no years if these are not named', async () => {
+  it('may have no years', async () => {
     const columns = parseColumns('author=1,title=2,year=')
     const report = await assertRead('A,T,1\n', [bookOf(0)], { hasHeader: false, columns })
     assert.deepEqual([report.columns.year, report.withoutYear], [null, 1])
   })
 
-  it('as many as its first row has', async () => {
+  it('are as many as the first row has', async () => {
     const { preview } = await assertRefused(
       '\nA,T,1\nA,T\nA,T,2,x\n',
       '1 of 3 rows cannot be stored; line 4: the number of fields is 4, not 3 as in the first line',
@@ -308,12 +308,12 @@ describe('a file without a header has columns that are named by their numbers', 
       )
   })
 
-  it('and no misplaced quote in its first line', async () => {
+  it('cannot be told from a first line with a misplaced quote', async () => {
     const misplaced = 'a quotation mark in the wrong place, or one that is not closed'
     await assertRefused('A,"T" x",1\nA,T,1\n', `line 1: the row has ${misplaced}; correct it`, options)
   })
 
-  it('is refused if it is empty, or not CSV', async () => {
+  it('need a CSV file that is not empty', async () => {
     await assertRefused('\n,,\n', 'the file is empty', options)
     const only = 'a header can be missing only for CSV'
     for (const format of ['ndjson', 'json'] as const)
