@@ -3,7 +3,7 @@ import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
 import { objectSchema, partialSchema } from '../catalogue/json-schema.ts'
 
-/** In seconds (§8). */
+/** How long a token of a login is valid, in seconds (§8). */
 const TOKEN_LIFETIME = 15 * 60
 
 /** The contract accepts every HMAC algorithm (§5.5), although tokens are issued with HS256 alone (§5.3). */
@@ -65,9 +65,12 @@ export class Auth {
     return isUsername && isPassword
   }
 
-  /** @returns a token whose only claim is its expiry (§5.3). @throws the error of the signing library. */
-  issue(): Promise<string> {
-    const expiry = Math.floor(Date.now() / 1000) + TOKEN_LIFETIME
+  /**
+   * @param lifetime in seconds.
+   * @returns a token whose only claim is its expiry (§5.3). @throws the error of the signing library.
+   */
+  issue(lifetime = TOKEN_LIFETIME): Promise<string> {
+    const expiry = Math.floor(Date.now() / 1000) + lifetime
     // Signing takes longer than the rest of a login, and all tokens of one second are equal.
     if (this.#issued?.expiry !== expiry) this.#issued = { expiry, token: this.#sign(expiry) }
     return this.#issued.token

@@ -15,6 +15,7 @@ const COMMANDS: Record<
   import: ['add the books of a CSV, NDJSON or JSON file', () => import('./commands/import.ts')],
   export: ['write all books to a file, as CSV or NDJSON', () => import('./commands/export.ts')],
   backup: ['copy the SQLite database into a new file', () => import('./commands/backup.ts')],
+  restore: ['put a backup in the place of the SQLite database', () => import('./commands/restore.ts')],
   copy: ['copy all books from one store to another', () => import('./commands/copy.ts')],
   token: ['print a token for scripts', () => import('./commands/token.ts')],
   check: ['check the settings and the store, and end', () => import('./commands/check.ts')],

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
@@ -48,6 +59,23 @@ export function giveName(part: string, path: string): void {
   }
   rmSync(part, { force: true })
   synchronise(dirname(resolve(path)))
+}
+
+/**
+ * Puts a complete file in the place of another one. A power cut leaves either of them.
+ * @param kept the new name of the other one.
+ */
+export function replaceFile(part: string, path: string, kept: string): void {
+  synchronise(part)
+  try {
+    linkSync(path, kept)
+  } catch {
+    // A file system without hard links, such as FAT.
+    copyFileSync(path, kept, constants.COPYFILE_EXCL)
+    synchronise(kept)
+  }
+  renameSync(part, path)
+  synchronise(dirname(path))
 }
 
 /** For file systems without hard links, such as FAT. An empty file reserves the name. */

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { logIn } from '../support/client.ts'
 import { runCommand } from '../support/command.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
 // How it is interrupted: test/store/sqlite/backup.test.ts.
@@ -43,5 +45,85 @@ describe('backup of a database in use', () => {
     chmodSync(join(service.directory, 'books.db'), 0o640)
     await run('backup', 'open.db')
     assert.equal(mode('open.db'), '640')
+  })
+})
+
+describe('restore', () => {
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const path = (name: string) => join(directory.path, name)
+  const run = (...args: string[]) => runCommand(directory.path, { DB_URL: 'sqlite:books.db' }, ...args)
+  const refused = async (file: string, expected: RegExp) => {
+    const { code, stderr } = await run('restore', file)
+    assert.deepEqual([code, expected.test(stderr)], [1, true], stderr)
+  }
+  const titles = (name: string) => {
+    using database = new DatabaseSync(path(name))
+    return database
+      .prepare('SELECT title FROM books')
+      .all()
+      .map(({ title }) => title)
+  }
+  const replaced = () => readdirSync(directory.path).filter((name) => name.includes('.replaced-'))
+
+  it('brings back the books of a backup, and nothing that is written later is lost', async () => {
+    const service = await startService(directory.path)
+    const headers = { authorization: await logIn(service.url) }
+    const create = async (title: string) => {
+      const body = JSON.stringify({ title, author: 'A', year: 1 })
+      assert.equal((await fetch(`${service.url}/book`, { method: 'POST', headers, body })).status, 201)
+    }
+    await create('first')
+    await run('backup', 'copy.db')
+    await create('second')
+    chmodSync(path('books.db'), 0o640)
+    await refused('copy.db', /a service is running on .*books\.db; stop it first/)
+    await service.stop('SIGKILL')
+    await refused('copy.db', /there is .*books\.db-wal: .*book-catalogue check takes these writes/)
+    assert.equal((await run('check')).code, 0)
+    const { stdout } = await run('restore', 'copy.db')
+    assert.match(stdout, /books\.db has the 1 book of copy\.db\nthe database that was there is kept as .*\n$/)
+    assert.deepEqual([titles('books.db'), titles('copy.db')], [['first'], ['first']])
+    assert.deepEqual(replaced().map(titles), [['first', 'second']])
+    assert.equal(statSync(path('books.db')).mode & 0o777, 0o640)
+    const again = await startService(directory.path)
+    await again.stop()
+  })
+
+  it('refuses what is no backup, before it changes anything', async () => {
+    writeFileSync(path('text.db'), 'no database at all, but text of some length '.repeat(99))
+    writeFileSync(path('empty.db'), '')
+    using other = new DatabaseSync(path('other.db'))
+    other.exec('CREATE TABLE t (a)')
+    using newer = new DatabaseSync(path('newer.db'))
+    newer.exec('CREATE TABLE books (id); PRAGMA user_version = 99')
+    using damaged = new DatabaseSync(path('damaged.db'))
+    damaged.exec('PRAGMA application_id = 0x426f6f6b; PRAGMA user_version = 1')
+    damaged.exec('CREATE TABLE books (title TEXT CHECK (title <> 0)); PRAGMA ignore_check_constraints = ON')
+    damaged.exec('INSERT INTO books VALUES (0)')
+    symlinkSync('books.db', path('link.db'))
+    const before = readdirSync(directory.path)
+    await refused('none.db', /there is no file none\.db/)
+    await refused('text.db', /text\.db: file is not a database/)
+    await refused('empty.db', /empty\.db: the file is empty, no catalogue of books/)
+    await refused('other.db', /other\.db: the database is of another program/)
+    await refused('newer.db', /newer\.db: the database has schema version 99/)
+    await refused(
+      'damaged.db',
+      /damaged\.db: the copy fails its integrity check: CHECK constraint failed in books/,
+    )
+    await refused('link.db', /link\.db is the database itself/)
+    assert.deepEqual(readdirSync(directory.path), before)
+    assert.deepEqual(titles('books.db'), ['first'])
+  })
+
+  it('replaces a damaged database, and one behind a symbolic link', async () => {
+    writeFileSync(path('books.db'), 'damaged '.repeat(999))
+    assert.equal((await run('restore', 'copy.db')).code, 0)
+    assert.deepEqual(titles('books.db'), ['first'])
+    const { code } = await runCommand(directory.path, { DB_URL: 'sqlite:link.db' }, 'restore', 'copy.db')
+    assert.deepEqual([code, replaced().length, existsSync(path('link.db-wal'))], [0, 3, false])
+    const { stdout } = await runCommand(directory.path, { DB_URL: 'sqlite:new/a.db' }, 'restore', 'copy.db')
+    assert.match(stdout, /^\S+\/new\/a\.db has the 1 book of copy\.db\n$/)
   })
 })

@@ -112,6 +112,10 @@ $ --unknown
 ! book-catalogue: there is no command "--unknown"
 $ token
 ! Cannot make a token: SECRET_TOKEN is not set…
+$ token --valid-for 30
+! book-catalogue: --valid-for is a whole number of minutes, hours or days, such as …
+$ token --valid-for 3651d
+! book-catalogue: --valid-for is …, and at most 3650d
 $ check
 warning: SECRET_TOKEN is not set: tokens are valid for this run only
 The settings are good. …/data/books.db is made at the first start.
@@ -298,6 +302,8 @@ $ backup new.csv
 ! Cannot back up: new.csv exists already…
 $ backup none/a.db
 ! Cannot back up: there is no directory /…
+$ DB_URL=mysql://u:p@h/d restore copy.db
+! Cannot restore: DB_URL: names a server, whose own tools restore its backups …
 $ copy --from sqlite:x.db
 ! book-catalogue: copy needs --from and --to
 $ copy --from @none --to sqlite:c.db
@@ -343,10 +349,21 @@ id,title,author,year
     assert.ok(service.output().includes(`"database":"${DB_URL}"`))
   })
 
-  it('token prints a token that the service accepts', async () => {
-    const { stdout } = await runCommand(service.directory, settings, 'token')
-    const headers = { authorization: stdout.trimEnd() }
-    assert.equal((await fetch(`${service.url}/books`, { headers })).status, 200)
+  it('token prints a token that the service accepts, for as long as is asked for', async () => {
+    for (const [options, seconds] of [
+      [[], 900],
+      [['--valid-for', '90m'], 5400],
+      [['--valid-for', '12h'], 43_200],
+      [['--valid-for', '3650d'], 315_360_000],
+    ] as const) {
+      const earliest = Math.floor(Date.now() / 1000) + seconds
+      const { stdout } = await runCommand(service.directory, settings, 'token', ...options)
+      const latest = Date.now() / 1000 + seconds
+      const headers = { authorization: stdout.trimEnd() }
+      assert.equal((await fetch(`${service.url}/books`, { headers })).status, 200)
+      const { exp } = JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString())
+      assert.ok(earliest <= exp && exp <= latest, `${options}: ${exp}`)
+    }
   })
 
   it('export ends when it is interrupted, or when nobody reads any more', async () => {

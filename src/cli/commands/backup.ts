@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
-import { BackupFailed, backupSqlite } from '../../store/sqlite/backup.ts'
+import { backupSqlite } from '../../store/sqlite/backup.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { ProgressBar } from '../progress-bar.ts'
 
@@ -21,13 +21,19 @@ async function backUp({ dbUrl }: Config, target: string): Promise<void> {
     )
   }
   const source = resolve(dbUrl.path)
-  const signal = interruption(() => 'nothing is left behind')
+  await withPageProgress('nothing is left behind', (show, signal) =>
+    backupSqlite(source, target, show, signal),
+  )
+  process.stdout.write(`${source} is backed up in ${target}\n`)
+}
+
+/** @param outcome of an interruption. @returns the result of `work`, while which the copied pages are shown. */
+export async function withPageProgress<Result>(
+  outcome: string,
+  work: (show: (copied: number, total: number) => void, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const signal = interruption(() => outcome)
   const progress = new ProgressBar('copying', 'pages')
   const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
-  try {
-    await backupSqlite(source, target, show, signal).finally(() => progress.end())
-  } catch (error) {
-    throw error instanceof BackupFailed ? new OperatorError(error.message, { cause: error }) : error
-  }
-  process.stdout.write(`${source} is backed up in ${target}\n`)
+  return await work(show, signal).finally(() => progress.end())
 }

@@ -110,14 +110,12 @@ export function schemaVersion(database: DatabaseSync): number {
   if (version > STEPS.length) {
     throw new StoreNotOpened(
       `the database has schema version ${version}, and this release knows up to ${STEPS.length}: it was written ` +
-        'by a newer version of this service, or by another program; start that version, or name another file in DB_URL',
+        'by a newer version of this service, or by another program; use that version, or name another file',
     )
   }
   if (isOurs) return version
   if (isEmpty && version === 0) return 0
-  throw new StoreNotOpened(
-    'the database is of another program, no catalogue of books: name another file in DB_URL',
-  )
+  throw new StoreNotOpened('the database is of another program, no catalogue of books: name another file')
 }
 
 export const isCurrent = (database: DatabaseSync) => schemaVersion(database) === STEPS.length
