@@ -1,11 +1,12 @@
 // Makes build/book-catalogue: the service and its commands in one file, for the system that this runs on.
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { nodePackage } from '../bin/run-node.js'
 import { nodeFlags } from '../bin/start-options.js'
 import { CATALOGUE, DOCS } from '../src/http/web-page/pages.ts'
+import { licensesOf } from './licenses.ts'
 
 process.chdir(join(import.meta.dirname, '..'))
 
@@ -54,21 +55,13 @@ const config = {
 }
 writeFileSync('build/sea.json', JSON.stringify(config))
 execFileSync(process.execPath, ['--build-sea', 'build/sea.json'])
-writeFileSync('build/LICENSES.txt', licenses([...Object.keys(metafile.inputs), ...Object.keys(assets)]))
+const packages = [...Object.keys(metafile.inputs), ...Object.keys(assets)].flatMap(
+  (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+)
+// They have to go with the executable.
+writeFileSync(
+  'build/LICENSES.txt',
+  licensesOf([`node_modules/${nodePackage()}`, ...new Set(packages.toSorted())]),
+)
 cpSync('LICENSE', 'build/LICENSE')
 process.stdout.write(`${EXECUTABLE}: ${Math.round(statSync(EXECUTABLE).size / 1e6)} MB\n`)
-
-/** The licences of Node.js and of the packages that these files are of. They have to go with the executable. */
-function licenses(files: readonly string[]): string {
-  const packages = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
-  const all = [`node_modules/${nodePackage()}`, ...new Set(packages.toSorted())]
-  return all
-    .map((directory) => {
-      const { name, version, license } = JSON.parse(readFileSync(`${directory}/package.json`, 'utf8'))
-      const texts = globSync(`${directory}/{LICEN[CS]E,licen[cs]e}*`).map((file) =>
-        readFileSync(file, 'utf8'),
-      )
-      return [`${name} ${version} (${license})`, ...texts].join('\n\n')
-    })
-    .join(`\n\n${'-'.repeat(80)}\n\n`)
-}

@@ -70,3 +70,15 @@ it('docs/configuration.md describes every setting', () => {
     [],
   )
 })
+
+it('every place has the version of package.json', () => {
+  const { name, version } = JSON.parse(read('package.json'))
+  const lock = JSON.parse(read('package-lock.json'))
+  const packages = DOCUMENTS.flatMap(
+    (document) => read(document).match(RegExp(`${name}-[\\d.]+\\.tgz`, 'g')) ?? [],
+  )
+  assert.deepEqual([...new Set(packages)], [`${name}-${version}.tgz`])
+  assert.deepEqual([lock.version, lock.packages[''].version], [version, version])
+  const [, released] = /^## (?!Unreleased)(\S+)/m.exec(read('CHANGELOG.md')) ?? []
+  assert.equal(released, version)
+})
