@@ -65,11 +65,12 @@ describe('the memory of bodies and responses', () => {
     assert.ok(!first.isCut)
   })
 
-  it('is free again when a response is closed, also if its size has changed', () => {
+  it('is free again when a response is closed, also if its size has changed, and is not taken for it any more', () => {
     const [first, second] = readers(4) as [Reader, Reader]
     for (const size of [200, 300, 50]) assert.ok(first.take(size))
     first.close()
     second.close()
+    assert.ok(first.take(2 * LIMIT))
     readers(2)
     assert.ok(!new Reader().take(1))
   })
