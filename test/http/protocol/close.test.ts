@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { assertFailure, head, RawConnection, refusal } from '../../support/raw-socket.ts'
-import { useServer } from '../serve.ts'
+import { serve, useServer } from '../serve.ts'
 
 const MIB = 1024 * 1024
 const HOST = 'Host: test\r\n'
@@ -128,6 +128,12 @@ describe('a connection is closed after what cannot be read', () => {
     for (let i = 0; i < 2; i++) t.mock.timers.tick(5000)
     await connection.send(authorized('GET /nowhere'))
     assert.equal((await connection.response()).status, 404)
+  })
+
+  // That Node keeps to them: test/spec/decisions-slow.long.ts.
+  it('a request may take 10 seconds for its head, and 30 in all (§7)', async (t) => {
+    const { app } = await serve(t)
+    assert.deepEqual([app.server.headersTimeout, app.server.requestTimeout], [10_000, 30_000])
   })
 
   it('nothing of this is a failure in the log', () => server.assertNoFailures())
