@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Book } from '../../src/catalogue/book.ts'
-import { allPages, booksOf, STREAM_PAGE } from '../../src/catalogue/page.ts'
+import { allPages, booksOf, pageOf, STREAM_PAGE } from '../../src/catalogue/page.ts'
 import { ALL_BOOKS } from '../../src/catalogue/query.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
 
 describe('all pages of a query', () => {
@@ -18,5 +19,16 @@ describe('all pages of a query', () => {
     }
     assert.deepEqual(pages, [[{ id: 1, ...book }]])
     await store.close()
+  })
+
+  it('are each asked for once, the last of them too', async () => {
+    const asked: unknown[] = []
+    const page: Store['page'] = async (_query, after) => {
+      asked.push(after)
+      const id = Number(after?.[0] ?? 0) + 1
+      return pageOf([{ id, title: 'T', author: 'A', year: 1 }], { last: [id], more: id < 3 })
+    }
+    assert.equal((await Array.fromAsync(allPages({ page }, ALL_BOOKS))).length, 3)
+    assert.deepEqual(asked, [undefined, [1], [2]])
   })
 })

@@ -1,8 +1,9 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import type { BookFilter, BookQuery, SortField } from '../../src/catalogue/query.ts'
 import { searchedWords, wordsOfBook } from '../../src/catalogue/search-words.js'
-import { sortKey, wordsOfKey } from '../../src/catalogue/sort-key.ts'
+import { wordsOfKey } from '../../src/catalogue/sort-key.ts'
 import type { Statistics } from '../../src/catalogue/store.ts'
+import { compareByWords, referenceKey, usualNumbers } from '../catalogue/sort-key-reference.ts'
 
 /** Compares by code point, unlike `<`, which compares UTF-16 code units. */
 export function compareText(a: string, b: string): number {
@@ -28,14 +29,14 @@ export function searchFor(text: string): BookQuery {
 }
 
 /** Whether the book has each of these words as a whole word. */
-function hasWholeWords(book: Pick<Book, 'title' | 'author'>, searched: readonly string[]): boolean {
+export function hasWholeWords(book: Pick<Book, 'title' | 'author'>, searched: readonly string[]): boolean {
   const words = new Set(wordsOfBook(book))
   return searched.every((word) => words.has(word))
 }
 
 /** The rank of a book that has all words of a search as whole words. */
-function titleRank(title: string, searchedTitle: string): number {
-  const words = wordsOfKey('title', title)
+export function titleRank(title: string, searchedTitle: string): number {
+  const [words] = referenceKey('title', title)
   if (searchedTitle === '' || !hasInTitle(words, searchedTitle)) return 2
   return words === searchedTitle ? 0 : 1
 }
@@ -57,8 +58,10 @@ function hasInTitle(title: string, searched: string): boolean {
 type CompareTexts = (name: 'title' | 'author', a: string, b: string) => number
 
 /** Compares by words, then by the texts themselves. */
-export const compareWords: CompareTexts = (name, a, b) =>
-  compareText(String(sortKey(name, a)), String(sortKey(name, b)))
+export function compareWords(name: 'title' | 'author', a: string, b: string): number {
+  const [left, right] = [referenceKey(name, a), referenceKey(name, b)]
+  return compareByWords(left[0], right[0]) || compareText(left[1], right[1])
+}
 
 function compareField({ name, descending }: SortField, a: Book, b: Book, compare: CompareTexts): number {
   const difference =
@@ -91,7 +94,7 @@ export function responseOf(
     )
   }
   const rank = (book: Book) =>
-    hasWholeWords(book, filter.words ?? []) ? titleRank(book.title, searchedTitle) : 3
+    hasWholeWords(book, filter.words ?? []) ? titleRank(book.title, usualNumbers(searchedTitle)) : 3
   return found.toSorted((a, b) => rank(a) - rank(b) || a.id - b.id)
 }
 

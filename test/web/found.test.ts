@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { wordsOf } from '../../src/catalogue/search-words.js'
 import { searchedWords, splitByMatches } from '../../web/found.js'
+import { referenceWords } from '../catalogue/search-words-reference.ts'
 
 /** Letters of many scripts, marks and signs, of which random texts are made. */
 const LETTERS = [
@@ -55,7 +55,7 @@ describe('what the web page marks as found', () => {
     fc.assert(
       fc.property(texts, ([text, q]) => {
         const searched = searchedWords(q)
-        const words = wordsOf(text)
+        const words = referenceWords(text)
         const isFound = searched.some((each) => words.some((word) => word.startsWith(each)))
         const parts = splitByMatches(text, searched)
         assert.equal(parts.join(''), text)
