@@ -25,15 +25,6 @@ async function until(condition: () => boolean): Promise<void> {
 const begun = (size: number) => `{"title":"${'x'.repeat(size - 11)}`
 
 describe('bodies that do not end', { skip }, () => {
-  it('of logins of a megabyte, without a token, are refused', async (t) => {
-    const text = head('POST /token', `Content-Length: ${MIB}`) + begun(MIB)
-    await withstand(t, service, BOUNDS, async () => {
-      using crowd = new Crowd()
-      await crowd.join(service.url, 1000, (socket) => socket.write(text))
-      await until(() => crowd.statuses().get(413) === 1000)
-    })
-  })
-
   it('of books, without a token, are dropped until the client is cut', async (t) => {
     const text = head('POST /book', `Content-Length: ${1024 * MIB}`)
     const chunk = Buffer.alloc(64 * 1024, 'x')

@@ -12,7 +12,6 @@ const PATIENCE = 60_000
 
 const LINES = {
   read: ['GET', '/book/1'],
-  page: ['GET', '/books?sort=-title&limit=20'],
   write: ['PUT', '/book/1'],
   query: ['GET', '/books?limit=1&q=polite'],
   health: ['GET', '/healthz'],
@@ -44,14 +43,11 @@ export async function withstand<Result>(
   t: TestContext,
   service: ServiceInUse,
   bounds: Bounds,
-  attack: (signal: AbortSignal) => Promise<Result>,
-  rounds = 1,
+  attack: () => Promise<Result>,
 ): Promise<Result> {
   const end = new AbortController()
-  const client = bePolite(service, end.signal, rounds)
-  // An attack that goes on until it is told to stop goes on for so many rounds.
-  client.finally(() => end.abort()).catch(() => {})
-  const result = await attack(end.signal).finally(() => end.abort())
+  const client = bePolite(service, end.signal)
+  const result = await attack().finally(() => end.abort())
   const times = await client
   const memory = Math.round(service.memory('VmHWM') / 1e6)
   const p99 = Object.fromEntries(Object.entries(times).map(([kind, of]) => [kind, percentile(of)]))
@@ -66,10 +62,9 @@ const percentile = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1] ?? 0
 
 /** Reads, writes, queries, and asks how the service is, one after the other, again and again. */
-async function bePolite({ url, token, pid }: ServiceInUse, signal: AbortSignal, rounds: number) {
-  const times: Record<Kind, number[]> = { read: [], page: [], write: [], query: [], health: [] }
-  const isOver = () => times.health.length >= rounds && (rounds > 1 || signal.aborted)
-  while (!isOver()) {
+async function bePolite({ url, token, pid }: ServiceInUse, signal: AbortSignal) {
+  const times: Record<Kind, number[]> = { read: [], write: [], query: [], health: [] }
+  while (times.health.length === 0 || !signal.aborted) {
     for (const [kind, [method, path]] of Object.entries(LINES) as [Kind, (typeof LINES)[Kind]][]) {
       const before = processTime(pid)
       const body = method === 'PUT' ? '{"year":2}' : null

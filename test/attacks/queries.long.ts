@@ -1,48 +1,14 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { createKeyIndex, KEY_INDEXES, UNINDEXED } from '../../src/store/sqlite/schema.ts'
 import { asAdministrator, openSession, serve, until } from '../faults/engine-servers.ts'
 import { logIn, untilIndexed } from '../support/client.ts'
 import { nameIn } from '../support/database-url.ts'
-import { engineMissing, useDatabases } from '../support/engines.ts'
+import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
 import { type ServiceInUse, useService } from '../support/use-service.ts'
-import { withstand } from './polite-client.ts'
 
-const BOOKS = 500_000
-
-/** Books on a server: a query for all of them takes longer than a request. */
-const SOME_BOOKS = 5000
-
-/** Books, and their index as the service would make it, only sooner. */
-const FILL = `
-  PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN;
-  WITH RECURSIVE number (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM number WHERE i < ${BOOKS})
-  INSERT INTO books SELECT i, concat('The title of book number ', i), concat('Author ', i % 5000), i % 2000
-  FROM number;
-  ${KEY_INDEXES.map(({ name }) => `DROP INDEX ${name}`).join(';')};
-  INSERT INTO book_keys SELECT * FROM books;
-  ${KEY_INDEXES.map(createKeyIndex).join(';')};
-  INSERT INTO book_words (rowid, words) SELECT id, lower(concat(title, ' ', author)) FROM books;
-  DELETE FROM ${UNINDEXED}; COMMIT`
-
-/** Clients that attack, every second of which hangs up after so many milliseconds. */
-const [CLIENTS, HANG_UP] = [12, 200]
-
-/** Every word of every book begins with some of them: all books are found, in the most expensive way. */
-const EXPENSIVE = [
-  '/books/statistics?q=a',
-  '/books/statistics?q=b+t+n+o',
-  '/books?q=a&sort=-title&count=true',
-]
-
-/**
- * The most processor time that the service takes during a request of a polite client beside them, in milliseconds. Without
- * turns its query would wait for ten of theirs.
- */
-const BOUNDS = { read: 1000, page: 1000, write: 1000, health: 1000, query: 6000 }
+/** Books: a query for all of them takes longer than a request. */
+const BOOKS = 5000
 
 /** Queries that a crowd sends at the same time. @param word to search for. */
 const crowded = (word: string) => [
@@ -86,62 +52,30 @@ async function letsOthersBetween(service: ServiceInUse, path: string): Promise<v
   assert.fail(`${counts} of ${CROWD} were answered before`)
 }
 
-describe('expensive queries on SQLite', () => {
-  // Requests may say which client they come from.
-  const service = useService(
-    async (started) => {
-      using database = new DatabaseSync(join(started.directory, 'books.db'), { timeout: 60_000 })
-      database.exec(FILL)
-      await untilIndexed(started.url, started.token)
-    },
-    { TRUST_PROXY: '127.0.0.1' },
-  )
-
-  it('of many clients at one address, every second of which hangs up, hardly keep one at another waiting', async (t) => {
-    await withstand(
-      t,
-      service,
-      BOUNDS,
-      async (signal) => {
-        const headers = { authorization: service.token, 'x-forwarded-for': '192.0.2.1' }
-        const attack = Array.from({ length: CLIENTS }, async (_, i) => {
-          for (let j = i; !signal.aborted; j++) {
-            const end = i % 2 === 0 ? AbortSignal.any([signal, AbortSignal.timeout(HANG_UP)]) : signal
-            await fetch(service.url + EXPENSIVE[j % EXPENSIVE.length], { headers, signal: end })
-              // A list whose next page has to wait for too long is cut.
-              .then((response) => response.arrayBuffer())
-              .catch(() => {})
-          }
-        })
-        await Promise.all(attack)
-      },
-      10,
-    )
-  })
-
-  for (const path of crowded('5000'))
-    it(`of a crowd at one address let those of others come between: ${path}`, () =>
-      letsOthersBetween(service, path))
-})
-
-for (const engine of ['postgres', 'mysql'] as const) {
+for (const engine of ENGINES)
   describe(`expensive queries on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
+    const databases = engine === 'sqlite' ? undefined : useDatabases(engine)
+    // Requests may say which client they come from.
     const service = useService(
       async (started) => {
         await started.importBooks(
-          Array.from({ length: SOME_BOOKS }, (_, i) => ({ title: `Book ${i}`, author: 'A', year: i })),
+          Array.from({ length: BOOKS }, (_, i) => ({ title: `Book ${i}`, author: 'A', year: i })),
         )
         await untilIndexed(started.url, started.token)
       },
-      async () => ({ DB_URL: await (await databases()).createDatabase(), TRUST_PROXY: '127.0.0.1' }),
+      async () => ({
+        TRUST_PROXY: '127.0.0.1',
+        ...(databases && { DB_URL: await (await databases()).createDatabase() }),
+      }),
     )
 
     for (const path of crowded('book'))
       it(`of a crowd at one address let those of others come between: ${path}`, () =>
         letsOthersBetween(service, path))
 
-    it('are cancelled on the server when their client is gone', async (t) => {
+    // On SQLite: test/store/contract-query.ts.
+    it('are cancelled on the server when their client is gone', { skip: engine === 'sqlite' }, async (t) => {
+      assert.ok(databases)
       const on = await databases()
       const url = await on.createDatabase()
       const service = await serve(t, url)
@@ -178,4 +112,3 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.doesNotMatch(service.output(), /"level":[456]0/)
     })
   })
-}

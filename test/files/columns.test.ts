@@ -43,12 +43,7 @@ describe('exports of other programs', () => {
     ['Calibre', 'title,authors,pubdate', 'Solaris,A & B & A,1965-08-01', 'A, B', 1965],
     ['StoryGraph', 'Title,Authors,Contributors,ISBN/UID,Format', 'Solaris,"S. Lem, B",T,1,x', 'S. Lem, B', 0],
     ['BookWyrm', 'title,author_text,remote_id,start_date', 'Solaris,S. Lem,x,2024-01-02', 'S. Lem', 0],
-    ['Openreads', 'title,author,publication_year', 'Solaris,S. Lem,1970', 'S. Lem', 1970],
-    ['Open Library', 'Work ID,Title,Authors,First Publish Year', 'x,Solaris,S. Lem,1961', 'S. Lem', 1961],
-    ['Babelio', 'Titre;Auteur;Date de publication', 'Solaris;Lem Stanisław;0000-00-00', 'Lem Stanisław', 0],
     ['Handy Library', 'Titolo;Autore;Data di pubblicazione', 'Solaris;S. Lem;2013-xx-xx', 'S. Lem', 2013],
-    ['Tellico', 'Title,Author,Copyright Year,Publication Year', 'Solaris,S. Lem,1961,1987', 'S. Lem', 1987],
-    ['Libib', 'title,creators,publish_date,added', 'Solaris,S. Lem,1987-11-25,2024-01-02', 'S. Lem', 1987],
   ] as const)
     it(`${program}, with one row`, async () => {
       const report = await assertRead(`${header}\n${row}\n`, [{ title: 'Solaris', author, year }])
@@ -66,37 +61,14 @@ describe('exports of other programs', () => {
 
 describe('columns are told by their names', () => {
   for (const header of [
-    'Titel;Autor;Jahr',
     'Titel;Verfasser;Ersch.-Jahr',
-    'titre;auteurs;annee_de_parution',
     'Ti\u0301tulo;autor(es);an\u0303o',
-    ' título ; Autor ; Ano de publicação ',
-    'Titolo;autore/i;data_di_uscita',
     'TITLE,Written by,PubDate',
-    'Book-Title;Book-Author;Year-Of-Publication',
     '="Title";="Authors";="Original Publication Year"',
-    'Titel,Schrijver,Jaar van uitgave',
-    'Titel,Författare,Utgivningsår',
-    'titel,forfatter(e),udgivelsesår',
-    'Tittel,Forfatter,Utgitt år',
-    'Nimeke,Tekijä,Julkaisuvuosi',
-    'Tytuł,Autor,Data wydania',
-    'Název knihy,Autor,Rok vydání',
-    'cim,szerzo,megjelenes_eve',
-    'Titlu,Autor,Anul apariției',
-    'Naslov,Autor,Godina izdanja',
-    'Τίτλος,Συγγραφέας,Έτος έκδοσης',
-    'Назва,Автор,Рік видання',
     'Название;Автор;Год издания',
     'KİTAP ADI,YAZAR,BASIM YILI',
-    'judul,penulis,tahun',
-    'Tên sách,Tác giả,Năm xuất bản',
     '书名;作者;出版年份',
-    'タイトル;著者;出版年',
-    '도서명,지은이,출판일',
     'اسم الكتاب,المؤلف,سنة النشر',
-    'שם הספר,מחבר,שנת הוצאה',
-    'शीर्षक,लेखक,प्रकाशन वर्ष',
   ])
     it(header, async () => {
       const row = ['T', 'A', 'c1999'].join(/[,;]/.exec(header)?.[0])
@@ -105,12 +77,9 @@ describe('columns are told by their names', () => {
     })
 
   for (const [header, title, author, year] of [
-    ['id,title,author,year', 'title', 'author', 'year'],
     ['Title,Author,Year Published,Original Publication Year', 'Title', 'Author', 'Original Publication Year'],
     ['Secondary Author,Primary Author,Title,Date', 'Title', 'Primary Author', 'Date'],
-    ['Title,Authors,ISBN/UID', 'Title', 'Authors', null],
     ['Jahr;Titel;"=""Verfasser""" ', 'Titel', 'Verfasser', 'Jahr'],
-    ['Erscheinungsdatum;Erscheinungsjahr;Titel;Autor', 'Titel', 'Autor', 'Erscheinungsjahr'],
     ['Name,Author,Year', null, 'Author', 'Year'],
     ['Title,Titel,Author', null, 'Author', null],
   ] as const)
@@ -133,22 +102,18 @@ describe('columns are told by their names', () => {
     await assertRead(`${others},Title,Author,Published\n${cells},T,A,1999\n`, [bookOf(1999)])
   })
 
-  for (const [field, ...headers] of [
-    ['title', 'subtitle,author,year', 'name,writer,year'],
+  for (const [field, header] of [
+    ['title', 'subtitle,author,year'],
     ['author', 'title,author sort,year'],
-    ['year', 'title,authors', 'title,author,date read', 'Title,Authors,Date', 'Title,Authors,timestamp'],
-    ['year', 'Titre,Auteur,Lu le', 'Title,Authors,AR', 'Title,Authors,Any'],
-  ] as const)
-    for (const header of headers)
-      it(`but not guessed: ${header}`, async () => {
-        await assertRefused(
-          `${header}\n`,
-          new RegExp(`^the file .*, and none that is known to be the ${field}`),
-        )
-      })
+    ['year', 'title,author,date read'],
+    ['year', 'Title,Authors,AR'],
+  ])
+    it(`but not guessed: ${header}`, async () =>
+      void (await assertRefused(`${header}\n`, new RegExp(`and none that is known to be the ${field}`))))
 
   it('of which at most thirty are in the message', async () => {
     await assertRefused(`${'x,'.repeat(31)}y\n`, /columns (?:"x", ){29}"x" and 2 more, and none/)
+    await assertRefused(`${'x,'.repeat(29)}y\n`, /columns (?:"x", ){29}"y", and none/)
   })
 
   it('are refused if two may be the same field, unless one is named', async () => {
@@ -161,9 +126,7 @@ describe('columns are told by their names', () => {
 
   it('are refused if one that is read occurs twice, whichever program wrote the file', async () => {
     for (const [header, name, columns] of [
-      ['title,Title,author,year', 'title'],
       ['book-catalogue id,title,author,year,author', 'author'],
-      ['Titel,Titel,Autor,Jahr', 'titel'],
       ['Titel,Titel,Autor,Jahr', 'titel', { title: 'Titel' }],
       ['title,authors,pubdate,pubdate', 'pubdate'],
     ] as const) {
@@ -204,30 +167,21 @@ describe('a mapping of columns', () => {
   })
 
   for (const text of [
-    ...['title', 'title=', 'author=""', 'title=T,', ',title=T', 'title=T, author=A', 'id=I', 'Title=T'],
-    ...['title=Last, First', 'title="T', 'title="T"x', 'title="a"b"', 'title=T,title=U', 'year=,year=Y'],
+    ...['title', 'title=', 'title=T,', ',title=T', 'title=T, author=A', 'id=I', 'Title=T', 'title=T,title=U'],
+    ...['title=Last, First', 'title="T', 'title="T"x'],
   ])
     it(`is refused if it is ${text}`, () => assert.equal(parseColumns(text), undefined))
 
   for (const [what, text, columns, title, author, year] of [
     [
-      'all',
-      'Titel;Name, Vorname;Jahr\n T  U ;A;c1999\n',
-      'title=Titel,author=" name, vorname ",year=JAHR',
+      'some, and the others are found by name',
+      'Author,Titel,year\nA, T  U ,1\n',
+      'title=Titel',
       'T U',
       'A',
-      1999,
+      1,
     ],
-    ['some, and the others are found by name', 'Author,Titel,year\nA,T,1\n', 'title=Titel', 'T', 'A', 1],
     ['one of our own file', 'title,author,year,s\n T ,A,1,U\n', 'title=s', 'U', 'A', 1],
-    [
-      'one of Goodreads',
-      'Title,Author,Additional Authors,Year Published,Read\nT,A,B,1,2020-05-01\n',
-      'year=Read',
-      'T',
-      'A, B',
-      2020,
-    ],
     ['one column for two fields', 'title,name\nT,1984\n', 'author=name,year=name', 'T', '1984', 1984],
     ['a column of texts as they are', "Titel,author,year\n'=T,A,1\n", 'title=Titel', "'=T", 'A', 1],
     ['no years', 'title,author,,\nT,A,1,2\n', 'year=', 'T', 'A', 0],
@@ -235,25 +189,17 @@ describe('a mapping of columns', () => {
     it(`may name ${what}`, async () =>
       void (await assertRead(text, [{ title, author, year }], { columns: parseColumns(columns) })))
 
-  it('is in the report, and makes unknown years 0, which are counted', async () => {
+  it('makes unknown years 0, which are counted, and is in the report', async () => {
     const text = 'title,author,year,X\nT,A,1,\nT,A,2,3\n'
     const report = await assertRead(text, [bookOf(0), bookOf(3)], { columns: { year: 'x' } })
     assert.deepEqual([report.withoutYear, report.source], [1, 'this service'])
     assert.deepEqual(report.columns, { title: 'title', author: 'author', year: 'X' })
-    const none = await assertRead('title,author\nT,A\n', [bookOf(0)], { columns: { year: '' } })
-    assert.deepEqual([none.withoutYear, none.columns.year], [1, null])
   })
 
   it('is refused if the file has no such column, or is not CSV', async () => {
     const columns = { title: 'Titel' }
     const missing = 'there is no column "Titel"; the file has the columns "title", "author", "year"'
     await assertRefused('title,author,year\nT,A,1\n', missing, { columns })
-    await assertRefused(
-      'Titel,Autor\nT,A\n',
-      'the file has the columns "Titel", "Autor", and none that is known to be the year; name it, or say that there are ' +
-        'no years, with columns=year=Jahr or columns=year=',
-      { columns },
-    )
     await assertRefused('{}', 'columns can be named only for CSV', { format: 'ndjson', columns })
   })
 })
@@ -277,14 +223,7 @@ describe('columns that are numbered, because a file has no header', () => {
 
   it('are used even if the first line has known names', async () => {
     const message = /^the file has the columns "1", "2", "3", and none .* columns=title=1,author=2,year=3 or /
-    const report = await assertRefused('title,author,year\nT,A,1\n', message, { hasHeader: false })
-    assert.equal(report.source, 'another program')
-  })
-
-  it('may have no years', async () => {
-    const columns = parseColumns('author=1,title=2,year=')
-    const report = await assertRead('A,T,1\n', [bookOf(0)], { hasHeader: false, columns })
-    assert.deepEqual([report.columns.year, report.withoutYear], [null, 1])
+    await assertRefused('title,author,year\nT,A,1\n', message, { hasHeader: false })
   })
 
   it('are as many as the first row has', async () => {
@@ -297,23 +236,13 @@ describe('columns that are numbered, because a file has no header', () => {
       ['1', '2', '3'],
       ['A', 'T', '1'],
     ])
-    for (const column of ['4', '0', '01', 'title'])
-      await assertRefused(
-        'A,T,1\n',
-        `there is no column "${column}"; the file has the columns "1", "2", "3"`,
-        {
-          hasHeader: false,
-          columns: { title: column },
-        },
-      )
+    const missing = 'there is no column "01"; the file has the columns "1", "2", "3"'
+    await assertRefused('A,T,1\n', missing, { hasHeader: false, columns: { title: '01' } })
   })
 
-  it('cannot be told from a first line with a misplaced quote', async () => {
+  it('need a CSV file whose first row is whole', async () => {
     const misplaced = 'a quotation mark in the wrong place, or one that is not closed'
     await assertRefused('A,"T" x",1\nA,T,1\n', `line 1: the row has ${misplaced}; correct it`, options)
-  })
-
-  it('need a CSV file that is not empty', async () => {
     await assertRefused('\n,,\n', 'the file is empty', options)
     const only = 'a header can be missing only for CSV'
     for (const format of ['ndjson', 'json'] as const)

@@ -11,27 +11,15 @@ const bookOf = (year: number) => ({ title: 'T', author: 'A', year })
 
 describe('CSV is read with', () => {
   for (const [what, text, ...years] of [
-    ['no end of the last line', 'id,title,author,year\r\n1,T,A,5', 5],
     ['a byte order mark, other columns, another order', '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n', 5],
-    ['empty lines', 'title,author,year\n\nT,A,5\n\n\n', 5],
-    ['tabs', 'title\tauthor\tyear\nT\t"A"\t5\n', 5],
     ['as many semicolons as commas', 'title,author,year,a;b;c;d\nT,A,5,\n', 5],
     ['semicolons, and commas in quoted names', '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n', 5],
-    ['semicolons that Excel declares', 'sep=;\r\ntitle;author;year\r\nT;A;5\r\n', 5],
     ['a comma that Excel declares, in quotes', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
-    ['tabs that Excel declares', 'sep=\t\ntitle\tauthor\tyear\nT\tA\t5\n', 5],
     ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
-    ['quotes around everything, up to its end', '"title","author","year"\r\n"T","A","5"', 5],
-    ['a line of an empty field in quotes', 'title,author,year\n""\nT,A,1', 1],
-    ['CR LF, then LF', 'title,year,author\r\nT,1,A\n', 1],
-    ['LF, then CR LF', 'title,year,author\nT,1,A\r\n', 1],
-    ['CR', 'title,year,author\rT,1,A\r', 1],
     ['tabs, CR LF, then LF', 'title\tyear\tauthor\r\nT\t1\tA\n', 1],
     ['unused cells left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', 1, 2, 3],
     ['a cell left out after a stray quote', 'Note,Title,Author,Year,ISBN\nx" y,T,A,1,9\nn,T,A,2\n', 1, 2],
     ['empty cells added', 'title;author;year\nT;A;1;\nT;A;2;;\nT;A;3; ; \n', 1, 2, 3],
-    ['empty cells added to the first line', 'title,author,year,,\nT,A,1\nT,A,2,,,\n', 1, 2],
-    ['the year left out, of another program', 'Titel\tAutor\tJahr\nT\tA\t1\nT\tA\n', 1, 0],
     ['the year left out, of Goodreads', 'Title,Author,Year Published,Additional Authors\nT,A,1\nT,A\n', 1, 0],
   ] as const)
     it(what, async () => void (await assertRead(text, years.map(bookOf))))
@@ -75,13 +63,9 @@ describe('CSV is read with', () => {
 
 describe('CSV is refused', () => {
   for (const [row, reason] of Object.entries({
-    T: 'line 2: the number of fields is 1, not 3 as in the first line',
     'T,A': `line 2: year: "" ${NO_YEAR}`,
-    'T,A,5,6': 'line 2: the number of fields is 4, not 3 as in the first line',
-    'T,A,c19x9': `line 2: year: "c19x9" ${NO_YEAR}`,
     'T,A,\u009b31m\u202e\ud83d\udcda': `line 2: year: "\\u{9b}31m\\u{202e}📚" ${NO_YEAR}`,
     [`T,A,${'9'.repeat(1000)}`]: `line 2: year: "${'9'.repeat(40)}…" is too large for a year`,
-    'T,A\0,5': 'line 2: author: "A\\u0000" contains a NUL character',
     '"T"x,A,5': `line 2: ${MISPLACED}`,
     '"T,A,5\n': `line 2: ${MISPLACED}`,
     '"T\n"x\n,A,5': `line 2: ${MISPLACED}`,
@@ -98,46 +82,26 @@ describe('CSV is refused', () => {
     })
 
   const TOO_LONG = 'the row is too long; is a closing quotation mark missing?'
-  const wide = ','.repeat(998)
+  const TOO_WIDE = 'the row has more than 1000 fields'
+  const JSON_INSTEAD = /^the file seems to be JSON, not CSV; with one book in each line \(NDJSON\) it is/
+  const header = 'title,author,year'
   for (const [what, text, reason] of [
     ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
-    [
-      'a quote that is never closed',
-      `title,author,year\nT,A,1\n"${'x'.repeat(2_200_000)}`,
-      `line 3: ${TOO_LONG}`,
-    ],
+    ['an open quote', `${header}\nT,A,1\n"${'x'.repeat(2_200_000)}`, `line 3: ${TOO_LONG}`],
     ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
-    ...['title,author,year,"n x\nT,A,1,y', 'title,author,year,"n" x\nT,A,1,y"\nT,A,1,y', '"'].map(
-      (text) =>
-        [
-          `a misplaced quote in the first line: ${text}`,
-          `\n${text}`,
-          `line 2: the row ${MISPLACED}; correct the column names`,
-        ] as const,
-    ),
-    ['1001 fields', `title,author,year\nT,A,1${wide}\n`, 'line 2: the row has more than 1000 fields'],
-    [
-      '1001 fields with quotes',
-      `title,author,year\n"T",A,1${wide}\n`,
-      'line 2: the row has more than 1000 fields',
-    ],
-    [
-      'endless fields',
-      `title,author,year\nT,A,1\n${','.repeat(1_000_000)}`,
-      'line 3: the row has more than 1000 fields',
-    ],
-    ['JSON in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, /^the file seems to be JSON/],
-    [
-      'JSON',
-      ' [ {"title":"T",\n',
-      /^the file seems to be JSON, not CSV; with one book in each line \(NDJSON\) it is/,
-    ],
-    ['JSON in many lines', '[\n  {\n', /^the file seems to be JSON/],
-    ['an empty JSON array', '[]', /^the file seems to be JSON/],
-    ['NDJSON', '{"title":"T","author":"A"}\n', /^the file seems to be JSON/],
-    ['an object over several lines', '{\n"title":"T"}\n', /^the file seems to be JSON/],
+    ['1001 fields', `${header}\nT,A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
+    ['1001 fields with quotes', `${header}\n"T",A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
+    ['endless fields', `${header}\nT,A,1\n${','.repeat(1_000_000)}`, `line 3: ${TOO_WIDE}`],
+    ['JSON in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, JSON_INSTEAD],
+    ['JSON in many lines', '[\n  {\n', JSON_INSTEAD],
+    ['an empty JSON array', '[]', JSON_INSTEAD],
+    ['an object over several lines', '{\n"title":"T"}\n', JSON_INSTEAD],
   ] as const)
     it(`that is or has ${what}`, async () => void (await assertRefused(text, reason)))
+
+  for (const text of [`${header},"n x\nT,A,1,y`, `${header},"n" x\nT,A,1,y"\nT,A,1,y`, '"'])
+    it(`that has a misplaced quote in the first line: ${text}`, async () =>
+      void (await assertRefused(`\n${text}`, `line 2: the row ${MISPLACED}; correct the column names`)))
 
   it('with the lines of its rows, also of bad and empty ones', async () => {
     const rows = ['"a\n\r\nb",A,x\r\n', 'T,A,x\r', '"a\rb",A,x\n', '\r\n', '\n', '"c"d\r\n",A,x\r', 'T,A,x']
@@ -146,12 +110,8 @@ describe('CSV is refused', () => {
       report.faults.map(({ line }) => line),
       [2, 5, 6, 10, 12],
     )
-    for (const [text, line] of [
-      ['sep=;\r\ntitle;author;year\r\nT;A;x\r\n', 3],
-      ['sep=;\ntitle;author;year\nT;A;x\n', 3],
-      ['\n;;\ntitle;author;year\n;;\n\nT;A;x\n', 6],
-    ] as const)
-      await assertRefused(text, `1 of 1 rows cannot be stored; line ${line}: year: "x" ${NO_YEAR}`)
+    const text = 'sep=;\r\n;;\ntitle;author;year\n;;\n\nT;A;x\n'
+    await assertRefused(text, `1 of 1 rows cannot be stored; line 6: year: "x" ${NO_YEAR}`)
   })
 })
 
@@ -159,12 +119,10 @@ describe('quotation marks in columns that are not used', () => {
   const OTHERS = ['T,A,2,x', 'T,A,3,"""x"" y"', 'T,A,4,"two\r\nlines"']
   for (const row of [
     'T,A,1,["x y","z"]',
-    'T,A,1,["x", "y", "z"]',
     'T,A,1,"x" y, "z',
     'T,A,1,"x ""y"" z" ,"u" v,w',
     'T,A,1,"open "" too',
     'T,A,1,"',
-    'T,A,1,x"',
   ])
     it(`do not join or cut rows: ${row}`, async () => {
       for (const rows of [
@@ -196,19 +154,14 @@ describe('quotation marks in columns that are not used', () => {
 })
 
 describe('rows that a spreadsheet has emptied are no books, and counted', () => {
-  for (const [what, text, empty, columns] of [
+  for (const [what, text, empty] of [
     ['our own columns', 'title;author;year\n;;\nT;A;5\n;;\n;;', 3],
-    ['columns of another program', 'Titel,Autor,Jahr,Regal\n,,,\nT,A,5,x\n,,,\n', 2],
-    ['those of a known program', 'title\tauthors\tpubdate\nT\tA\t0005\n\t\t\n', 1],
-    ['columns that are named', 'a,b,c\nT,A,5\n,\n', 1, { title: 'a', author: 'b', year: 'c' }],
     ['blanks', 'title,author,year\n" ",\u00a0,\t\nT,A,5\n   \n', 2],
     ['another number of cells', 'title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
-    ['lines without anything', 'title,author,year\r\n\r\nT,A,5\r\n\r\n', 2],
-    ['empty rows before the first line', '\r\n\n;;\ntitle;author;year\nT;A;5\n', 0],
     ['a line that declares the delimiter', 'sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
   ] as const)
     it(what, async () => {
-      const report = await assertRead(text, [bookOf(5)], { columns })
+      const report = await assertRead(text, [bookOf(5)])
       assert.deepEqual([report.rows, report.empty], [1, empty])
     })
 

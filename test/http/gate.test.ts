@@ -27,49 +27,34 @@ describe('the id of a request', () => {
   })
 })
 
+// Other paths and methods: test/spec/decisions-http.test.ts.
 describe('the path counts as it was sent', () => {
   for (const [path, status, message] of [
     ['/book/1#', 404, 'Book not found'],
     ['/book/%31?x=%31', 404, 'Book not found'],
-    [`/book/${'1'.repeat(15_000)}`, 404, 'Book not found'],
-    ['/book%2F1', 404, 'Not found'],
-    ['/x/../books', 404, 'Not found'],
-    ['/book/%2e%2e/1', 404, 'Not found'],
-    ['/docs/../../package.json', 404, 'Not found'],
     ['/docs/static/%2e%2e%2f%2e%2e%2fpackage.json', 404, 'Not found'],
-    ['/__proto__', 404, 'Not found'],
     ['/book/\xc0\xb1', 400, 'Bad request'],
   ] as const)
-    it(`${path.slice(0, 50)}: ${message}`, async () =>
-      assertFailure(await send(`GET ${path}`), status, message))
+    it(`${path}: ${message}`, async () => assertFailure(await send(`GET ${path}`), status, message))
 
   it('OPTIONS * is 404 Not found', async () => assertFailure(await send('OPTIONS *'), 404, 'Not found'))
 })
 
-describe('a known path with another method is 405 with Allow, without a token', () => {
+describe('a known path with another method is 405 with Allow, without a token, before a body is sent', () => {
   for (const [path, allow] of [
-    ['/token', 'POST'],
-    ['/books', 'GET, HEAD'],
     ['/book/abc', 'DELETE, GET, HEAD, PUT'],
     ['/books/import', 'POST'],
     ['/books/statistics', 'GET, HEAD'],
-    ['/openapi.json', 'GET, HEAD'],
     ['/healthz', 'GET, HEAD'],
-    ['/readyz', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
   ] as const)
     it(path, async () => {
-      for (const method of ['PATCH', 'OPTIONS', 'TRACE', 'QUERY', 'M-SEARCH', 'PROPFIND']) {
-        const response = await send(`${method} ${path}`, 'Authorization: x')
+      for (const method of ['PATCH', 'OPTIONS', 'QUERY', 'M-SEARCH']) {
+        const response = await send(`${method} ${path}`, 'Content-Length: 9999999')
         assertFailure(response, 405, 'Method not allowed')
         assert.equal(response.headers.get('allow'), allow)
       }
     })
-
-  it('before a body is sent or looked at', async () => {
-    for (const field of ['Content-Length: 10', 'Content-Length: 9999999', 'Transfer-Encoding: chunked'])
-      assertFailure(await send('PATCH /books', field), 405, 'Method not allowed')
-  })
 })
 
 describe('the address of a client, of which the log tells', () => {

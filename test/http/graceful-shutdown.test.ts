@@ -27,5 +27,3 @@ it('a connection that the system has made, but the server has not accepted yet, 
   await drain()
   for (const text of await Promise.all(responses)) assert.match(text, /served/)
 })
-
-it('a server that does not listen has nothing to drain', () => drainable(createServer())())

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { stopListening } from '../../src/http/listen.ts'
-import { openFile } from '../store/sqlite/file.ts'
 import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
@@ -112,34 +108,6 @@ it('while the service waits for its database, it is alive, logs in, and ends at 
   assert.deepEqual(await ended, { code: 0, signal: null }, output())
   assert.match(output(), /^DB_URL: waiting up to 30 seconds for [^\n]*ECONNREFUSED[^\n]*$/m)
   assert.doesNotMatch(output(), /hunter2|"msg":"listening"/)
-})
-
-it('while the database cannot be read, the service is alive and not ready, and ready when it can again', async (t) => {
-  const directory = temporaryDirectory()
-  t.after(directory.remove)
-  const path = join(directory.path, 'books.db')
-  const store = await openFile(path)
-  const books = Array.from({ length: 100 }, (_, year) => ({ title: 'x'.repeat(1000), author: 'A', year }))
-  await Promise.all(books.map((book) => store.create(book)))
-  // The index is complete then, and the service finds nothing to write.
-  await store.count({ year: 1 })
-  await store.close()
-  const whole = readFileSync(path)
-  const running = await startService(directory.path)
-  t.after(() => running.stop())
-  // Before a page of books is in its cache.
-  truncateSync(path, 4096)
-  assert.equal(await textOf(`${running.url}/readyz`), UNAVAILABLE)
-  assert.equal(await textOf(`${running.url}/healthz`), ALIVE)
-  writeFileSync(path, whole)
-  // After a change, SQLite forgets the pages that it has read. The service's index may have the lock meanwhile.
-  using other = new DatabaseSync(path, { timeout: 60_000 })
-  other.exec('UPDATE books SET year = year WHERE id = 1')
-  assert.equal(await textOf(`${running.url}/readyz`), READY)
-  assert.match(
-    running.output(),
-    /"route":"\/readyz".*"the store is not ready: [^"]+","stack":".*\/src\/store\//,
-  )
 })
 
 it('while the database cannot be written, the service is not ready, reads go on, and it is ready when it can again', {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import fc from 'fast-check'
 import type { Book, BookChanges, NewBook } from '../../src/catalogue/book.ts'
-import { entityTag } from '../../src/http/conditional-requests.ts'
 import { logIn } from '../support/client.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 
@@ -23,16 +22,11 @@ interface Action {
   readonly kind: 'read' | 'update' | 'delete'
   readonly which: number
   readonly changes: BookChanges
-  /** A precondition, and whether its entity tag is that of the book now, or of the book before its last change. */
-  readonly condition: 'none' | 'if-match' | 'if-none-match'
-  readonly isTagCurrent: boolean
 }
 const action: fc.Arbitrary<Action> = fc.record({
   kind: fc.constantFrom('read', 'update', 'update', 'delete'),
   which: fc.nat(99),
   changes: fc.record(fields, { requiredKeys: [] }) as fc.Arbitrary<BookChanges>,
-  condition: fc.constantFrom('none', 'none', 'if-match', 'if-none-match'),
-  isTagCurrent: fc.boolean(),
 })
 
 /** Creations and actions that are done at once, each action to another book; the whole list; or the service stopped and started again. */
@@ -48,8 +42,6 @@ let service: Service
 let token: string
 /** The model: the books that there are. */
 const model = new Map<number, Book>()
-/** The entity tags that the books had before their last change. */
-const tagsBefore = new Map<number, string>()
 /** Every id that was ever given, over all restarts. */
 const given = new Set<number>()
 
@@ -64,11 +56,10 @@ async function start(): Promise<void> {
   token = await logIn(service.url)
 }
 
-async function call(method: string, path: string, body?: object, conditions = {}): Promise<unknown> {
+async function call(method: string, path: string, body?: object): Promise<unknown> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) }
-  const headers = { authorization: token, ...conditions }
+  const headers = { authorization: token }
   const response = await fetch(service.url + path, { method, headers, ...init })
-  if (response.status === 304) return [304, await response.text(), response.headers.get('etag')]
   const answer = (await response.json()) as { status: number }
   assert.equal(response.status, answer.status)
   return answer
@@ -81,22 +72,13 @@ const REQUESTS = {
 } as const
 
 /** Does the action and checks the response against the model, which it brings up to date. */
-async function act({ kind, changes, condition, isTagCurrent }: Action, id: number): Promise<void> {
+async function act({ kind, changes }: Action, id: number): Promise<void> {
   const book = model.get(id)
-  const now = book === undefined ? '"none"' : entityTag(book)
-  const tag = isTagCurrent ? now : (tagsBefore.get(id) ?? '"never"')
-  const isRefused = condition !== 'none' && (tag === now) === (condition === 'if-none-match')
-  const conditions = condition === 'none' ? {} : { [condition]: tag }
   const [method, message] = REQUESTS[kind]
-  const response = await call(method, `/book/${id}`, kind === 'update' ? changes : undefined, conditions)
+  const response = await call(method, `/book/${id}`, kind === 'update' ? changes : undefined)
   if (book === undefined)
     return assert.deepEqual(response, { status: 404, message: 'Book not found', data: null })
-  if (isRefused && kind === 'read' && condition === 'if-none-match')
-    return assert.deepEqual(response, [304, '', now])
-  if (isRefused)
-    return assert.deepEqual(response, { status: 412, message: 'Precondition failed', data: null })
   const updated = kind === 'update' ? { ...book, ...changes } : book
-  if (kind === 'update') tagsBefore.set(id, now)
   if (kind === 'delete') model.delete(id)
   else model.set(id, updated)
   assert.deepEqual(response, { status: 200, message, data: kind === 'delete' ? null : updated })

@@ -13,35 +13,30 @@ import { useService } from '../support/use-service.ts'
 describe('a client that resets its connection', () => {
   const service = useService()
 
-  for (const line of ['CONNECT a:1', 'GET /books', 'BREW /coffee'])
-    it(`after ${line} harms nobody`, async () => {
+  it('harms nobody', async () => {
+    for (const line of ['CONNECT a:1', 'GET /books', 'BREW /coffee'])
       for (let i = 0; i < 50; i++) {
         const connection = await RawConnection.open(service.url)
         await connection.send(head(line))
         connection.reset()
       }
-      const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
-      assert.equal(response.status, 200)
-    })
+    const response = await fetch(`${service.url}/books`, { headers: { authorization: service.token } })
+    assert.equal(response.status, 200)
+  })
 })
 
 describe('line breaks and terminal escapes', () => {
   const service = useService(undefined, { LOG_LEVEL: 'debug', TRUST_PROXY: 'true' })
 
   it('get into no header and no line of the log', async () => {
-    const headers = { authorization: service.token }
     for (const evil of ['\r\nX-Evil: 1', '\n{"level":60}', '\x1b[2J', '\x9b2J', '\u2028']) {
-      const body = JSON.stringify({ title: evil, author: evil, year: 1 })
-      const created = await fetch(`${service.url}/book`, { method: 'POST', headers, body })
-      assert.equal(created.headers.has('x-evil'), false)
-      for (const fields of [['X-Forwarded-For: \x9b31m'], [`X-Request-Id: a${evil}`]]) {
-        using connection = await RawConnection.open(service.url)
-        await connection.send(Buffer.from(head(`GET /${encodeURIComponent(evil)}`, ...fields), 'latin1'))
-        const response = await connection.response()
-        assert.equal(response.headers.has('x-evil'), false)
-        // What the parser refuses has no id.
-        assert.match(response.headers.get('x-request-id') ?? 'none', /^(?:a|none|[\da-f-]{36})$/)
-      }
+      using connection = await RawConnection.open(service.url)
+      const fields = [`X-Request-Id: a${evil}`, 'X-Forwarded-For: \x9b31m']
+      await connection.send(Buffer.from(head(`GET /${encodeURIComponent(evil)}`, ...fields), 'latin1'))
+      const response = await connection.response()
+      assert.equal(response.headers.has('x-evil'), false)
+      // What the parser refuses has no id.
+      assert.match(response.headers.get('x-request-id') ?? 'none', /^(?:a|none|[\da-f-]{36})$/)
     }
     while (!service.output().includes('u009b31m')) await setTimeout(10)
     const whole = service.output().replace(/[^\n]*$/, '')

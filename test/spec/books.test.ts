@@ -7,12 +7,9 @@ import { TEXTS } from './texts.ts'
 /** Bodies that are no JSON, no object, or that have a field of another type than §2 says. */
 const UNREADABLE: Record<string, string> = {
   'no body': '',
-  'a form': 'title=a&author=b&year=1',
   'an object that does not end': '{"title":"a","author":"b","year":1',
-  'a trailing comma': '{"title":"a","author":"b","year":1,}',
   'more after the JSON': `${JSON.stringify(NOVEL)}}`,
   'an array of a book': JSON.stringify([NOVEL]),
-  'a string': '"title"',
   'a title that is a number': JSON.stringify({ ...NOVEL, title: 5 }),
   'an author that is an object': JSON.stringify({ ...NOVEL, author: {} }),
   'a year that is a string': JSON.stringify({ ...NOVEL, year: '1969' }),
@@ -21,9 +18,7 @@ const UNREADABLE: Record<string, string> = {
 
 const CHANGES: Partial<Book>[] = [
   { title: 'changed' },
-  { author: 'changed' },
   { year: 0 },
-  { title: 'changed', year: 2001 },
   { title: 'changed', author: 'changed', year: 2001 },
 ]
 
@@ -119,8 +114,8 @@ for (const target of targets())
 
     for (const [name, text] of Object.entries(UNREADABLE))
       it(`§4: "body cannot be read as a Book" is 400 Invalid input on POST and PUT, and nothing is changed: ${name}`, async () => {
-        await session.expect('POST', '/book', { text }, 400, 'Invalid input')
         const book = await session.create({ title: 'kept', author: 'kept', year: 1 })
+        await session.expect('POST', '/book', { text }, 400, 'Invalid input')
         await session.expect('PUT', `/book/${book.id}`, { text }, 400, 'Invalid input')
         await session.assertStored(book)
       })

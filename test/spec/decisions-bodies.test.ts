@@ -11,20 +11,16 @@ const NO_OBJECT = 'the body must be a JSON object'
 
 /** What is wrong with a field, and what is said of it. */
 const WRONG_FIELDS: readonly (readonly [member: string, reason: string])[] = [
-  ...['"1999"', 'true', 'null', '[]', '1.5', '1e16', '-1e400', '9007199254740992', '-9007199254740992'].map(
+  ...['"1999"', 'null', '1.5', '-1e400', '9007199254740992', '-9007199254740992'].map(
     (year) => [`"year":${year}`, YEAR_RULE] as const,
   ),
   ['"title":5', 'title must be a string'],
-  ['"title":null', 'title must be a string'],
   ['"author":null', 'author must be a string'],
   ['"title":"a\\u0000b"', `title must be ${TEXT_RULE}`],
   ['"author":"\\ud83d\\r\\nX-Other: 1"', `author must be ${TEXT_RULE}`],
-  ['"author":"\\ude00\\ud83d"', `author must be ${TEXT_RULE}`],
   ['"title":"\\ud83d\\ude00\\ud83d"', `title must be ${TEXT_RULE}`],
-  // Bytes that are not UTF-8: of Latin-1, of a surrogate, too many for NUL, and of a character that ends early.
-  ...['\xe9', '\xed\xa0\x80', '\xc0\x80', '\xf0\x9f\x98'].map(
-    (bytes) => [`"title":"${bytes}"`, NO_JSON] as const,
-  ),
+  // Bytes that are not UTF-8: of Latin-1, and of a surrogate.
+  ...['\xe9', '\xed\xa0\x80'].map((bytes) => [`"title":"${bytes}"`, NO_JSON] as const),
 ]
 
 /** The same of whole bodies, of which those with a field missing may be the body of a PUT. */
@@ -32,9 +28,7 @@ const WRONG_BODIES: readonly (readonly [body: string, reason: string])[] = [
   ['{"author":"A","year":1}', 'title is missing'],
   ['{"title":"T","year":1}', 'author is missing'],
   ['{"title":"T","author":"A","Year\\r\\n":1}', 'year is missing'],
-  ['{}', 'title is missing'],
   ['[]', NO_OBJECT],
-  ['null', NO_OBJECT],
   ['', NO_OBJECT],
   ['{"title":', NO_JSON],
   ['title=T&author=A&year=1', NO_JSON],
@@ -42,7 +36,6 @@ const WRONG_BODIES: readonly (readonly [body: string, reason: string])[] = [
 
 const IGNORED: Record<string, string> = {
   'an id that no book has': '"id":9007199254740991',
-  'an id of the wrong type': '"id":"abc"',
   'an unknown field': '"isbn":"978-0-441-47812-5","tags":["a",{"b":null}]',
   'names of other case': '"Title":5,"YEAR":"x"',
   __proto__: '"__proto__":{"title":"polluted","year":"x","toJSON":1}',

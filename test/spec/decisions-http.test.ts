@@ -14,8 +14,8 @@ const ALLOWED: Record<string, string[]> = {
   '/book/1': ['DELETE', 'GET', 'PUT'],
 }
 const UNKNOWN_PATHS = [
-  ...['/nothing', '/book/', '/books/', '/book/1/', '/books/1', '/book/1/2', '/v1/books'],
-  ...['/Books', '//books', '/book//1', '/%62ooks', '/books%2F', '/%00', '/%', '/books;x', '/*'],
+  ...['/nothing', '/book/', '/books/', '/book/1/2', '/Books', '//books', '/%62ooks', '/books%2F', '/%'],
+  ...['/books;x', '/x/../books'],
 ]
 
 const HOST = 'Host: localhost\r\n'
@@ -24,26 +24,20 @@ const login = (headers: string, body: string) => `POST /token HTTP/1.1\r\n${HOST
 const MALFORMED: Record<string, string | Uint8Array> = {
   'no HTTP': 'HELLO\r\n\r\n',
   'an unknown method': `FOO /books HTTP/1.1\r\n${HOST}\r\n`,
-  'no version': `GET /books\r\n${HOST}\r\n`,
   'version 2.0 in the form of 1.1': `GET /books HTTP/2.0\r\n${HOST}\r\n`,
-  'a space in the path': `GET /book/ 1 HTTP/1.1\r\n${HOST}\r\n`,
   'no Host': 'GET /books HTTP/1.1\r\n\r\n',
   'two Hosts': `GET /books HTTP/1.1\r\n${HOST}Host: other\r\n\r\n`,
   'a Host that is none': 'GET /books HTTP/1.1\r\nHost: a b/c\r\n\r\n',
-  'a header without a colon': `GET /books HTTP/1.1\r\n${HOST}nonsense\r\n\r\n`,
   'a NUL in a header': `GET /books HTTP/1.1\r\n${HOST}Accept: a\0b\r\n\r\n`,
-  'a negative Content-Length': login('Content-Length: -1', '{}'),
   'two Content-Lengths': login('Content-Length: 2\r\nContent-Length: 3', '{} '),
   'a chunk without its size': login('Transfer-Encoding: chunked', 'x\r\n{}\r\n0\r\n\r\n'),
   'an encoding other than chunked': login('Transfer-Encoding: x', '{}'),
-  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'the beginning of TLS': Buffer.from('16030100a5010000a10303', 'hex'),
 }
 
 /** What is in the header block, and a request whose block has so many bytes. */
 const HEADER_BLOCKS: Record<string, (size: number) => readonly [path: string, headers?: string[]]> = {
   'one header': (size) => ['/nothing', [`X-Large: ${'x'.repeat(size)}`]],
-  Authorization: (size) => ['/nothing', [`Authorization: ${'x'.repeat(size)}`]],
   'many headers': (size) => [
     '/nothing',
     Array.from({ length: size / 64 }, (_, i) => `X-${i}: `.padEnd(62, 'x')),

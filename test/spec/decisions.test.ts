@@ -4,29 +4,18 @@ import { assertResponse, type Book, targets } from './client.ts'
 import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 
-const fullWidth = (digit: string) => encodeURIComponent(String.fromCharCode(0xff10 + Number(digit)))
-
 /** Ids that are not canonical: spellings of the id of a book that exists, and others. */
 const NO_IDS: Record<string, (id: number) => string> = {
   'id + .0': (id) => `${id}.0`,
-  'id + e0': (id) => `${id}e0`,
-  'id + ;': (id) => `${id};`,
   'id + %20': (id) => `${id}%20`,
-  'id + %00': (id) => `${id}%00`,
-  'id + %2F': (id) => `${id}%2F`,
-  'id + %': (id) => `${id}%`,
   '0 + id': (id) => `0${id}`,
   '+ + id': (id) => `+${id}`,
-  '- + id': (id) => `-${id}`,
   'id in hexadecimal': (id) => `0x${id.toString(16)}`,
   'id in percent-encoding': (id) => String(id).replaceAll(/\d/g, '%3$&'),
-  'id in full-width digits': (id) => String(id).replaceAll(/\d/g, fullWidth),
   'id + 2^53': (id) => String(2n ** 53n + BigInt(id)),
   'id + 2^64': (id) => String(2n ** 64n + BigInt(id)),
   'a digit 5000 times': () => '1'.repeat(5000),
-  ...Object.fromEntries(
-    ['abc', '0', ':id', 'null', '%C3%28', '9007199254740992'].map((text) => [text, () => text]),
-  ),
+  ...Object.fromEntries(['abc', '0', '%C3%28', '9007199254740992'].map((text) => [text, () => text])),
 }
 
 for (const target of targets())

@@ -13,23 +13,11 @@ export function signHmac(secret: string, claims: Part, alg: HmacAlgorithm = 'HS2
   return `${signed}.${createHmac(HMAC[alg], secret).update(signed).digest('base64url')}`
 }
 
-/** Signing methods that are not HMAC (RFC 7518 §3), each with a new key. */
-const OTHERS = {
-  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  EdDSA: () => generateKeyPairSync('ed25519'),
-}
-
-export function signOtherwise(alg: keyof typeof OTHERS, claims: Part): string {
-  const signed = `${encode({ alg, typ: 'JWT' })}.${encode(claims)}`
-  const key = OTHERS[alg]().privateKey
-  const hash = alg === 'EdDSA' ? null : 'sha256'
-  return `${signed}.${sign(hash, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
-}
-
-/** An unsecured token (RFC 7515 appendix A.5). */
-export function unsigned(alg: string, claims: Part): string {
-  return `${encode({ alg, typ: 'JWT' })}.${encode(claims)}.`
+/** A token that is signed with RS256 (RFC 7518 §3) and a new key. */
+export function signRsa(claims: Part): string {
+  const signed = `${encode({ alg: 'RS256', typ: 'JWT' })}.${encode(claims)}`
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`
 }
 
 export function encode(part: Part): string {

@@ -16,18 +16,12 @@ const send = (line: string, body: string | Buffer, ...fields: string[]) =>
   server.ask(authorized(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields), body)
 
 describe('a hostile body is refused, whatever the endpoint', () => {
-  const nested = '['.repeat(200_000) + ']'.repeat(200_000)
   const objects = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
-  const many = (value: string) =>
-    `{"title":"T","author":"A","year":1,"more":[${`${value},`.repeat(20_000)}1]}`
 
   for (const [name, body, ...fields] of [
-    ['arrays 200,000 deep', nested],
-    ['arrays 200,000 deep that do not end', nested.slice(0, 200_000)],
+    ['arrays 200,000 deep', '['.repeat(200_000) + ']'.repeat(200_000)],
     ['fields 50,000 objects deep', `{"title":${objects},"username":${objects}}`],
-    ['20,000 arrays', many('[]')],
-    ['20,000 objects', many('{}')],
-    ['20,000 texts', many('"a"')],
+    ['20,000 texts', `{"title":"T","author":"A","year":1,"more":[${'"a",'.repeat(20_000)}1]}`],
     ['UTF-16', Buffer.from(`\ufeff${BOOK}`, 'utf16le')],
     ['a byte order mark', `\ufeff${BOOK}`],
     ['gzip', gzipSync(BOOK), 'Content-Encoding: gzip'],
@@ -52,21 +46,9 @@ it('16,384 brackets, braces and commas are allowed, and more within texts', asyn
   }
 })
 
-it('of a key that is there twice the last one wins', async () => {
-  const updated = await send('PUT /book/1', '{"title":1,"title":"first","title":"last"}')
-  assert.equal(JSON.parse(updated.body).data.title, 'last')
-  assertFailure(await send('PUT /book/1', '{"year":1,"year":"x"}'), 400, 'Invalid input')
-})
-
-it('the names of a query that mean something to JavaScript do nothing', async () => {
-  const query = '?__proto__[polluted]=1&constructor.prototype.polluted=1'
-  assert.equal((await send(`GET /book/1${query}`, '')).status, 200)
-})
-
 describe('a body over its limit is answered with 413, dropped, and the connection kept', () => {
   for (const [line, limit] of [
     ['POST /token', 4096],
-    ['POST /book', MIB],
     ['PUT /book/1', MIB],
   ] as const) {
     it(`${line}: when Content-Length says so, before it is sent`, async () => {
@@ -78,23 +60,20 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     })
 
     it(`${line}: when it is chunked, before it ends`, async () => {
-      const size = limit === 4096 ? 1 : 0x10000
-      const chunk = `${size.toString(16)}\r\n${' '.repeat(size)}\r\n`
+      const chunk = `400\r\n${' '.repeat(1024)}\r\n`
       using connection = await RawConnection.open(server.url)
-      await connection.send(authorized(line, 'Transfer-Encoding: chunked') + chunk.repeat(limit / size + 1))
+      await connection.send(authorized(line, 'Transfer-Encoding: chunked') + chunk.repeat(limit / 1024 + 1))
       assertFailure(await connection.response(), 413, 'Request body too large')
       await connection.send(`${chunk.repeat(100)}0\r\n\r\n${authorized('GET /book/1')}`)
       assert.equal((await connection.response()).status, 200)
     })
   }
 
-  for (const [request, status, message] of [
-    [() => head('PUT /book/1', `Content-Length: ${MIB + 1}`), 401, 'Authorization token required'],
-    [() => head('POST /book', 'Authorization: x', `Content-Length: ${MIB + 1}`), 401, 'Invalid token'],
-    [() => authorized('PUT /book/999', `Content-Length: ${MIB + 1}`), 404, 'Book not found'],
-  ] as const)
-    it(`is looked at after the token and the existence of the book (§4 rule 3): ${message}`, async () =>
-      assertFailure(await server.ask(request()), status, message))
+  it('after the token and the existence of the book were checked (§4 rule 3)', async () => {
+    const length = `Content-Length: ${MIB + 1}`
+    assertFailure(await server.ask(head('PUT /book/1', length)), 401, 'Authorization token required')
+    assertFailure(await server.ask(authorized('PUT /book/999', length)), 404, 'Book not found')
+  })
 })
 
 describe('bodies in chunks of a byte', () => {

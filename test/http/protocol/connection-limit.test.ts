@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { limitConnections } from '../../../src/http/protocol/connection-limit.ts'
-import { hasWaiting, oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
+import { oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
 import { Crowd } from '../../support/crowd.ts'
 import { head } from '../../support/raw-socket.ts'
 import { useService } from '../../support/use-service.ts'
@@ -76,19 +75,8 @@ it('one that is answered is never closed: then the new connection is, and the lo
   assert.ok(!sockets[0].closed && !sockets[2].closed)
 })
 
-it('connections that have ended make room: none is closed for another one', async (t) => {
-  const { warnings, open, ask } = await serve(t)
-  for (let i = 0; i < 2 * LIMIT; i++) {
-    const socket = await open()
-    await ask(socket)
-    socket.end()
-    await once(socket, 'close')
-  }
-  assert.deepEqual(warnings, [])
-})
-
-it('nor does one that ended long ago, idle or amid a request, make room instead of one that is open', async (t) => {
-  const { open, ask, askSlowly } = await serve(t)
+it('one that has ended, idle or amid a request, is not counted, nor closed instead of one that is open', async (t) => {
+  const { warnings, open, ask, askSlowly } = await serve(t)
   for (const begin of [ask, askSlowly]) {
     const gone = await open()
     await begin(gone)
@@ -96,20 +84,9 @@ it('nor does one that ended long ago, idle or amid a request, make room instead 
   }
   const sockets = [await open(), await open(), await open()] as const
   for (const socket of sockets) await ask(socket)
+  assert.deepEqual(warnings, [])
   await ask(await open())
   await closed(sockets[0])
-})
-
-it('requests that wait on a connection that has ended wait no more', async (t) => {
-  const { slow, open, askSlowly } = await serve(t)
-  const gone = await open()
-  await askSlowly(gone)
-  const [response] = slow as [ServerResponse]
-  gone.write(head('GET /').repeat(2))
-  while (!hasWaiting(response.req)) await setTimeout(1)
-  gone.destroy()
-  if (!response.closed) await once(response, 'close')
-  assert.equal(hasWaiting(response.req), false)
 })
 
 const FILES = 512
@@ -145,37 +122,5 @@ describe('more idle connections than the system allows files', {
     }
     while (!service.output().includes('too many connections')) await setTimeout(10)
     assert.equal(service.output().match(/too many connections/g)?.length, 1)
-  })
-})
-
-/** Connections that come at once, and how many Node lets wait by default. */
-const [AT_ONCE, DEFAULT] = [1000, 511]
-
-/** How many connections the system lets wait at most. */
-function systemLimit(): number {
-  try {
-    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'latin1'))
-  } catch {
-    return DEFAULT
-  }
-}
-
-const tooFew = systemLimit() < AT_ONCE ? 'the system lets too few connections wait' : false
-
-describe(`${AT_ONCE} connections at once to a busy service`, { skip: tooFew }, () => {
-  const service = useService()
-
-  it('all wait until it accepts them', async () => {
-    const { hostname, port } = new URL(service.url)
-    service.freeze()
-    const sockets = Array.from({ length: AT_ONCE }, () => connect({ host: hostname, port: Number(port) }))
-    try {
-      // What the system does not accept in this time, it has ignored.
-      const signal = AbortSignal.timeout(30_000)
-      await Promise.all(sockets.map((socket) => once(socket, 'connect', { signal })))
-    } finally {
-      service.thaw()
-      for (const socket of sockets) socket.destroy()
-    }
   })
 })

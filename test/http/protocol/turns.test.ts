@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { it, type TestContext } from 'node:test'
-import { oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
+import { hasWaiting, oneAtATime, serveThrough } from '../../../src/http/protocol/turns.ts'
 import { head, RawConnection } from '../../support/raw-socket.ts'
 
 const get = (...paths: string[]) => paths.map((path) => head(`GET ${path}`)).join('')
@@ -97,7 +97,7 @@ it('a client that goes away leaves none of its requests to be served, nor to be 
     const response = slow[time - 1] as ServerResponse
     if (!response.closed) await once(response, 'close')
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
-    assert.deepEqual(served, Array(time).fill('/slow'))
+    assert.deepEqual([served, hasWaiting(response.req)], [Array(time).fill('/slow'), false])
   }
 })
 
