@@ -62,9 +62,16 @@ describe('the table of books of an earlier version', () => {
       assert.deepEqual(executed, ['ALTER TABLE books ADD COLUMN isbn text'])
     })
 
-  it('is refused with the statement for an administrator if the account may not add the column', async () => {
-    const editor = editorOf(ALL, () => Promise.reject(DENIED))
-    await assert.rejects(ensureTable(undefined, editor, [...COLUMNS, ISBN]), {
+  it('is refused with the statement for an administrator if the account may not add the column, and for no other reason', async () => {
+    const add = (error: Error) =>
+      ensureTable(
+        undefined,
+        editorOf(ALL, () => Promise.reject(error)),
+        [...COLUMNS, ISBN],
+      )
+    const other = new Error('no room')
+    await assert.rejects(add(other), other)
+    await assert.rejects(add(DENIED), {
       message:
         'denied. An administrator can run this in the database d, and start the service again: ' +
         'USE d; ALTER TABLE books ADD COLUMN isbn text;',

@@ -197,6 +197,19 @@ describe('a connection whose work fails', () => {
   })
 })
 
+it('connections are renewed once, however many callers find them read-only at the same time', async () => {
+  const pool = newPool(3)
+  const [first, second] = await beginAll(pool, 2)
+  first?.reject(meaning('moved'))
+  await settle()
+  const fresh = await pool.run(self, { kind: 'read' })
+  await pass(1)
+  second?.reject(meaning('moved'))
+  await settle()
+  // It is idle since the work of the second began, but it was made after the first had failed.
+  assert.equal(fresh.state, 'open')
+})
+
 describe('work that fails', () => {
   /** What becomes of it: it is done, or fails with its own error or with StoreUnavailable. */
   type End = 'done' | 'own error' | 'nothing written' | 'not known'

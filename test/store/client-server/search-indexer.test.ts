@@ -8,17 +8,17 @@ import {
   WORDS_OF_BOOKS,
 } from '../../../src/store/client-server/search-indexer.ts'
 
-/** Of which each step can make the words of few books only. */
+/** Of which a step can make the words of few books only. */
 const COSTLY = '㌖'.repeat(4000)
 
-/** An index in memory of costly books that are all stale, which stores a step when it may. */
+/** An index in memory of books that are all stale, which stores a step when it may. */
 class FakeIndex implements BookIndex {
   readonly steps: (readonly BookWords[])[] = []
   readonly #stale: readonly StaleBook[]
   readonly #mayStore: Promise<void>
 
-  constructor(books: number, mayStore = Promise.resolve()) {
-    const book = { title: COSTLY, author: COSTLY, fingerprint: 'f', isReadOnly: false }
+  constructor(books: number, text: string, mayStore = Promise.resolve()) {
+    const book = { title: text, author: text, fingerprint: 'f', isReadOnly: false }
     this.#stale = Array.from({ length: books }, (_, i) => ({ id: i + 1, ...book }))
     this.#mayStore = mayStore
   }
@@ -38,22 +38,26 @@ const newIndexer = (index: BookIndex) => new BookIndexer(index, WORDS_OF_BOOKS, 
 
 // What queries see of it: queries.test.ts and the contract.
 describe('the index of words on a server', () => {
-  it('makes the words of costly books in short turns', async () => {
-    const index = new FakeIndex(60)
-    const indexer = newIndexer(index)
-    assert.equal(await indexer.bringUpToDate(60_000), true)
-    const ids = index.steps.flat().map(({ id }) => id)
-    assert.deepEqual(
-      ids,
-      Array.from({ length: 60 }, (_, i) => i + 1),
-    )
-    assert.ok(index.steps.length >= 10, `${index.steps.length} steps`)
-    await indexer.close()
-  })
+  for (const [what, books, text, least, most] of [
+    ['makes the words of costly books in short turns', 60, COSTLY, 10, 60],
+    ['takes books that cost little together', 450, 'Dune', 3, 30],
+  ] as const)
+    it(what, async () => {
+      const index = new FakeIndex(books, text)
+      const indexer = newIndexer(index)
+      assert.equal(await indexer.bringUpToDate(60_000), true)
+      const ids = index.steps.flat().map(({ id }) => id)
+      assert.deepEqual(
+        ids,
+        Array.from({ length: books }, (_, i) => i + 1),
+      )
+      assert.ok(index.steps.length >= least && index.steps.length <= most, `${index.steps.length} steps`)
+      await indexer.close()
+    })
 
   it('ends with the step that is being done', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const index = new FakeIndex(1000, promise)
+    const index = new FakeIndex(1000, COSTLY, promise)
     const indexer = newIndexer(index)
     const indexed = indexer.bringUpToDate(60_000)
     const closed = indexer.close()
