@@ -8,7 +8,7 @@ import { runCommand } from '../support/command.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 
-// How it is interrupted: test/store/sqlite/backup.test.ts.
+// How it is interrupted: test/store/sqlite/failures.test.ts.
 describe('backup of a database in use', () => {
   const service = useService()
   const run = (...args: string[]) => runCommand(service.directory, { DB_URL: 'sqlite:books.db' }, ...args)

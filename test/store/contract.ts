@@ -84,17 +84,6 @@ export function booksContract(open: () => Promise<TestStore>): void {
     assert.ok((await opened.store.create(BOOK)).id > next.id)
   })
 
-  it('deletes a book and no other, and once when it is asked to several times at once', async () => {
-    const [kept, book] = await createAll([BOOK, BOOK])
-    assert.ok(kept && book)
-    const deletions = [1, 2, 3].map(() => opened.store.delete(book.id))
-    assert.deepEqual((await Promise.all(deletions)).toSorted(), [false, false, true])
-    assert.equal(await find(book.id), undefined)
-    assert.deepEqual(await find(kept.id), kept)
-    assert.equal(await opened.store.delete(kept.id, kept), true)
-    assert.equal(await find(kept.id), undefined)
-  })
-
   it('finds, updates and deletes nothing under an id that no book has, also beside those that are there', async () => {
     const { store } = opened
     const books = await createAll(Array(5).fill(BOOK))

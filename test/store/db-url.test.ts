@@ -29,7 +29,6 @@ describe('a DB_URL in messages', () => {
       'postgres://u@%2Frun%2Fpostgresql:5432/d',
     ],
     ['mariadb://u:hunter2@h/d', 'mysql://u@h:3306/d'],
-    ['mysql://:hunter2@h/d', 'mysql://h:3306/d'],
     ['mysql://u:hunter2@localhost/d?socket=/run/mysqld.sock', 'mysql://u@%2Frun%2Fmysqld.sock/d'],
   ] as const) {
     it(`has neither password nor parameters: ${text}`, () => {
@@ -41,43 +40,30 @@ describe('a DB_URL in messages', () => {
 describe('DB_URL', () => {
   for (const text of [
     'sqlite:~reader/books.db',
-    'sqlite:///~/books.db',
     'sqlite:$HOME/books.db',
     'postgres://u@h/d?sslmode=verify-ca&sslrootcert=~/ca.pem',
     'host=h sslcert=~/a.pem sslkey=~/a.key',
-    'mysql://u@h/d?ssl-ca=~/ca.pem',
   ])
     it(`may not have a path that only a shell understands: ${text}`, () =>
       assert.match(fault(text) ?? '', /has a path that begins with ~ or \$, which only a shell replaces/))
 
   for (const [text, path] of [
-    ['sqlite:./~/$x.db', './~/$x.db'],
-    ['sqlite:/var/lib/books.db', '/var/lib/books.db'],
     ['sqlite://data/books.db', 'data/books.db'],
     ['sqlite:///var/lib/books.db', '/var/lib/books.db'],
     ['SQLite:books.db', 'books.db'],
     ['sqlite:C:\\data\\books.db', 'C:\\data\\books.db'],
     ['sqlite:///C:/books.db', 'C:/books.db'],
     ['sqlite:a ü%20c#d.db', 'a ü%20c#d.db'],
-    ['sqlite:host=x', 'host=x'],
   ] as const) {
     it(`${text} is the file ${path}`, () => assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path }))
   }
 
   // The last ones are like those that providers print for their customers.
   for (const [text, engine, user, mode] of [
-    ['PostgreSQL://u:p@h/d', 'postgres', 'u', 'prefer'],
     ['host=localhost dbname=books', 'postgres', undefined, 'prefer'],
     ['  sslmode = require dbname = books', 'postgres', undefined, 'require'],
     ['MariaDB://u:p@h/d', 'mysql', 'u', 'prefer'],
     ['postgresql://u:AbC@h.neon.tech/d?sslmode=require&channel_binding=require', 'postgres', 'u', 'require'],
-    ['postgres://u.a:AbC@h:6543/d?sslmode=require&supa=base-pooler.x', 'postgres', 'u.a', 'require'],
-    [
-      'host=h dbname=d user=u password=A sslrootcert=/c.pem sslmode=verify-full',
-      'postgres',
-      'u',
-      'verify-full',
-    ],
     ['mysql://u@books:AbC@books.azure.com:3306/books?ssl-mode=REQUIRED', 'mysql', 'u@books', 'require'],
   ] as const)
     it(`${text} is of ${engine}`, () => {
@@ -88,20 +74,13 @@ describe('DB_URL', () => {
     })
 
   for (const [text, wrong] of [
-    ['', /no scheme/],
     ['/var/lib/books.db', /no scheme/],
-    [' sqlite:books.db', /no scheme/],
-    [':books.db', /no scheme/],
     ['sqlite3:books.db', /unknown scheme/],
     ['sqlite:', /no file/],
-    ['sqlite://', /no file/],
     ['sqlite://:memory:', /memory/],
     ['sqlite:books.db?mode=ro', /options/],
-    ['sqlite:books\0.db', /options/],
     ['postgresql+asyncpg://user@host/books', /unknown scheme/],
     ['postgres:books', /form scheme:\/\/user:password@host\/database/],
-    ['mysql//user@host/books', /no scheme/],
-    ['secret=x', /no scheme/],
   ] as const) {
     it(`${JSON.stringify(text)} is refused`, () => assert.match(fault(text) ?? 'accepted', wrong))
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { giveName, partFileOf } from '../../src/store/durable-files.ts'
@@ -9,6 +9,11 @@ import { temporaryDirectory } from '../support/service.ts'
 const SOURCE = resolve(import.meta.dirname, '../../src/store/durable-files.ts')
 const skip = process.env.FAULTS !== 'required' && straceMissing
 
+const flushFails = (number: number) => `fsync:error=EIO:when=${number}`
+
+/** As where files cannot have two names. */
+const NO_LINKS = 'link,linkat:error=EPERM'
+
 it('a directory that is made is flushed to the disk with each of its new parents', { skip }, () => {
   for (const [flush, code] of [
     [1, 'EIO'],
@@ -16,65 +21,40 @@ it('a directory that is made is flushed to the disk with each of its new parents
     [3, ''],
   ] as const) {
     const directory = temporaryDirectory()
-    const faults = [`fsync:error=EIO:when=${flush}`]
-    assert.equal(callWhile(faults, SOURCE, 'makeDirectory', join(directory.path, 'a/b')), code)
+    assert.equal(callWhile([flushFails(flush)], SOURCE, 'makeDirectory', join(directory.path, 'a/b')), code)
     directory.remove()
   }
 })
 
 describe('a file that takes its name when it is complete', () => {
-  /** A directory with a complete part. */
-  const complete = () => {
-    const { path: directory, remove } = temporaryDirectory()
-    const path = join(directory, 'new')
-    const part = partFileOf(path)
-    writeFileSync(part, 'complete')
-    return { directory, part, path, [Symbol.dispose]: remove }
-  }
-
   it('has a name before that nobody can guess, and so put a symbolic link in its place', () => {
     assert.notEqual(partFileOf('new'), partFileOf('new'))
   })
 
-  it('is flushed to the disk before, and its name afterwards', { skip }, () => {
-    for (const flush of [1, 2]) {
-      using file = complete()
-      assert.equal(
-        callWhile([`fsync:error=EIO:when=${flush}`], SOURCE, 'giveName', file.part, file.path),
-        'EIO',
-      )
-      assert.equal(existsSync(file.path), flush === 2)
-    }
-  })
-
-  for (const where of ['anywhere', 'where files cannot have two names'] as const)
-    describe(where, { skip: where !== 'anywhere' && skip }, () => {
-      /** @returns the code of the error. */
-      const give = (part: string, path: string, ...faults: string[]) =>
-        where === 'anywhere'
-          ? codeOf(() => giveName(part, path))
-          : callWhile(['link,linkat:error=EPERM', ...faults], SOURCE, 'giveName', part, path)
-
-      it('has it then, and no other', () => {
-        using file = complete()
-        assert.equal(give(file.part, file.path), '')
-        assert.deepEqual(readdirSync(file.directory), ['new'])
-        assert.equal(readFileSync(file.path, 'utf8'), 'complete')
-      })
-
-      it('does not take it from another', () => {
-        using file = complete()
-        writeFileSync(file.path, 'other')
-        assert.equal(give(file.part, file.path), 'EEXIST')
-        assert.equal(readFileSync(file.path, 'utf8'), 'other')
-      })
-
-      if (where !== 'anywhere')
-        it('leaves no empty file behind when it cannot have it', () => {
-          using file = complete()
-          assert.equal(give(file.part, file.path, 'rename,renameat,renameat2:error=EIO'), 'EIO')
-          assert.deepEqual(readdirSync(file.directory), [basename(file.part)])
-        })
+  for (const [what, faults, other, code, left] of [
+    ['is flushed to the disk before', [flushFails(1)], undefined, 'EIO', undefined],
+    ['is flushed to the disk with its name', [flushFails(2)], undefined, 'EIO', 'complete'],
+    ['has its name then, and no other', [], undefined, '', 'complete'],
+    ['does not take its name from another', [], 'other', 'EEXIST', 'other'],
+    ['has its name where files cannot have two', [NO_LINKS], undefined, '', 'complete'],
+    ['does not take its name from another there either', [NO_LINKS], 'other', 'EEXIST', 'other'],
+    ['leaves no empty file', [NO_LINKS, 'rename,renameat,renameat2:error=EIO'], undefined, 'EIO', undefined],
+  ] as const)
+    it(what, { skip: faults.length > 0 && skip }, () => {
+      const { path: directory, remove } = temporaryDirectory()
+      const path = join(directory, 'new')
+      const part = partFileOf(path)
+      writeFileSync(part, 'complete')
+      if (other !== undefined) writeFileSync(path, other)
+      const give = () =>
+        faults.length > 0
+          ? callWhile(faults, SOURCE, 'giveName', part, path)
+          : codeOf(() => giveName(part, path))
+      assert.equal(give(), code)
+      const names = readdirSync(directory).filter((name) => code === '' || name !== basename(part))
+      assert.deepEqual(names, left === undefined ? [] : ['new'])
+      if (left !== undefined) assert.equal(readFileSync(path, 'utf8'), left)
+      remove()
     })
 })
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -8,7 +7,6 @@ import { until } from '../faults/engine-servers.ts'
 import { logIn } from '../support/client.ts'
 import { ENGINES, type Engine, engineMissing, useDatabases } from '../support/engines.ts'
 import { parseExposition, total } from '../support/exposition.ts'
-import { freePort } from '../support/free-port.ts'
 import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
 import {
   ACCOUNT,
@@ -87,7 +85,6 @@ function sharesPromises(engine: Engine): void {
     directory.remove()
   })
 
-  const get = (path: string) => once(service.url, head(`GET ${path}`, authorization))
   const importing = (file: string, ...fields: string[]) =>
     withBody('POST /books/import', file, authorization, 'Content-Type: text/csv', ...fields)
 
@@ -163,16 +160,6 @@ function sharesPromises(engine: Engine): void {
     assert.deepEqual(statuses(await onEach(service.url, attempt)), { 401: 5, 429: CONNECTIONS - 5 })
     const right = withBody('POST /token', JSON.stringify(ACCOUNT), 'X-Forwarded-For: 192.0.2.1')
     assert.equal((await once(service.url, right)).status, 429)
-  })
-
-  it('takes a token and a cursor on every thread, whichever gave it out', async () => {
-    for (const response of await onEach(service.url, () => withBody('POST /book', BOOK, authorization)))
-      assert.equal(response.status, 201)
-    const first = await get('/books?sort=title&limit=1')
-    const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1]
-    const second = await onEach(service.url, () => head(`GET /${next}`, authorization))
-    assert.deepEqual(statuses(second), { 200: CONNECTIONS })
-    assert.equal(new Set(second.map(({ body }) => body)).size, 1)
   })
 
   it('ignores an unknown field of a book, however deeply it is nested', async () => {
@@ -269,51 +256,6 @@ describe('a service with threads', () => {
     for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
   })
 
-  it('listens on port 80 with every thread', async (t) => {
-    // An address that hardly anybody uses.
-    const [HOST, PORT] = ['127.0.0.2', '80']
-    if (!(await canListen(HOST, Number(PORT)))) return t.skip('this user may not, or somebody else does')
-    const settings = { HOST, PORT, THREADS: '2', DB_URL: 'sqlite:port.db' }
-    const other = await startService(directory.path, settings, DYING)
-    t.after(() => other.stop())
-    using dying = await RawConnection.open(other.url)
-    await dying.send(head('GET /healthz', 'X-Die: 0'))
-    await until('the death is in the log', async () => other.output().includes('a thread died with'))
-    // Before there is a replacement.
-    assert.equal((await once(other.url, head('GET /healthz'))).status, 200)
-  })
-
-  it('starts no more threads when it is stopped meanwhile', async (t) => {
-    const port = await freePort()
-    const { child, ended, output } = spawnService(directory.path, {
-      PORT: String(port),
-      HOST: '127.0.0.1',
-      THREADS: '4',
-      DB_URL: 'sqlite:early.db',
-      PASSWORD: ACCOUNT.password,
-      SECRET_TOKEN: SECRET,
-    })
-    t.after(() => child.kill('SIGKILL'))
-    const url = `http://127.0.0.1:${port}`
-    const body = JSON.stringify({ ...ACCOUNT, password: 'wrong' })
-    const request = withBody('POST /token', body, 'Expect: 100-continue')
-    // The first thread listens before the others start.
-    let connection: RawConnection | undefined
-    await until('the first thread has read a request', async () => {
-      connection = await RawConnection.open(url).catch(() => undefined)
-      await connection?.send(request.slice(0, -1))
-      // The service tries the port first, and closes it again.
-      return (await connection?.response().catch(() => undefined))?.status === 100
-    })
-    child.kill('SIGTERM')
-    // In which the others would go on.
-    await setTimeout(500)
-    await connection?.send(request.slice(-1))
-    assert.equal((await connection?.response())?.status, 401)
-    assert.deepEqual(await ended, { code: 0, signal: null })
-    assert.doesNotMatch(output(), /"level":[45]0/)
-  })
-
   it('answers what is in flight on every thread when it is stopped', async (t) => {
     const other = await startService(directory.path, { THREADS: '4', DB_URL: 'sqlite:other.db' })
     t.after(() => other.stop('SIGKILL'))
@@ -362,12 +304,3 @@ describe('a service with threads', () => {
     assert.deepEqual(await ended, { code: 0, signal: null }, output())
   })
 })
-
-async function canListen(host: string, port: number): Promise<boolean> {
-  const server = createServer()
-  const listening = new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false)).listen(port, host, () => resolve(true))
-  })
-  if (await listening) await new Promise((resolve) => server.close(resolve))
-  return await listening
-}

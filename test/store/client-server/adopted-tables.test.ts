@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { StoreNotOpened } from '../../../src/catalogue/store.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { booksOf, listAll, listPages, plain } from '../pages.ts'
+import { listAll, plain } from '../pages.ts'
 import { type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
 import { GORM, TABLES } from './tables-of-others.ts'
 
@@ -69,21 +68,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
           assert.equal(await store.delete(book.id, i === 0 ? undefined : book), true)
         assert.deepEqual(await listAll(store), [{ ...created }])
       })
-
-    it('is read in pages of bounded size, with long texts beside NULL', async (t) => {
-      const { open, run } = await prepareDatabase(t, databases, () => [GORM[engine], ROWS])
-      const store = await open()
-      const length = 100_000
-      for (const column of ['title', 'author'])
-        await run(`INSERT INTO books (${column}) SELECT REPEAT('x', ${length}) FROM books`)
-      let books = 0
-      for await (const page of listPages(store)) {
-        const { length: characters } = JSON.stringify(booksOf(page))
-        assert.ok(characters < STREAM_PAGE.text + 2 * length, `${characters} characters`)
-        books += page.count
-      }
-      assert.equal(books, 4 * BOOKS.length)
-    })
 
     for (const [sql, ...says] of TABLES[engine].unsuiting)
       it(`is refused and left as it is: ${says[0]}`, async (t) => {

@@ -39,36 +39,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.deepEqual(await readRows(on, url), [locked, { ...other, year: 2 }])
       assert.equal((await store.update(locked.id, { year: 3 }))?.year, 3)
     })
-
-    it('of two stores that write the same books in opposite orders: none fails, and the last write counts', async (t) => {
-      const { store, open, url, on } = await prepare(t)
-      const stores = [store, await open()]
-      const ids = (await createMany(store, 50)).map(({ id }) => id)
-      const end = Date.now() + 2000
-      /** The last writes of each store, by book. */
-      const last = await Promise.all(
-        stores.map(async (store, number) => {
-          const titles = new Map<number, string>()
-          for (let round = 0; Date.now() < end; round++) {
-            const order = number === 0 ? ids : ids.toReversed()
-            await Promise.all(
-              order.map(async (id) => {
-                const title = `${number}: ${round}`
-                const updated = await store.update(id, { title })
-                assert.equal(updated?.title, title)
-                titles.set(id, title)
-              }),
-            )
-          }
-          return titles
-        }),
-      )
-      for (const { id, title } of await readRows(on, url))
-        assert.ok(
-          last.some((titles) => titles.get(id) === title),
-          `book ${id} is "${title}"`,
-        )
-    })
   })
 }
 

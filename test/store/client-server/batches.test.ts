@@ -134,16 +134,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.deepEqual([writes.length, total(writes)], [6, 200])
     })
 
-    it('answer with what a trigger makes of each book', async (t) => {
-      const { store, run, url, on } = await prepare(t)
-      const created = await createMany(store, 20)
-      await run(...onBooks(engine, 'BEFORE UPDATE', 'NEW.year', "NEW.author = 'trigger'"))
-      const updated = plain(await Promise.all(created.map(({ id }) => store.update(id, { title: 'new' }))))
-      assert.deepEqual(await readRows(on, url), updated)
-      for (const [i, { author }] of updated.entries())
-        assert.equal(author, i === REFUSED ? 'trigger' : `author ${i}`)
-    })
-
     it('keep no long books in memory together', async (t) => {
       const { store, url } = await prepare(t)
       const short = await store.create({ ...BOOK, title: 'x'.repeat(SHORT_SIZE - 3), author: 'é ' })
@@ -261,7 +251,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
 describe('requests at the same time on PostgreSQL', { skip: engineMissing('postgres') }, () => {
   const databases = useDatabases('postgres')
 
-  it('have their own responses if a trigger leaves out one of them; a creation then fails', async (t) => {
+  it('have their own responses if a trigger leaves out a book, whose creation fails', async (t) => {
     const { store, run, url, on } = await prepareStore(t, databases)
     await run(...onBooks('postgres', 'BEFORE INSERT', 'NEW.year', 'RETURN NULL'))
     const created: Book[] = []
@@ -275,21 +265,6 @@ describe('requests at the same time on PostgreSQL', { skip: engineMissing('postg
       created.map(({ id }, i) => ({ id, ...bookNumber(years[i] ?? 0) })),
     )
     assert.deepEqual(await readRows(on, url), plain(created).toSorted(byId))
-    await run('DROP TRIGGER t ON books', 'DROP FUNCTION f')
-    await run(...onBooks('postgres', 'BEFORE UPDATE OR DELETE', 'OLD.year', 'RETURN NULL', 5))
-    const updated = await Promise.all(created.map(({ id }) => store.update(id, { title: 'new' })))
-    assert.deepEqual(
-      updated.map((book) => book?.title),
-      years.map((year) => (year === 5 ? undefined : 'new')),
-    )
-    assert.deepEqual(
-      await deleteAll(store, created),
-      years.map((year) => year !== 5),
-    )
-    assert.deepEqual(
-      await readRows(on, url),
-      plain(created).filter(({ year }) => year === 5),
-    )
   })
 
   it('are all stored, and changed one after another, where transactions are serializable', async (t) => {

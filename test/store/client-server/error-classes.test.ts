@@ -21,24 +21,7 @@ const REASONS: Readonly<Record<string, readonly (string | number)[]>> = {
 
 /** What became of the work. */
 const OUTCOMES: Readonly<Record<FailureOutcome, readonly (string | number)[]>> = {
-  refused: [
-    '23505',
-    '53100',
-    '53300',
-    '55P03',
-    '57014',
-    '25P03',
-    '42501',
-    '42P01',
-    1062,
-    1205,
-    1036,
-    1040,
-    1114,
-    1142,
-    1143,
-    1146,
-  ],
+  refused: ['23505', '53100', '55P03', '57014', '25P03', '42501', 1062, 1205, 1036, 1040, 1114, 1142],
   conflict: ['40001', '40P01', 1213],
   late: ['2201F'],
   moved: ['25006', '57P01', '57P03', 1047, 1290, 1792, 1836],

@@ -39,17 +39,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 )
 
 describe('a pool of connections, whatever happens', () => {
-  it('keeps count: never too many, none shared, none dead, none left', async () => {
-    let operations = 0
-    await fc.assert(
-      fc.asyncProperty(steps, async (steps) => {
-        operations += steps.length
-        await run(steps)
-      }),
-      { numRuns: 100 },
-    )
-    assert.ok(operations >= 10_000, `${operations}`)
-  })
+  it('keeps count: never too many, none shared, none dead, none left', () =>
+    fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 }))
 })
 
 async function run(steps: readonly Step[]): Promise<void> {
@@ -112,7 +103,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     }
     assert.ok(driver.peak <= SIZE, 'too many connections')
   }
-  const closing = watch(pool.close())
+  const closing = watch(pool.close().then(() => [driver.open, driver.made.length]))
   for (
     let i = 0;
     (closing.state === 'pending' || uses.some(({ state }) => state === 'pending')) && i < 100;
@@ -122,10 +113,9 @@ async function run(steps: readonly Step[]): Promise<void> {
     for (const attempt of attempts.splice(0)) attempt.resolve()
     await happen.pass(500)
   }
-  assert.equal(closing.state, 'fulfilled', 'it does not close')
+  assert.deepEqual(closing.value, [0, driver.made.length], 'it does not close, or makes a connection then')
   assert.ok(
     uses.every(({ state }) => state !== 'pending'),
     'a use has no end',
   )
-  assert.equal(driver.open, 0, 'a connection is left')
 }

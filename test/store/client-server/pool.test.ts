@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { describeError } from '../../../src/errors.ts'
+import type { Kind } from '../../../src/store/client-server/connection-share.ts'
+import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
+import type { RunOptions } from '../../../src/store/client-server/pool.ts'
 import {
   begin,
   beginAll,
   DEADLINE,
   driver,
   endAll,
+  type FakeConnection,
   forever,
   MAX_AGE,
   newPool,
@@ -17,20 +22,41 @@ import {
   watch,
 } from './fake-driver.ts'
 
+const MAX_IDLE_TIME = 60_000
+
+/** How often work is tried that the server rolls back. */
+const ATTEMPTS = 5
+
+/** No work is done again later than this after it failed, and no connection is made again; in milliseconds. */
+const PAUSE = 400
+
 useDriver()
 
-const isOverload = (error: unknown) => error instanceof StoreUnavailable && error.reason === 'overload'
+/** An error of the driver with this meaning. */
+function meaning(outcome: ErrorMeaning['outcome'], reason?: ErrorMeaning['reason']) {
+  const error = new Error('its own words')
+  driver.meanings.set(error, { outcome, ...(reason && { reason }) })
+  return error
+}
 
+/** Work that fails so often, and how often it was tried. */
+function failing(times: number, error: Error) {
+  let tries = 0
+  const work = async (connection: FakeConnection) => {
+    if (++tries <= times) throw error
+    return connection
+  }
+  return { work, count: () => tries }
+}
+
+/** Lets time pass in small steps, so that nothing happens later than it should. */
+async function passSlowly(time: number): Promise<void> {
+  for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
+}
+
+// That none is shared, dead or left over: pool-model.test.ts. How servers that are down, full or read-only are survived:
+// test/faults and the tests of several hosts.
 describe('a pool of connections', () => {
-  it('makes no more than are needed, and uses again the one that was used last', async () => {
-    const pool = newPool(10)
-    const [first, second] = await beginAll(pool, 2)
-    assert.ok(first && second)
-    await endAll(first, second)
-    for (let i = 0; i < 5; i++) assert.equal(await pool.run(self), second.got.connection)
-    assert.equal(driver.made.length, 2)
-  })
-
   it('serves what came first, whatever it is for, once there is a connection for it', async () => {
     const pool = newPool(1)
     const first = await beginAll(pool, 1)
@@ -42,76 +68,202 @@ describe('a pool of connections', () => {
     assert.deepEqual(order, kinds)
   })
 
-  for (const [size, kind, most, ofOneClient] of [
-    [1, 'write', 1, 1],
-    [2, 'write', 2, 2],
-    [3, 'page', 2, 2],
-    [10, 'write', 7, 7],
-    [10, 'page', 7, 7],
-    [1, 'search', 1, 1],
-    [4, 'search', 2, 1],
-    [10, 'search', 5, 4],
-  ] as const)
-    it(`lets each ${kind} have at most ${most} of ${size}, and those of one client ${ofOneClient}`, async () => {
+  it('has some of its connections for each kind of use, and for the searches of one client', async () => {
+    /** How many have one of so many connections. */
+    const served = async (size: number, kind: Kind, isOfOneClient: boolean) => {
       const pool = newPool(size)
-      const ofOne = await beginAll(pool, size + 1, kind, 'one')
-      assert.equal(driver.made.length, ofOneClient)
-      const ofOthers = Array.from({ length: size + 1 }, (_, i) => begin(pool, kind, `other ${i}`))
+      const uses = Array.from({ length: size + 1 }, (_, i) => begin(pool, kind, isOfOneClient ? '' : `${i}`))
       await settle()
-      assert.equal(driver.made.length, most)
-      if (most < size)
-        for (const other of ['read', 'write', 'search', 'page'] as const)
-          if (other !== kind) await pool.run(self, { kind: other, client: 'another' })
-      // Each that ends, well or not, makes room for one, and none for a client that has enough.
-      const running = (uses: typeof ofOne) =>
-        uses.filter(({ got, use }) => got.connection !== undefined && use.state === 'pending').length
-      for (const { reject } of ofOthers.slice(0, most - ofOneClient)) reject(new Error('boom'))
-      await settle()
-      assert.deepEqual([running(ofOne), running(ofOthers)], [ofOneClient, most - ofOneClient])
-    })
-
-  it('gives connections to the clients of queries in turns', async () => {
-    const pool = newPool(4)
-    const done: string[] = []
-    const search = (client: string) =>
-      pool.run(() => settle().then(() => void done.push(client)), { kind: 'search', client })
-    await Promise.all(Array.from('aaaaaabbc', search))
-    assert.ok(done.indexOf('c') < 5 && done.lastIndexOf('b') < 6, done.join(''))
+      return uses.filter(({ got }) => got.connection !== undefined).length
+    }
+    for (const [size, most] of [
+      [1, { read: 1, write: 1, page: 1, search: 1, ofOne: 1 }],
+      [3, { read: 3, write: 2, page: 2, search: 1, ofOne: 1 }],
+      [10, { read: 10, write: 7, page: 7, search: 5, ofOne: 4 }],
+    ] as const) {
+      for (const kind of ['read', 'write', 'page', 'search'] as const)
+        assert.equal(await served(size, kind, false), most[kind], `${kind} of ${size}`)
+      assert.equal(await served(size, 'search', true), most.ofOne)
+    }
   })
 
-  it('refuses the newest of the client with the most when 5000 of a kind wait', async () => {
+  it('refuses the newest of the client with the most when 5000 of a kind wait, until their time is over', async () => {
     const pool = newPool(1)
-    const first = await beginAll(pool, 1)
+    await beginAll(pool, 1)
     const many = await beginAll(pool, 5000, 'search', 'one')
-    const [other] = await beginAll(pool, 1, 'search', 'another')
+    await beginAll(pool, 1, 'search', 'another')
     const refused = many.filter(({ use }) => use.state === 'rejected')
     assert.deepEqual(refused, many.slice(-1))
-    assert.ok(isOverload(refused[0]?.use.error))
-    await endAll(...first, ...many)
-    assert.ok(other?.got.connection)
+    const [error] = refused.map(({ use }) => use.error)
+    assert.ok(error instanceof StoreUnavailable && error.reason === 'overload' && error.nothingWritten)
+    await pass(DEADLINE)
+    const [next] = await beginAll(pool, 5000, 'search', 'one')
+    assert.notEqual(next?.use.state, 'rejected')
   })
 
-  for (const [random, share] of [
-    [0, 1],
-    [1, 0.8],
-  ] as const)
-    it(`ends a connection when its work is done at ${share} of the greatest age, and makes another`, async (t) => {
-      t.mock.method(Math, 'random', () => random)
+  it('ends a connection when its work is done and it is too old, and makes another', async (t) => {
+    // The age of each is up to a fifth less.
+    t.mock.method(Math, 'random', () => 1)
+    const pool = newPool(1)
+    const step = 30_000
+    const old = await pool.run(self)
+    for (let age = step; age < 0.8 * MAX_AGE; age += step) {
+      mock.timers.tick(step)
+      assert.equal(await pool.run(self), old)
+    }
+    mock.timers.tick(step - 1)
+    const [working, waiting] = await beginAll(pool, 2)
+    assert.ok(working && waiting)
+    mock.timers.tick(1)
+    await endAll(working)
+    assert.deepEqual([working.got.connection, old.state], [old, 'ended'])
+    assert.equal(waiting.got.connection, driver.made[1])
+  })
+
+  it('connects again only after a pause, however many wait, and tells all of them why it failed', async () => {
+    const refused = new Error('refused')
+    let tries = 0
+    driver.connecting = async () => {
+      tries++
+      throw refused
+    }
+    const pool = newPool(2)
+    const uses = Array.from({ length: 50 }, () => watch(pool.run(self)))
+    await passSlowly(DEADLINE)
+    for (const { error } of uses)
+      assert.ok(error instanceof StoreUnavailable && error.nothingWritten && error.cause === refused)
+    assert.ok(tries <= (2 * DEADLINE) / 100 + 2, `${tries}`)
+  })
+
+  it('does not use those again that were idle for long, and waits for none of them', async () => {
+    driver.ending = forever
+    const pool = newPool(3)
+    await endAll(...(await beginAll(pool, 3)))
+    mock.timers.tick(MAX_IDLE_TIME)
+    assert.equal(await pool.run(self), driver.made[2])
+    mock.timers.tick(MAX_IDLE_TIME + 1)
+    assert.equal(await pool.run(self), driver.made[3])
+    for (const { state } of driver.made.slice(0, 3)) assert.equal(state, 'destroyed')
+  })
+})
+
+describe('a connection whose work fails', () => {
+  it('is destroyed, and whoever waits gets a new one', async () => {
+    const pool = newPool(1)
+    const [first, second] = [watch(pool.run(() => Promise.reject(new Error('boom')))), watch(pool.run(self))]
+    await settle()
+    assert.match(String(first.error), /boom/)
+    assert.deepEqual([driver.made[0]?.state, second.value], ['destroyed', driver.made[1]])
+  })
+
+  for (const outcome of ['refused', 'conflict'] as const)
+    it(`is kept if the server did nothing (${outcome}), and used once its transaction has ended`, async () => {
+      const ending = Promise.withResolvers<void>()
+      driver.resetting = () => ending.promise
       const pool = newPool(1)
-      const old = await pool.run(self)
-      const step = 30_000
-      for (let age = step; age < share * MAX_AGE; age += step) {
-        mock.timers.tick(step)
-        assert.equal(await pool.run(self), old)
+      const error = meaning(outcome)
+      await assert.rejects(pool.run(failing(1, error).work, { isRepeatable: false }), error)
+      const next = watch(pool.run(self))
+      await settle()
+      assert.equal(next.state, 'pending')
+      ending.resolve()
+      await settle()
+      assert.equal(next.value, driver.made[0])
+    })
+
+  it('is destroyed if its transaction does not end in time', async () => {
+    driver.resetting = forever
+    const pool = newPool(1)
+    const refused = meaning('refused')
+    await assert.rejects(pool.run(failing(1, refused).work), refused)
+    const next = watch(pool.run(self))
+    await pass(1000)
+    assert.equal(next.value, driver.made[1])
+  })
+
+  it('takes those with it that were idle while it was lost, and not those that worked', async () => {
+    const pool = newPool(3)
+    const [idle, lost, working] = await beginAll(pool, 3)
+    assert.ok(idle && lost && working)
+    await endAll(idle)
+    await endAll(lost)
+    await pass(1)
+    const [again] = await beginAll(pool, 1)
+    await endAll(working)
+    again?.reject(meaning('lost'))
+    await settle()
+    const states = [idle, lost, working].map(({ got }) => got.connection?.state)
+    assert.deepEqual(states, ['destroyed', 'destroyed', 'open'])
+  })
+})
+
+it('connections are renewed once, however many callers find them read-only at the same time', async () => {
+  const pool = newPool(3)
+  const [first, second] = await beginAll(pool, 2)
+  first?.reject(meaning('moved'))
+  await settle()
+  const fresh = await pool.run(self, { kind: 'read' })
+  await pass(1)
+  second?.reject(meaning('moved'))
+  await settle()
+  // It is idle since the work of the second began, but it was made after the first had failed.
+  assert.equal(fresh.state, 'open')
+})
+
+describe('work that fails', () => {
+  /** What becomes of it: it is done, or fails with its own error or with StoreUnavailable. */
+  type End = 'done' | 'own error' | 'nothing written' | 'not known'
+
+  for (const [times, outcome, options, tries, end] of [
+    [ATTEMPTS - 1, 'conflict', {}, ATTEMPTS, 'done'],
+    [ATTEMPTS, 'conflict', {}, ATTEMPTS, 'nothing written'],
+    [1, 'conflict', { attempts: 1 }, 1, 'nothing written'],
+    [9, 'conflict', { isRepeatable: false }, 1, 'nothing written'],
+    [9, 'moved', { isRepeatable: false }, 1, 'nothing written'],
+    [9, 'late', { isRepeatable: false }, 1, 'nothing written'],
+    [3, 'lost', { kind: 'read' }, 4, 'done'],
+    [9, 'lost', { kind: 'read' }, 4, 'nothing written'],
+    [1, 'lost', {}, 1, 'not known'],
+    [1, 'refused', {}, 1, 'nothing written'],
+    [1, 'unknown', {}, 1, 'not known'],
+    [1, undefined, {}, 1, 'own error'],
+  ] satisfies [number, ErrorMeaning['outcome'] | undefined, RunOptions, number, End][])
+    it(`${times} times (${outcome}), with ${JSON.stringify(options)}, is tried ${tries} times: ${end}`, async () => {
+      const error = outcome === undefined ? new Error('own') : meaning(outcome, 'connection')
+      const { count, work } = failing(times, error)
+      // Connecting is tried again even where the work is not.
+      let refusals = tries === 1 ? 2 : 0
+      driver.connecting = async () => {
+        if (refusals-- > 0) throw new Error('refused')
       }
-      mock.timers.tick(step - 1)
-      const [working, waiting] = await beginAll(pool, 2)
-      assert.ok(working && waiting)
-      mock.timers.tick(1)
-      await endAll(working)
-      assert.deepEqual([working.got.connection, old.state], [old, 'ended'])
-      assert.equal(waiting.got.connection, driver.made[1])
-      assert.equal(driver.open, 1)
+      const use = watch(newPool(1).run(work, options))
+      await passSlowly((ATTEMPTS + 2) * PAUSE)
+      assert.equal(count(), tries)
+      if (end === 'done') assert.equal(use.state, 'fulfilled')
+      else if (end === 'own error') assert.equal(use.error, error)
+      else {
+        assert.ok(use.error instanceof StoreUnavailable)
+        assert.deepEqual([use.error.nothingWritten, use.error.reason], [end !== 'not known', 'connection'])
+      }
+    })
+
+  for (const [outcome, says] of [
+    ['moved', /^the database server failed: its own words$/],
+    ['late', /^the write reached the database server after its deadline[^:]*$/],
+  ] as const)
+    it(`is tried on new connections until the deadline: ${outcome}`, async () => {
+      const { work, count } = failing(Number.POSITIVE_INFINITY, meaning(outcome, 'timeout'))
+      const pool = newPool(2)
+      const [other] = await beginAll(pool, 1)
+      assert.ok(other)
+      const use = watch(pool.run(work))
+      await passSlowly(DEADLINE - 2 * PAUSE)
+      await endAll(other)
+      assert.deepEqual([use.state, other.got.connection?.state], ['pending', 'destroyed'])
+      await passSlowly(2 * PAUSE)
+      assert.ok(count() >= (DEADLINE - 2 * PAUSE) / PAUSE, `${count()}`)
+      assert.ok(use.error instanceof StoreUnavailable && use.error.nothingWritten)
+      assert.match(describeError(use.error), says)
     })
 })
 
@@ -127,33 +279,6 @@ describe('the deadline of a use', () => {
     assert.deepEqual([late.got.connection?.cancelled, late.got.connection?.state], [true, 'destroyed'])
     await endAll(late)
     assert.notEqual(await pool.run(self), late.got.connection)
-    assert.equal(driver.open, 1)
-  })
-
-  it('bounds the waiting for a connection too, and a caller that has given up takes none', async () => {
-    const pool = newPool(1)
-    const [first] = await beginAll(pool, 1)
-    await pass(1000)
-    const [second, third] = await beginAll(pool, 2)
-    assert.ok(first && second && third)
-    await pass(2999)
-    await endAll(first)
-    assert.equal(second.got.connection, first.got.connection)
-    await pass(1001)
-    for (const { use } of [second, third]) assert.ok(use.error instanceof StoreUnavailable)
-    assert.equal(third.got.connection, undefined)
-    assert.notEqual(await pool.run(self), first.got.connection)
-  })
-
-  it('makes room for others to wait', async () => {
-    const pool = newPool(1)
-    const first = await beginAll(pool, 1)
-    for (let i = 0; i < 5000; i++) watch(pool.run(self, { time: 1000 }))
-    await assert.rejects(pool.run(self), isOverload)
-    await pass(1000)
-    const next = watch(pool.run(self))
-    await endAll(...first)
-    assert.equal(next.state, 'fulfilled')
   })
 
   it('is told as it was: how long, whether there was a connection, and whether anything may be written', async () => {
@@ -175,23 +300,7 @@ describe('the deadline of a use', () => {
     ])
   })
 
-  for (const isWaiting of [true, false])
-    it(`bounds connecting; a connection that comes later is ${isWaiting ? 'for the next that waits' : 'kept'}`, async () => {
-      const late = Promise.withResolvers<void>()
-      driver.connecting = () => late.promise
-      const pool = newPool(1)
-      const first = begin(pool)
-      await pass(DEADLINE - 1)
-      const second = isWaiting ? begin(pool) : undefined
-      await pass(1)
-      assert.ok(first.use.error instanceof StoreUnavailable)
-      late.resolve()
-      await settle()
-      assert.equal(second?.got.connection ?? (await pool.run(self)), driver.made[0])
-      assert.deepEqual([first.got.connection, driver.made.length], [undefined, 1])
-    })
-
-  it('is not extended by cancelling that takes its time', async () => {
+  it('is not extended by cancelling that takes its time, and meanwhile the connection counts', async () => {
     driver.cancelling = forever
     const pool = newPool(1)
     const first = begin(pool)
@@ -199,8 +308,6 @@ describe('the deadline of a use', () => {
     const second = begin(pool)
     await pass(500)
     assert.ok(first.use.error instanceof StoreUnavailable)
-    // What was not sent yet is not sent any more. The server may still be busy with the rest.
-    assert.equal(first.got.connection?.state, 'destroyed')
     await pass(999)
     assert.equal(second.got.connection, undefined)
     await pass(1)
@@ -225,33 +332,6 @@ describe('closing a pool of connections', () => {
     await newPool(1).close()
   })
 
-  it('waits for a connection that is being made, and ends it', async () => {
-    const late = Promise.withResolvers<void>()
-    driver.connecting = () => late.promise
-    const pool = newPool(1)
-    const use = watch(pool.run(self))
-    await pass(DEADLINE)
-    const closing = watch(pool.close())
-    await settle()
-    assert.deepEqual([use.state, closing.state], ['rejected', 'pending'])
-    late.resolve()
-    await closing.promise
-    assert.equal(driver.open, 0)
-  })
-
-  it('leaves no connection to those that wait until another can be made', async () => {
-    driver.connecting = () => Promise.reject(new Error('boom'))
-    const pool = newPool(1)
-    const failed = watch(pool.run(self))
-    await settle()
-    const waiting = watch(pool.run(self))
-    driver.connecting = async () => {}
-    await pool.close()
-    await pass(5000)
-    assert.deepEqual([failed.state, waiting.state], ['rejected', 'rejected'])
-    assert.deepEqual(driver.made, [])
-  })
-
   it('destroys what cannot be ended, and does not wait for a server that does not answer', async () => {
     for (const ending of [() => Promise.reject(new Error('boom')), forever]) {
       driver.ending = ending
@@ -261,17 +341,5 @@ describe('closing a pool of connections', () => {
       await pass(4000)
       assert.deepEqual([closing.state, driver.made.at(-1)?.state], ['fulfilled', 'destroyed'])
     }
-  })
-
-  it('leaves no timer behind', async () => {
-    mock.timers.reset()
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-    const before = timers()
-    const pool = newPool(2)
-    const boom = () => Promise.reject(new Error('boom'))
-    const uses = Array.from({ length: 20 }, (_, i) => pool.run<unknown>(i % 3 === 0 ? boom : self))
-    await Promise.allSettled([...uses, pool.run(forever, { time: 1 })])
-    await pool.close()
-    assert.equal(timers(), before)
   })
 })

@@ -3,13 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { type BookFilter, BY_ID } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.js'
 import type { Store } from '../../../src/catalogue/store.ts'
-import {
-  asAdministrator,
-  connections,
-  killConnection,
-  openSession,
-  until,
-} from '../../faults/engine-servers.ts'
+import { openSession, until } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import {
@@ -23,7 +17,6 @@ import {
 import { booksOf } from '../pages.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
 import { prepareDatabase } from './prepared-database.ts'
-import { GORM, give } from './tables-of-others.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
@@ -138,23 +131,6 @@ for (const engine of ['postgres', 'mysql'] as const) {
       assert.equal(await found(rare.slice(2000, 2010)), 2)
     })
 
-    it('a connection that is lost while indexes are added: the start goes on when it can', async (t) => {
-      const { open, reports, url } = await prepare(t, (name) => [GORM[engine], ...give(engine, name)])
-      const on = await databases()
-      await using session = await openSession(asAdministrator(on, url))
-      await session.run(engine === 'postgres' ? 'BEGIN; LOCK TABLE books' : 'LOCK TABLES books WRITE')
-      const opening = open()
-      await until('it waits for the lock', async () => {
-        const [row] = await on.query(WAITING[engine], url)
-        return row !== undefined
-      })
-      for (const id of await connections(on, url)) await killConnection(on, id)
-      await until('it says that it waits', () => reports.length > 0)
-      await session.run(engine === 'postgres' ? 'COMMIT' : 'UNLOCK TABLES')
-      assert.deepEqual(await titles(await opening, 'dune'), [])
-      assert.match(reports.join('\n'), /^waiting up to 30 seconds for [^\n]*$/)
-    })
-
     it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
       const { open, query, url } = await prepare(t)
       // Searches wait for half of this time.
@@ -178,16 +154,9 @@ for (const engine of ['postgres', 'mysql'] as const) {
   })
 }
 
-/** Finds statements that wait for a lock of a table. */
-const WAITING = {
-  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-  mysql: `SELECT 1 FROM information_schema.processlist
-    WHERE state LIKE 'Waiting for table%' AND db = DATABASE()`,
-}
-
 /** Finds the statements that wait for a lock of a book to store its words or its sort keys. */
 const STORING_ENTRIES = {
-  postgres: WAITING.postgres,
+  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
   // The server does not tell apart waiting for a row from reading it.
   mysql: `SELECT 1 FROM information_schema.processlist
     WHERE info LIKE '%ORDER BY id FOR UPDATE' AND db = DATABASE()`,

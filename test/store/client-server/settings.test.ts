@@ -145,17 +145,6 @@ describe('a server of MySQL that sets something for each connection', {
       assert.deepEqual(database.reports, [])
     })
 
-  it('is read, and not ready for writes, where its configuration makes transactions read-only', async (t) => {
-    const on = await server()
-    await on.query("SET GLOBAL init_connect = ''")
-    const { open } = await prepareDatabase(t, server)
-    await (await open()).close()
-    await on.query("SET GLOBAL init_connect = 'SET tx_read_only = 1'")
-    const store = await open()
-    assert.deepEqual(await listAll(store), [])
-    await assert.rejects(store.ready(), /read-only/)
-  })
-
   it('is refused with the name of what cannot be set, and its value', async (t) => {
     const on = await startServer('mysql', { settings: { 'maximum-max-sort-length': '1024' } })
     const { open } = await prepareDatabase(t, async () => on)

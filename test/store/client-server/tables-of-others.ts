@@ -59,7 +59,6 @@ const postgres: Tables = {
       /\bid does not get a value by itself\b/,
       /\btitle is character varying\(255\) .* text; author is character\(99\) .* text; year is numeric .* bigint\b/,
     ],
-    [postgresTable({ id: 'uuid PRIMARY KEY DEFAULT gen_random_uuid()' }), /\bid is uuid .* bigint\b/],
     [postgresTable({}, 'UNLOGGED TABLE'), /\bUNLOGGED\b.* LOGGED\b/],
   ],
 }
@@ -91,10 +90,6 @@ const mysql: Tables = {
       /\bauthor is text utf8mb4 .* mediumtext utf8mb4; year is bigint unsigned .* bigint\b/,
     ],
     [
-      mysqlTable({ year: 'int' }, 'DEFAULT CHARSET=latin1'),
-      /\btitle is longtext latin1 .* mediumtext utf8mb4; author is longtext latin1 .*; year is int .* bigint\b/,
-    ],
-    [
       mysqlTable({ title: 'longtext CHARACTER SET utf8mb3', author: 'longblob' }),
       /\btitle is longtext utf8(mb3)? .* mediumtext utf8mb4; author is longblob .* mediumtext utf8mb4\b/,
     ],
@@ -103,10 +98,6 @@ const mysql: Tables = {
 }
 
 export const TABLES: Readonly<Record<ServerEngine, Tables>> = { postgres, mysql }
-
-/** What lets the user of a database change the table. */
-export const give = (engine: ServerEngine, name: string): string[] =>
-  engine === 'postgres' ? [`ALTER TABLE books OWNER TO ${name}`] : []
 
 /** What leaves the user nothing but to read and write the rows. */
 export const restrict = (engine: ServerEngine, name: string): string[] =>

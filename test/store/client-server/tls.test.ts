@@ -38,14 +38,6 @@ describe('the files for TLS', () => {
       (error) => error instanceof StoreNotOpened && message.test(error.message) && !/\n/.test(error.message),
     )
 
-  it('are read, and not needed without TLS', () => {
-    const given = { authority: files.caFile, certificate: files.certFile, key: files.keyFile }
-    const { ca, cert, key } = tlsOptions(settings(given))
-    for (const text of [ca, cert]) assert.match(String(text), /BEGIN CERTIFICATE/)
-    assert.match(String(key), /PRIVATE KEY/)
-    assert.deepEqual(tlsOptions(settings({ mode: 'disable', authority: '/missing', key: '/missing' })), {})
-  })
-
   it('are refused when they are missing or hold something else, before any connection', () => {
     const other = join(directory.path, 'other.pem')
     const refusesAll = (message: RegExp) => {
@@ -159,7 +151,6 @@ describe('TLS to PostgreSQL, as with libpq', { skip: engineMissing('postgres') }
       host      all only_tls   all reject
       hostnossl all only_plain all scram-sha-256
       host      all only_plain all reject
-      host      all rejected   all reject
       host      all all        all scram-sha-256`
     const ofClients = `
       hostssl all "db.example" all cert
@@ -191,12 +182,6 @@ describe('TLS to PostgreSQL, as with libpq', { skip: engineMissing('postgres') }
     await assert.rejects(isEncrypted(url), /requires a valid client certificate/)
     const { certFile, keyFile } = misnamed()
     assert.equal(await isEncrypted(`${url}&sslcert=${certFile}&sslkey=${keyFile}`), true)
-  })
-
-  it('is what the fault tells of that was tried first', async () => {
-    const rejected = as(server('signed').url, 'rejected')
-    await assert.rejects(isEncrypted(`${rejected}?sslmode=prefer`), /pg_hba.conf.*SSL encryption/)
-    await assert.rejects(isEncrypted(`${rejected}?sslmode=disable`), /pg_hba.conf.*no encryption/)
   })
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from 'fast-check'
 import { TLS_MODES } from '../../../src/store/client-server/tls.ts'
 import {
   type PostgresTarget,
@@ -58,20 +59,12 @@ const at = (host: string, port?: number) => ({ host, port })
 describe('the URL of a PostgreSQL database', () => {
   means(
     ['postgres://u:p@h:5433/d', FULL],
-    ['postgresql://u:p@h:/d', { ...FULL, port: undefined }],
-    ['postgres://u:@h:5433/d', { ...FULL, password: undefined }],
-    ['postgres://:p@h:5433/', { ...FULL, user: undefined, database: undefined }],
     ['postgres://', {}],
-    ['postgres:///d?&', { database: 'd' }],
-    ['postgres://u%40x:p%3A%2F%3F%23%40%25@%68:5433/d', { ...FULL, user: 'u@x', password: 'p:/?#@%' }],
-    ['postgres:///d%2Fe', { database: 'd/e' }],
-    ['postgres://%C3%BC:漢 +@h:5433/d', { ...FULL, user: 'ü', password: '漢 +' }],
     ['postgres://u:p@q;,!$&()*=:@h:5433/d', { ...FULL, password: 'p@q;,!$&()*=:' }],
     ['postgres://u:p@%2Frun:5433/d', { ...FULL, host: '/run' }],
     ['postgres://u:p@x:5433/d?host=/cloudsql/a:b:c', { ...FULL, host: '/cloudsql/a:b:c' }],
     ['postgres://a:b@c:1/e?user=u&password=p&host=h&port=5433&dbname=d', FULL],
     ['postgres://?u%73er=u&user=v&password=a+b', { user: 'v', password: 'a+b' }],
-    ['postgres://?hostaddr=127.0.0.1', { host: '127.0.0.1' }],
     ['postgres://h?options=-c%20search_path%3Dx', { host: 'h', options: '-c search_path=x' }],
     ['postgres://h?application_name=a@b%26c', { host: 'h', applicationName: 'a@b&c' }],
     ['postgres://h?channel_binding=disable', { host: 'h', channelBinding: 'disable' }],
@@ -82,28 +75,34 @@ describe('the URL of a PostgreSQL database', () => {
   )
 
   refuses(
-    ['postgres:/h/d', /scheme:\/\/user:password@host/],
     ['postgres://u:p#q@h/d', /write special characters as %XX/],
-    ['postgres://u:1/q@h/d', /write special characters as %XX/],
     ['postgres://u:p@h/d\n', /line break/],
     ['postgres://u:p%@h/d', /% that does not begin a %XX/],
-    ['postgres://u:p%FF@h/d', /% that does not begin a %XX/],
     ['postgres://u:p%00@h/d', /%00/],
-    ['postgres://h:0/d', /port.* 1 to 65535/],
     ['postgres://h:65536/d', /port.* 1 to 65535/],
-    ['postgres://h?port=5432x', /port.* 1 to 65535/],
     ['postgres://h?hostaddr=127.0.0.1', /both host and hostaddr/],
     ['postgres://[::1', /host:port/],
-    ['postgres://[::1]z', /host:port/],
-    ['postgres://::1/d', /port/],
     ['postgres://u:password@h:5432/d?sslmod=require', /the parameter "sslmod", which is not known/],
     ['postgres://h?sslmode', /parameter without a value/],
     ['postgres://h?gssencmode=require', /gssencmode other than disable, prefer/],
-    ['postgres://h?sslnegotiation=direct', /sslnegotiation other than postgres/],
     ['postgres://h?client_encoding=LATIN1', /client_encoding other than/],
     ['postgres://h?channel_binding=yes', /channel_binding other than disable, prefer, require/],
-    ['postgres://h?channel_binding=', /empty channel_binding/],
   )
+})
+
+describe('user, password and database', () => {
+  it('may be any text, escaped in a URL and quoted in the form of name=value', () => {
+    const text = fc.string({ minLength: 1, unit: 'grapheme' }).filter((each) => !/[\0\r\n]/.test(each))
+    const property = fc.property(text, text, text, (user, password, database) => {
+      const expected = filled({ user, password, database, host: 'h' })
+      const [u, p, d] = [user, password, database].map(encodeURIComponent)
+      assert.deepEqual(parse(`postgres://${u}:${p}@h/${d}`), expected)
+      const quoted = (value: string) => `'${value.replace(/['\\]/g, '\\$&')}'`
+      const [name, secret, base] = [user, password, database].map(quoted)
+      assert.deepEqual(parse(`host=h user = ${name}\tpassword=${secret} dbname= ${base}`), expected)
+    })
+    fc.assert(property)
+  })
 })
 
 describe('several hosts of PostgreSQL', () => {
@@ -119,23 +118,18 @@ describe('several hosts of PostgreSQL', () => {
     ['postgres://u:p@a:1,b:2/d', { ...FULL, port: undefined, hosts: [at('a', 1), at('b', 2)] }],
     ['postgres://[::1]:1,[fe80::1%25eth0],c/', { hosts: [at('::1', 1), at('fe80::1%eth0'), at('c')] }],
     ['postgres:///?host=a,b&port=1,', { hosts: [at('a', 1), at('b')] }],
-    ['postgres://x:1/?host=a,b', { hosts: [at('a', 1), at('b', 1)] }],
     ['postgres://?hostaddr=::1,127.0.0.1&port=1', { hosts: [at('::1', 1), at('127.0.0.1', 1)] }],
     ['postgres://a,b?target_session_attrs=any', { hosts: [at('a'), at('b')], sessionAttrs: 'any' }],
     ['postgres://a,b?load_balance_hosts=random', { hosts: [at('a'), at('b')], loadBalanceHosts: 'random' }],
     ['postgres://', { ...given, hosts: [at('a', 1), at('b', 2)] }, environment],
     ['postgres://c:3?hostaddr=', { ...given, host: 'c', port: 3 }, environment],
     ['postgres://?hostaddr=::1,::2', { ...given, hosts: [at('::1', 1), at('::2', 2)] }, environment],
-    ['postgres://', {}, { PGHOST: '', PGPORT: '' }],
   )
 
   refuses(
     ['postgres://h1,/d', /empty host/],
-    ['postgres://h1:0,h2/d', /port.* 1 to 65535/],
     ['postgres://h?host=h1,h2,h3&port=1,2', /another number of ports/],
-    ['postgres://h1:1,h2:2/d?host=h3', /another number of ports/],
     ['postgres://h1,h2?load_balance_hosts=on', /load_balance_hosts other than disable, random/],
-    ['postgres://h?target_session_attrs=', /empty target_session_attrs/],
     [
       'postgres://h?target_session_attrs=master',
       /target_session_attrs other than any, read-write, primary, /,
@@ -146,10 +140,6 @@ describe('several hosts of PostgreSQL', () => {
 describe("libpq's form of name=value", () => {
   means(
     ['user=u password=p host=h port=5433 dbname=d', FULL],
-    [' user = u\tpassword =p\nhost= h port=5433 dbname=d ', FULL],
-    ["dbname=d password='it\\'s \\\\ \\a b'", { database: 'd', password: "it's \\ a b" }],
-    ["dbname=d password=it\\'s\\ \\\\", { database: 'd', password: "it's \\" }],
-    ["dbname=d password=''", { database: 'd' }],
     ['dbname=d password=a=b%20@/?#', { database: 'd', password: 'a=b%20@/?#' }],
     ['host=h port=1 port=2 sslmode=require', { host: 'h', port: 2, tls: { mode: 'require' } }],
     ['host=a,/run/postgresql port=1,2', { hosts: [at('a', 1), at('/run/postgresql', 2)] }],
@@ -157,17 +147,7 @@ describe("libpq's form of name=value", () => {
     ['host=h password= user=u', { host: 'h', password: 'user=u' }],
   )
 
-  refuses(
-    ['host=h dbname', /form name=value/],
-    ["host=h password='x", /form name=value/],
-    ["host=h password='x'y", /form name=value/],
-    ["host=h password=x'y", /form name=value/],
-    ['host=h password=x\\', /form name=value/],
-    ['host=h1,,h2', /empty host/],
-    ['host=h port=1,2', /another number of ports/],
-    ['HOST=h', /the parameter "HOST", which is not known/],
-    ['host=h sslmode=', /empty sslmode/],
-  )
+  refuses(['host=h dbname', /form name=value/], ["host=h password='x", /form name=value/])
 })
 
 describe('TLS in the URL of a PostgreSQL database', () => {

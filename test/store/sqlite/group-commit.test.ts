@@ -120,13 +120,6 @@ describe('a group of writes that SQLite commits together', () => {
     assert.deepEqual(stored(), [book(1, 'c')])
   })
 
-  it('fails as unavailable while another connection holds the write lock, and works afterwards', () => {
-    other.exec('BEGIN IMMEDIATE')
-    assert.deepEqual(group.commit([create('a'), remove(1)]).map(reasonOf), ['conflict', 'conflict'])
-    other.exec('ROLLBACK')
-    assert.deepEqual(rows('b'), [{ id: 1 }])
-  })
-
   it('tells of exactly what is stored when the file may not grow any more', () => {
     rows('before')
     const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)

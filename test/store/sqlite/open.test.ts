@@ -31,7 +31,7 @@ describe('opening an SQLite file', () => {
     assert.deepEqual(readdirSync(dirname(path)), ['books.db'])
   })
 
-  for (const path of ['file::memory:', 'file:books.db#x', 'file:a%2fb']) {
+  for (const path of ['file::memory:', 'file:a%2fb']) {
     it(`keeps its books in a file of that name, or refuses it: ${path}`, async (t) => {
       using file = newFile()
       const cwd = process.cwd()
@@ -74,16 +74,9 @@ describe('opening an SQLite file', () => {
 
   for (const [journal, sql, says] of [
     ['wal', 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99', /\b99\b.*up to 6\b/],
-    ['delete', 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99', /\b99\b.*up to 6\b/],
     ['wal', 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)', /another program/],
     ['delete', 'CREATE TABLE notes (text TEXT)', /another program/],
-    ['wal', 'CREATE TABLE notes (text TEXT); PRAGMA user_version = 1', /another program/],
     ['wal', 'CREATE TABLE books (id, title, author, year); PRAGMA user_version = 1', /another program/],
-    [
-      'wal',
-      'CREATE TABLE t (x); PRAGMA application_id = 252006673; PRAGMA user_version = 1',
-      /another program/,
-    ],
   ] as const)
     it(`refuses a file of a later version or another program and changes nothing: ${journal}, ${sql}`, async () => {
       using file = newFile()
@@ -119,29 +112,23 @@ describe('a message about a file that cannot be opened', () => {
       chmodSync(directory, 0o700)
     }
   }
-  const user = () => (process.geteuid?.() === 0 ? 65534 : process.geteuid?.())
 
-  for (const [mode, fileMode] of [
-    [0o555, undefined],
-    [0o777, 0],
-    [0o777, 0o444],
-  ] as const)
-    it(`names the file, its directory, the owners, the modes and the user: ${fileMode} in ${mode}`, async () => {
-      using file = newFile()
-      if (fileMode !== undefined) await (await openFile(file.path)).close()
-      if (fileMode !== undefined) chmodSync(file.path, fileMode)
-      chmodSync(file.directory, mode)
-      const { uid, gid } = statSync(file.directory)
-      const described = (path: string, mode: number) =>
-        `${path} \\(owner ${uid}:${gid}, mode ${mode.toString(8)}(?:, not writable: \\w+)?\\)`
-      const files = fileMode === undefined ? [] : [described(file.path, fileMode)]
-      // SQLite has made the files beside it before it knows that it may not write.
-      if (fileMode === 0o444) files.push(...['wal', 'shm'].map((name) => `${file.path}-${name} \\(.*\\)`))
-      const all = [...files, described(file.directory, mode)].join(', ')
-      const message = await refusedToNobody(file.directory, file.path)
-      const reason = fileMode === 0o444 ? 'attempt to write a readonly database' : '.+'
-      assert.match(message, new RegExp(`: ${reason}; ${all}; this process runs as ${user()}:\\d+$`))
-    })
+  it('names the file, its directory, the owners, the modes and the user', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    chmodSync(file.path, 0o444)
+    chmodSync(file.directory, 0o777)
+    const { uid, gid } = statSync(file.directory)
+    const described = (path: string, mode: string) =>
+      `${path} \\(owner ${uid}:${gid}, mode ${mode}(?:, not writable: \\w+)?\\)`
+    // SQLite has made the files beside it before it knows that it may not write.
+    const beside = ['wal', 'shm'].map((name) => `${file.path}-${name} \\(.*\\)`)
+    const all = [described(file.path, '444'), ...beside, described(file.directory, '777')].join(', ')
+    const message = await refusedToNobody(file.directory, file.path)
+    const user = process.geteuid?.() === 0 ? 65534 : process.geteuid?.()
+    const reason = 'attempt to write a readonly database'
+    assert.match(message, new RegExp(`: ${reason}; ${all}; this process runs as ${user}:\\d+$`))
+  })
 
   it('names the nearest directory if one cannot be made', async () => {
     using file = newFile()

@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import type { BookQuery } from '../../../src/catalogue/query.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { KEY_INDEXES, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
-import { booksOf } from '../pages.ts'
-import { searchFor } from '../query-model.ts'
 import { newFile, openFile } from './file.ts'
 
 const PLENTY = { books: 1000, text: 2 ** 20 }
@@ -65,17 +62,6 @@ async function openEndless(t: TestContext) {
   }
 }
 
-/** Begins a query that does not end. @returns how to give it up. */
-async function beginEndless({ store, untilRunning }: Awaited<ReturnType<typeof openEndless>>) {
-  const controller = new AbortController()
-  const rejected = assert.rejects(store.count(SOME_YEARS, controller), reason)
-  await untilRunning()
-  return async () => {
-    controller.abort(reason)
-    await rejected
-  }
-}
-
 describe('a query on SQLite', () => {
   it('is given up when it takes too long, and the next of the same kind is answered', async (t) => {
     const { store, end } = await openEndless(t)
@@ -108,21 +94,6 @@ describe('a query on SQLite', () => {
     await assert.rejects(ask(), reason)
   })
 
-  it('keeps only those of its own kind waiting: pages come meanwhile, and the others in turn for each client', async (t) => {
-    const opened = await openEndless(t)
-    const { store } = opened
-    const giveUp = await beginEndless(opened)
-    const answered: string[] = []
-    const count = (client: string) => store.count({}, { client }).then(() => answered.push(client))
-    const counts = ['A', 'A', 'B'].map(count)
-    const newest: BookQuery = { filter: {}, order: [{ name: 'id', descending: true }] }
-    assert.equal((await store.page(newest, undefined, PLENTY)).count, 1)
-    assert.equal(store.load().queries_waiting, 4)
-    await giveUp()
-    await Promise.all(counts)
-    assert.deepEqual(answered, ['A', 'B', 'A'])
-  })
-
   it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
     const { store, untilRunning } = await openEndless(t)
     const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>
@@ -134,38 +105,16 @@ describe('a query on SQLite', () => {
   })
 
   it('is refused at once when very many wait', async (t) => {
-    const opened = await openEndless(t)
-    const giveUp = await beginEndless(opened)
-    const results = Promise.allSettled(Array.from({ length: MANY }, () => opened.store.count({})))
-    await giveUp()
+    const { store, untilRunning } = await openEndless(t)
+    const controller = new AbortController()
+    const running = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    await untilRunning()
+    const results = Promise.allSettled(Array.from({ length: MANY }, () => store.count({})))
+    controller.abort(reason)
+    await running
     const refused = (await results).flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     // The first may not have had its turn yet.
     assert.ok([0, 1].includes(refused.length - (MANY - MAX_WAITING)), `${refused.length} were refused`)
     for (const error of refused) assert.ok(error instanceof StoreUnavailable && error.reason === 'overload')
-  })
-
-  it('fails if its thread dies, which is replaced', async (t) => {
-    using file = newFile()
-    const threads: Worker[] = []
-    const note = (worker: Worker) => threads.push(worker)
-    process.on('worker', note)
-    t.after(() => process.off('worker', note))
-    const reports: string[] = []
-    const store = await openFile(file.path, (message) => reports.push(message))
-    await store.create(BOOK)
-    const search = async () => booksOf(await store.page(searchFor('kept'), undefined, PLENTY)).length
-    assert.equal(await search(), 1)
-    const names = threads.map(({ threadName }) => threadName)
-    assert.deepEqual(names, ['writer', 'searches'])
-    const queries = Promise.allSettled(Array.from({ length: 5 }, search))
-    await threads[1]?.terminate()
-    for (const result of await queries)
-      assert.ok(
-        result.status === 'fulfilled' ? result.value === 1 : result.reason instanceof StoreUnavailable,
-      )
-    assert.equal(await search(), 1)
-    await store.close()
-    assert.equal(reports.length, 1)
-    assert.match(reports.join(), /^the searches thread died: it was terminated/)
   })
 })

@@ -7,12 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import type { Book } from '../../../src/catalogue/book.ts'
-import {
-  type Imported,
-  type ImportOptions,
-  type Store,
-  StoreUnavailable,
-} from '../../../src/catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
@@ -35,17 +30,13 @@ const CLIENTS = 32
 let file: ReturnType<typeof newFile>
 let store: Store
 let closed: boolean
-/** The newest writer thread of this process, and how many there were. */
+/** The newest thread of this process: the writer, unless the test imports. */
 let thread: Worker
-let threads: number
 /** How many writes each commit had. */
 let commits: number[]
-/** What the operator was told. */
-let reports: string[]
 
 const note = (worker: Worker) => {
   thread = worker
-  threads++
 }
 
 const COMMITS = 'book-catalogue.group-commit'
@@ -53,14 +44,12 @@ const noteCommit = (writes: unknown) => void commits.push(Number(writes))
 
 /** Each test has a store on a new file, whose writer thread is at work. */
 beforeEach(async () => {
-  threads = 0
-  reports = []
   commits = []
   closed = false
   process.on('worker', note)
   subscribe(COMMITS, noteCommit)
   file = newFile()
-  store = await openFile(file.path, (message) => reports.push(message))
+  store = await openFile(file.path)
   // The thread has begun its work when a write is answered.
   await store.update(1, {})
 })
@@ -111,62 +100,25 @@ describe('writes to SQLite', () => {
     await told(1021)
     assert.ok(commits.length <= 31, `${commits.length - 21} commits for 1000 writes`)
   })
-
-  it('that wait keep no read waiting', async () => {
-    const { id } = await create('kept')
-    let settled = false
-    const blocked = lock()
-    const write = create('late').finally(() => {
-      settled = true
-    })
-    await handedOver()
-    for (let i = 0; i < 100; i++) {
-      assert.equal((await store.find(id))?.title, 'kept')
-      assert.deepEqual(titlesOf(await listAll(store)), ['kept'])
-      await setImmediate()
-    }
-    assert.equal(settled, false, 'the reads were answered while the write waited')
-    blocked[Symbol.dispose]()
-    await write
-  })
 })
 
 describe('writes to SQLite that have to wait', () => {
-  /** Begins to import a book. @returns when the last step is due. */
-  async function beginImport(options: ImportOptions = {}): Promise<{ importing: Promise<Imported> }> {
+  it('wait while an import takes its last step', async () => {
     async function* books() {
       yield [{ title: 'imported', author: 'A', year: 1 }]
     }
-    const importing = store.import(books(), options)
+    const blocked = lock()
+    const importing = store.import(books())
     await setImmediate()
     // The thread of the import has staged the book.
     await once(thread, 'message')
     await setImmediate()
-    return { importing }
-  }
-
-  it('wait while an import takes its last step', async () => {
-    const blocked = lock()
-    const { importing } = await beginImport()
     const write = create('written')
     await setImmediate()
     assert.deepEqual(store.load(), { writes_waiting: 1, queries_waiting: 0 })
     blocked[Symbol.dispose]()
     assert.deepEqual(await importing, { added: 1, skipped: 0 })
     assert.equal((await write).id, 2)
-  })
-
-  it('are awaited by the last step of an import, which may be given up meanwhile', async () => {
-    const blocked = lock()
-    const write = create('written')
-    await handedOver()
-    const [giveUp, reason] = [new AbortController(), new Error('gone')]
-    const { importing } = await beginImport({ signal: giveUp.signal })
-    giveUp.abort(reason)
-    blocked[Symbol.dispose]()
-    await assert.rejects(importing, reason)
-    await write
-    assert.deepEqual(titlesOf(await listAll(store)), ['written'])
   })
 
   /** Another store of the same file, and clients of its writer. */
@@ -207,7 +159,6 @@ describe('writes to SQLite that have to wait', () => {
 
   for (const [what, threads, accepted, write] of [
     ['writes', 4, MAX_WAITING, (other, i) => other.create(book(`${i}`))],
-    ['writes', 1, MAX_WAITING, (other, i) => other.create(book(`${i}`))],
     [
       'characters',
       4,
@@ -263,15 +214,6 @@ describe('when the thread that writes dies', () => {
     return writes
   }
 
-  it('while idle, a later write works', async () => {
-    for (const title of ['a', 'b']) {
-      await thread.terminate()
-      // This thread may not have heard of the death.
-      await create(title).catch(() => create(title))
-    }
-    assert.deepEqual([titlesOf(await listAll(store)), threads], [['a', 'b'], 3])
-  })
-
   it('in the middle of a batch, its writes and those behind it are refused, and not tried again', async () => {
     const blocked = lock()
     const batch = createMany(100)
@@ -300,14 +242,6 @@ describe('when the thread that writes dies', () => {
     assert.equal((await listAll(store)).length, writes.length)
     // If all were answered, this thread may not have heard of the death.
     await create('later').catch(() => create('later'))
-  })
-
-  it('of an error of its own, the operator is told the cause, once', async () => {
-    thread.postMessage(null)
-    await assert.rejects(create('behind'), StoreUnavailable)
-    await create('later')
-    assert.equal(reports.length, 1)
-    assert.match(reports[0] ?? '', /^the writer thread died: .*not iterable/)
   })
 
   it('because the file is not to be opened, writes are refused until it is', async () => {
@@ -352,7 +286,6 @@ describe('closing the SQLite store', () => {
 
   for (const [what, die] of [
     ['has died', () => thread.terminate()],
-    ['dies', () => void thread.terminate()],
     ['dies of an error', () => thread.postMessage(null)],
   ] as const)
     it(`works while the thread ${what}`, async () => {
@@ -360,25 +293,6 @@ describe('closing the SQLite store', () => {
       await die()
       assert.deepEqual(titlesOf(await booksAfterClose()), ['kept'])
     })
-
-  it('works while a thread cannot be started', async () => {
-    const failure = new Error('no thread')
-    const client = new ThreadClient<{ index(): void }>('writer', () => Promise.reject(failure))
-    const refused = assert.rejects(client.call('index'), failure)
-    await client.close()
-    await refused
-  })
-
-  it('works while the thread dies in the middle of a batch', async () => {
-    const blocked = lock()
-    const lost = assert.rejects(create('lost'), StoreUnavailable)
-    await handedOver()
-    const death = thread.terminate()
-    const books = booksAfterClose()
-    blocked[Symbol.dispose]()
-    assert.deepEqual(await books, [])
-    await Promise.all([lost, death])
-  })
 })
 
 /** Lets a signal end the threads that work on the file. */
