@@ -1,7 +1,7 @@
 // The package that npm makes of this directory, as others install it. Not a part of `npm test`, because npm loads what
 // it depends on, several times.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { ownNpm, ROOT, run } from '../support/npm.ts'
@@ -9,10 +9,12 @@ import { runSpec } from '../support/run-spec.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { assertPages } from './pages.ts'
 
-const { name, version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const { name, version, dependencies, devDependencies } = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+)
 
 /** The most that the package may weigh, in bytes. */
-const LARGEST = 1_000_000
+const LARGEST = 600_000
 
 const directory = temporaryDirectory()
 after(directory.remove)
@@ -99,5 +101,49 @@ describe('the package', () => {
     run('git', ['clone', '--quiet', '--bare', ROOT, join(directory.path, 'bare.git')])
     const { npm } = install('project from git', '--allow-git=all', `git+file://${directory.path}/bare.git`)
     assert.match(npm.run(['exec', '--', 'book-catalogue', '--version']), RegExp(`^${version}$`, 'm'))
+  })
+})
+
+describe('npm run release', () => {
+  const clone = join(directory.path, 'clone')
+  const git = (...args: string[]) =>
+    run('git', ['-C', clone, '-c', 'user.name=T', '-c', 'user.email=t@t', ...args])
+  const release = (version: string) => ownNpm(clone).run(['run', 'release', '--', version])
+  before(() => {
+    run('git', ['clone', '--quiet', ROOT, clone])
+    ownNpm(clone).run(['ci'])
+  })
+
+  it('refuses what is no release, and changes nothing', () => {
+    const isOlder = /0\.9\.9 is not newer than/
+    assert.throws(() => release('0.9.9'), isOlder)
+    writeFileSync(join(clone, 'CHANGELOG.md'), `# Changelog\n\n## ${version} (2026-01-01)\n`)
+    assert.throws(
+      () => release('next'),
+      /name a version such as 1\.2\.3, not "next"\n {2}there are changes .*\n {2}CHANGELOG\.md has no list/,
+    )
+    assert.equal(git('diff', '--name-only'), 'CHANGELOG.md\n')
+  })
+
+  it('raises the version in all places, and makes the package, its bill of materials and the licences', () => {
+    const changes = `# Changelog\n\n## Unreleased\n\n- New.\n\n## ${version} (2026-01-01)\n`
+    writeFileSync(join(clone, 'CHANGELOG.md'), changes)
+    git('commit', '--all', '--quiet', '--message', 'A change')
+    const next = `${Number.parseInt(version, 10) + 1}.0.0`
+    assert.match(release(next), /git tag v/)
+    assert.equal(ownNpm(clone).run(['exec', '--', 'book-catalogue', '--version']), `${next}\n`)
+    assert.match(readFileSync(join(clone, 'CHANGELOG.md'), 'utf8'), RegExp(`^## ${next} \\(\\d{4}-`, 'm'))
+    const made = join(clone, 'build/release')
+    assert.deepEqual(readdirSync(made).toSorted(), ['LICENSES.txt', `${name}-${next}.tgz`, 'sbom.cdx.json'])
+    const { components } = JSON.parse(readFileSync(join(made, 'sbom.cdx.json'), 'utf8'))
+    const licenses = readFileSync(join(made, 'LICENSES.txt'), 'utf8')
+    for (const dependency of Object.keys(dependencies)) {
+      assert.ok(
+        components.some(({ name }: { name: string }) => name === dependency),
+        dependency,
+      )
+      assert.ok(licenses.includes(`\n\n${dependency} `), dependency)
+    }
+    assert.ok(components.every(({ name }: { name: string }) => !(name in devDependencies)))
   })
 })
