@@ -35,11 +35,9 @@ function release(version: string): void {
   mkdirSync(RELEASE, { recursive: true })
   npm('pack', '--silent', '--pack-destination', RELEASE)
   npm('publish', '--dry-run', '--silent')
-  writeFileSync(
-    `${RELEASE}/sbom.cdx.json`,
-    npm('sbom', '--omit', 'dev', '--package-lock-only', '--sbom-format', 'cyclonedx'),
-  )
-  writeFileSync(`${RELEASE}/LICENSES.txt`, licensesOf(shippedPackages()))
+  const shipped = shippedPackages()
+  writeFileSync(`${RELEASE}/sbom.cdx.json`, JSON.stringify(billOfMaterials(shipped), null, 2))
+  writeFileSync(`${RELEASE}/LICENSES.txt`, licensesOf(shipped.filter(existsSync)))
   process.stdout.write(`Version ${version} is in all places, and ${RELEASE} has the package, its bill of materials, and the licences.
 Look through the changes, run npm audit and npm run test:all, then:
 
@@ -65,12 +63,37 @@ function isNewer(version: string): boolean {
   return order.compare(version, current) > 0
 }
 
-/** The directories of the packages that a user gets, and that are installed here. */
+/** The directories of the packages that a user gets, on any system. */
 function shippedPackages(): string[] {
   const { packages } = readJson('package-lock.json')
   return Object.entries<{ dev?: boolean; devOptional?: boolean }>(packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional && existsSync(path))
+    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
     .map(([path]) => path)
+}
+
+/** In CycloneDX. With `--omit dev`, npm 11 also leaves out packages that a development tool uses as peers, such as pg. */
+function billOfMaterials(shipped: readonly string[]): object {
+  const bill: Bill = JSON.parse(npm('sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'))
+  const root = bill.metadata.component['bom-ref']
+  const isShipped = ({ properties }: Component) =>
+    properties.some(({ name, value }) => name === 'cdx:npm:package:path' && shipped.includes(value))
+  const components = bill.components.filter(isShipped)
+  const refs = new Set([root, ...components.map((component) => component['bom-ref'])])
+  const dependencies = bill.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }))
+  return { ...bill, components, dependencies }
+}
+
+interface Component {
+  readonly 'bom-ref': string
+  readonly properties: readonly { readonly name: string; readonly value: string }[]
+}
+
+interface Bill {
+  readonly metadata: { readonly component: Component }
+  readonly components: readonly Component[]
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[]
 }
 
 function replace(file: string, change: (text: string) => string): void {
