@@ -73,11 +73,13 @@ function shippedPackages(): string[] {
 
 /** In CycloneDX. With `--omit dev`, npm 11 also leaves out packages that a development tool uses as peers, such as pg. */
 function billOfMaterials(shipped: readonly string[]): object {
+  const { packages } = readJson('package-lock.json')
+  const names = new Set(
+    shipped.map((path) => `${path.replace(/.*node_modules\//, '')}@${packages[path].version}`),
+  )
   const bill: Bill = JSON.parse(npm('sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'))
   const root = bill.metadata.component['bom-ref']
-  const isShipped = ({ properties }: Component) =>
-    properties.some(({ name, value }) => name === 'cdx:npm:package:path' && shipped.includes(value))
-  const components = bill.components.filter(isShipped)
+  const components = bill.components.filter(({ name, version }) => names.has(`${name}@${version}`))
   const refs = new Set([root, ...components.map((component) => component['bom-ref'])])
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
@@ -87,7 +89,8 @@ function billOfMaterials(shipped: readonly string[]): object {
 
 interface Component {
   readonly 'bom-ref': string
-  readonly properties: readonly { readonly name: string; readonly value: string }[]
+  readonly name: string
+  readonly version: string
 }
 
 interface Bill {
