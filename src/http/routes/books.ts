@@ -26,6 +26,8 @@ export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
     schema: describeEndpoint({
       id: 'createBook',
       summary: 'Create a book',
+      description:
+        'The book is stored durably before the response. It gets the next id, which is never used again.',
       body: NewBook,
       success: success.bookCreated,
       data: Book,
@@ -48,6 +50,8 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
     schema: describeEndpoint({
       id: 'readBook',
       summary: 'Read a book',
+      description:
+        'With `If-None-Match` and the `ETag` of an earlier response, an unchanged book is not sent again.',
       ofBook: true,
       success: success.bookRetrieved,
       data: Book,
@@ -76,6 +80,8 @@ export function updateBook({ books }: Services): Endpoint<OneBook & { Body: Book
     schema: describeEndpoint({
       id: 'updateBook',
       summary: 'Change the given fields of a book',
+      description:
+        'The other fields stay as they are. With `If-Match` and the `ETag` of a response, a change that somebody else has made meanwhile is not overwritten.',
       ofBook: true,
       body: BookChanges,
       success: success.bookUpdated,
@@ -105,6 +111,8 @@ export function deleteBook({ books }: Services): Endpoint<OneBook> {
     schema: describeEndpoint({
       id: 'deleteBook',
       summary: 'Delete a book',
+      description:
+        'With `If-Match` and the `ETag` of a response, only the book as it was in that response is deleted.',
       ofBook: true,
       success: success.bookDeleted,
       data: NoData,

@@ -26,6 +26,8 @@ interface Description {
   /** Names the function in clients that are generated from the OpenAPI document. */
   readonly id: string
   readonly summary: string
+  /** What the summary leaves out, for a reader of the document. */
+  readonly description: string
   /** Its group in the document. Only 'Books', the default, needs a token. */
   readonly tag?: 'Login' | 'Books' | 'Health'
   /** Whether its path has the id of a book. */
@@ -43,7 +45,6 @@ interface Description {
   readonly failures: readonly Failure[]
   /** Additions to the Operation Object. */
   readonly operation?: {
-    readonly description?: string
     readonly requestBody?: object
     readonly responses?: Readonly<Record<string, object>>
   }
@@ -54,7 +55,17 @@ interface Description {
  * schemas, and also describes what the handler checks: ids and preconditions (404, 412), and query parameters.
  */
 export function describeEndpoint(endpoint: Description): FastifySchema {
-  const { id, tag = 'Books', summary, body, success, data, readsOnly = false, operation } = endpoint
+  const {
+    id,
+    tag = 'Books',
+    summary,
+    description,
+    body,
+    success,
+    data,
+    readsOnly = false,
+    operation,
+  } = endpoint
   const isPublic = tag !== 'Books'
   const successes = 'status' in success ? ([success] as const) : success
   const [{ status }] = successes
@@ -77,6 +88,7 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
       operationId: id,
       tags: [tag],
       summary,
+      description,
       ...(isPublic && { security: [] }),
       parameters: [...(endpoint.ofBook ? OF_BOOK : []), ...queryParameters(endpoint.query)],
       ...(body && {

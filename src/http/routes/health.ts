@@ -21,10 +21,17 @@ export function registerHealth(app: FastifyInstance, { books }: Pick<Services, '
     })
     return asking
   }
-  const route = (id: string, summary: string, success: StatusLine, ...failures: Failure[]) => ({
+  const route = (
+    id: string,
+    summary: string,
+    description: string,
+    success: StatusLine,
+    ...failures: Failure[]
+  ) => ({
     schema: describeEndpoint({
       id,
       summary,
+      description,
       tag: 'Health',
       success,
       data: NoData,
@@ -33,10 +40,16 @@ export function registerHealth(app: FastifyInstance, { books }: Pick<Services, '
     }),
     config: { alwaysServed: true },
   })
-  const alive = route('isAlive', 'Check that the process is alive', success.alive)
+  const alive = route(
+    'isAlive',
+    'Check that the process is alive',
+    'The store is not asked. Restart the process if there is no response.',
+    success.alive,
+  )
   const ready = route(
     'isReady',
     'Check that the service can serve requests',
+    'Asks the store. Send requests elsewhere while the response is 503.',
     success.ready,
     failure.unavailable,
   )

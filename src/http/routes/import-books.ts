@@ -168,6 +168,8 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
     schema: describeEndpoint({
       id: 'importBooks',
       summary: 'Import the books of a CSV, NDJSON or JSON file, all or none',
+      description:
+        'Exports of Goodreads, LibraryThing, Calibre and other programs are read as they are. Try it with `dry_run=true` first: the response says what was found, and nothing is stored.',
       query: ImportParameters,
       success: [success.booksImported, success.fileChecked],
       data: ImportResult,

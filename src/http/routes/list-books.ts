@@ -51,16 +51,14 @@ export function listBooks(
     schema: describeEndpoint({
       id: 'listBooks',
       summary: 'List all books in the order of their ids, or a selection of them',
+      description:
+        'With `Accept: text/csv` or `Accept: application/x-ndjson`, the response is the same books as a file.',
       query: ListParameters,
       success: success.booksRetrieved,
       data: Books,
       headers: ['Link', 'X-Total-Count', 'X-Search-Index'],
       readsOnly: true,
       failures: [failure.invalidQueryParameter],
-      operation: {
-        description:
-          'With `Accept: text/csv` or `Accept: application/x-ndjson`, the response is the same books as a file.',
-      },
     }),
     handler: async (request, reply) => {
       const { type, format } = chooseForm(request)

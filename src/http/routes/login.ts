@@ -23,6 +23,8 @@ export function logIn(
   const schema = describeEndpoint({
     id: 'logIn',
     summary: 'Exchange the username and the password for a token',
+    description:
+      'The token is valid for 15 minutes. Send it, and nothing else, in the header `Authorization` of further requests.',
     tag: 'Login',
     body: Login,
     success: success.tokenGenerated,

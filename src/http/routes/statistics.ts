@@ -40,6 +40,7 @@ export function countBooks({ books }: Services): Endpoint {
     schema: describeEndpoint({
       id: 'countBooks',
       summary: 'Count all books, or a selection of them, by decade and by author',
+      description: 'The decades are in chronological order, and the authors are the 20 with the most books.',
       query: FilterParameters,
       success: success.statisticsRetrieved,
       data: BookStatistics,
