@@ -23,9 +23,6 @@ export class Away extends Error {}
 /** Why there was no response of the service, as the beginning of a sentence. @param {unknown} error */
 export const awayText = (error) => (error instanceof Away ? error.message : words.away)
 
-/** How long a token lasts, in milliseconds. */
-const LIFETIME = 15 * 60_000
-
 /** @type {() => Promise<void>} */
 let getToken = async () => {}
 
@@ -71,11 +68,7 @@ export async function logIn(username, password) {
   const {
     data: { token },
   } = await response.json()
-  const { exp } = JSON.parse(atob(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''))
-  // By the clock of the service, because that of this machine may be wrong. A proxy may send another date, or none.
-  const left = exp * 1000 - Date.parse(response.headers.get('date') ?? '')
-  const start = Date.now()
-  beginSession({ token, username, start, end: start + (left > 0 && left < LIFETIME ? left : LIFETIME) })
+  beginSession(token, username, response.headers.get('date'))
 }
 
 /**

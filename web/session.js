@@ -1,19 +1,24 @@
 /**
- * The log-in of this tab. It outlives a reload, and all tabs of the web page share it until one of them logs out.
+ * The log-in of this tab. It outlives a reload, and all tabs of the web page and of /docs share it until one of them logs
+ * out.
  *
  * @typedef {{ token: string, username: string, start: number, end: number }} Session from when to when, in milliseconds
  *   since 1970 by the clock of this machine.
  * @typedef {{ began(session: Session): void, endedElsewhere(): void }} Listener
  */
 
+/** How long the token of a log-in lasts, in milliseconds. */
+const LIFETIME = 15 * 60_000
+
 // The names contain the path, because a proxy may serve several catalogues on one origin.
+const PATH = location.pathname.replace(/\/docs$/, '/')
 /** The key of this tab's session in `sessionStorage`, and the name of the channel. */
-const SESSION = `session of ${location.pathname}`
+const SESSION = `session of ${PATH}`
 /** The key in `localStorage` of the time when somebody last logged out in any tab. */
-const LOGGED_OUT = `logged out of ${location.pathname}`
+const LOGGED_OUT = `logged out of ${PATH}`
 
 /** The key in `sessionStorage` of what is typed, which is kept over a reload. */
-const DRAFT = `draft of ${location.pathname}`
+const DRAFT = `draft of ${PATH}`
 
 /** Hands a session from tab to tab: a new tab sends `ASK`. */
 const channel = new BroadcastChannel(SESSION)
@@ -47,8 +52,16 @@ export function startSession(each) {
 /** Asks the other tabs for their session. `began` is called if there is one. */
 export const askOtherTabs = () => channel.postMessage(ASK)
 
-/** Begins the session of a log-in, whatever the clock says. @param {Session} begun */
-export function beginSession(begun) {
+/**
+ * Begins the session of a log-in, whatever the clock says.
+ * @param {string} token @param {string} username @param {string | null} date of the response, which may be of a proxy.
+ */
+export function beginSession(token, username, date) {
+  const { exp } = JSON.parse(atob(token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''))
+  // By the clock of the service, because that of this machine may be wrong. A proxy may send another date, or none.
+  const left = exp * 1000 - Date.parse(date ?? '')
+  const start = Date.now()
+  const begun = { token, username, start, end: start + (left > 0 && left < LIFETIME ? left : LIFETIME) }
   // Within a second, the service may issue the same token again.
   dropped = ''
   // The clock was wrong at the last log-out. A reload would otherwise drop the session.

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, logInOn, openPage, screenshot } from '../web/page.ts'
+import { assertAccessible, chooseInMenu, logInOn, openPage, screenshot } from '../web/page.ts'
 
 describe('/docs in a browser', { skip: browserMissing }, () => {
   const service = useService()
@@ -75,6 +75,31 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await other.getByRole('link', { name: 'Book Catalogue' }).click()
     await other.getByRole('button', { name: 'Menu' }).waitFor()
     await other.context().close()
+  })
+
+  it('shares the log-in with the catalogue, in both directions, also with other tabs', async () => {
+    const context = await browser.newContext()
+    const [docs, catalogue] = [await context.newPage(), await context.newPage()]
+    const status = async () => {
+      const response = docs.waitForResponse(/statistics/)
+      await docs.locator('[id$="-countBooks"] button.execute').click()
+      return (await response).status()
+    }
+    await docs.goto(`${service.url}/docs`)
+    await docs.locator('[id$="-countBooks"] .opblock-summary-control').click()
+    assert.equal(await status(), 401)
+    await docs.locator('[id$="-logIn"] .opblock-summary-control').click()
+    await docs.locator('[id$="-logIn"] textarea').fill(JSON.stringify(ACCOUNT))
+    await docs.locator('[id$="-logIn"] button.execute').click()
+    await docs.locator('[id$="-logIn"] .live-responses-table').waitFor()
+    await catalogue.goto(service.url)
+    await chooseInMenu(catalogue, 'Log out')
+    await docs.locator('.authorize.unlocked').waitFor()
+    assert.equal(await status(), 401)
+    await logInOn(catalogue)
+    await docs.locator('.authorize.locked').waitFor()
+    assert.equal(await status(), 200)
+    await context.close()
   })
 
   it('asks nothing of any other server, and meets no error', () =>

@@ -101,7 +101,7 @@ export const DOCS: WebPage = {
   prefix: '/docs',
   source: {
     folder: 'docs',
-    shared: ['colours.css', 'icon.svg'],
+    shared: ['colours.css', 'icon.svg', 'session.js'],
     // Swagger UI's own package reports each installation to its maker. Only the same files of this one are used.
     libraries: [
       '@fastify/swagger-ui/static/swagger-ui.css',
