@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, it } from 'node:test'
@@ -119,8 +119,13 @@ describe('restore', () => {
 
   it('replaces a damaged database, and one behind a symbolic link', async () => {
     writeFileSync(path('books.db'), 'damaged '.repeat(999))
+    // Only the superuser can give a file to somebody else.
+    if (process.geteuid?.() === 0) chownSync(path('books.db'), 1234, 1235)
+    const { uid, gid } = statSync(path('books.db'))
     assert.equal((await run('restore', 'copy.db')).code, 0)
     assert.deepEqual(titles('books.db'), ['first'])
+    const restored = statSync(path('books.db'))
+    assert.deepEqual([restored.uid, restored.gid], [uid, gid])
     const { code } = await runCommand(directory.path, { DB_URL: 'sqlite:link.db' }, 'restore', 'copy.db')
     assert.deepEqual([code, replaced().length, existsSync(path('link.db-wal'))], [0, 3, false])
     const { stdout } = await runCommand(directory.path, { DB_URL: 'sqlite:new/a.db' }, 'restore', 'copy.db')

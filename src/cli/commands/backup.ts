@@ -14,17 +14,18 @@ export const command: Command = {
   run: (args) => withSettings('back up', args, (config) => backUp(config, args.operand)),
 }
 
-async function backUp({ dbUrl }: Config, target: string): Promise<void> {
-  if (dbUrl.engine !== 'sqlite') {
-    throw new OperatorError(
-      'DB_URL: names a server, whose own tools make backups of it (pg_dump, mariadb-dump, …)',
-    )
-  }
-  const source = resolve(dbUrl.path)
+async function backUp(config: Config, target: string): Promise<void> {
+  const source = databasePath(config, 'make backups of it (pg_dump, mariadb-dump, …)')
   await withPageProgress('nothing is left behind', (show, signal) =>
     backupSqlite(source, target, show, signal),
   )
   process.stdout.write(`${source} is backed up in ${target}\n`)
+}
+
+/** @param tools what those of a server do instead. @throws OperatorError if `DB_URL` names a server. */
+export function databasePath({ dbUrl }: Config, tools: string): string {
+  if (dbUrl.engine !== 'sqlite') throw new OperatorError(`DB_URL: names a server, whose own tools ${tools}`)
+  return resolve(dbUrl.path)
 }
 
 /** @param outcome of an interruption. @returns the result of `work`, while which the copied pages are shown. */

@@ -1,9 +1,7 @@
-import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { OperatorError } from '../../errors.ts'
 import { restoreSqlite } from '../../store/sqlite/backup.ts'
 import { type Command, counted, withSettings } from '../command.ts'
-import { withPageProgress } from './backup.ts'
+import { databasePath, withPageProgress } from './backup.ts'
 
 export const command: Command = {
   usage: 'restore FILE',
@@ -14,13 +12,8 @@ checked before, and the database that was there is kept under another name.`,
   run: (args) => withSettings('restore', args, (config) => restore(config, args.operand)),
 }
 
-async function restore({ dbUrl }: Config, source: string): Promise<void> {
-  if (dbUrl.engine !== 'sqlite') {
-    throw new OperatorError(
-      'DB_URL: names a server, whose own tools restore its backups (pg_restore, mariadb, …)',
-    )
-  }
-  const target = resolve(dbUrl.path)
+async function restore(config: Config, source: string): Promise<void> {
+  const target = databasePath(config, 'restore its backups (pg_restore, mariadb, …)')
   const { books, kept } = await withPageProgress('nothing has changed', (show, signal) =>
     restoreSqlite(source, target, show, signal),
   )
