@@ -206,15 +206,20 @@ export function parseBookId(text: string): number | undefined {
   return id <= Number.MAX_SAFE_INTEGER ? id : undefined
 }
 
-const EXAMPLE: Book = { id: 1, title: 'The Left Hand of Darkness', author: 'Ursula K. Le Guin', year: 1969 }
-const { id: _assigned, ...EXAMPLE_FIELDS } = EXAMPLE
+/** Of the OpenAPI document. */
+export const EXAMPLE: NewBook = {
+  title: 'The Left Hand of Darkness',
+  author: 'Ursula K. Le Guin',
+  year: 1969,
+}
+const EXAMPLE_ID = 1
 
 export const BookId: Schema = {
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'The id is assigned by the service and not reused after the book is deleted.',
-  examples: [EXAMPLE.id],
+  examples: [EXAMPLE_ID],
 }
 
 /** `faultOf()` checks the same rules. */
@@ -246,9 +251,12 @@ const SCHEMAS = Object.fromEntries(FIELD_NAMES.map((name) => [name, schemaOf(nam
 export const NewBook = objectSchema<NewBook>(SCHEMAS, {
   $id: 'NewBook',
   required: REQUIRED_FIELDS,
-  examples: [EXAMPLE_FIELDS],
+  examples: [EXAMPLE],
 })
-export const Book = objectSchema<Book>({ id: BookId, ...SCHEMAS }, { $id: 'Book', examples: [EXAMPLE] })
+export const Book = objectSchema<Book>(
+  { id: BookId, ...SCHEMAS },
+  { $id: 'Book', examples: [{ id: EXAMPLE_ID, ...EXAMPLE }] },
+)
 export const BookChanges = partialSchema<BookChanges>(SCHEMAS, {
   $id: 'BookChanges',
   examples: [{ year: EXAMPLE.year }],

@@ -15,7 +15,7 @@ import { oneAtATime, serveThrough } from './protocol/turns.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi } from './routes/index.ts'
 import type { Services } from './services.ts'
-import { registerWebPages } from './web-page/pages.ts'
+import { registerWebPages } from './web-page/routes.ts'
 
 const MIB = 1024 * 1024
 

@@ -134,6 +134,16 @@ it('it has the conditions of RFC 9110 §13.1 as headers that may be left out, wh
   }
 })
 
+it('it has an example for each query parameter, except choices between two and what only another response gives', () => {
+  const names = operations.flatMap(([, { parameters }]) =>
+    parameters
+      .filter((parameter: Parsed) => parameter.in === 'query' && parameter.schema.type !== 'boolean')
+      .filter((parameter: Parsed) => parameter.schema.examples === undefined)
+      .map((parameter: Parsed) => parameter.name),
+  )
+  assert.deepEqual(names, ['after'])
+})
+
 it('the page at /docs has a strict policy, and is also found with a slash at the end', async () => {
   const response = await fetch(`${server.url}/docs/`)
   assert.deepEqual([response.url, response.status], [`${server.url}/docs`, 200])

@@ -1,65 +1,240 @@
-import { askOtherTabs, beginSession, startSession } from './session.js'
+import { effect, signal } from '@preact/signals-core'
+import { html, nothing, render } from 'lit-html'
+import { logo } from './icons.js'
+import { readDocument } from './openapi.js'
+import { send } from './request.js'
+import { awayText, logIn, Refused } from './service.js'
+import { askOtherTabs, currentToken, endSession, forgetSession, startSession } from './session.js'
+import { words } from './words.js'
 
-/** @typedef {{ url: string, ok: boolean, headers: { date?: string }, obj?: { data: { token: string } } }} LoginResponse */
-/** @typedef {{ logout(schemes: string[]): void }} AuthActions */
-/** @typedef {{ preauthorizeApiKey(scheme: string, key: string): void, authActions: AuthActions }} Ui */
-/** @typedef {((options: object) => Ui) & { presets: { apis: unknown }, plugins: { DownloadUrl: unknown } }} Bundle */
-const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: Bundle }} */ (/** @type {unknown} */ (window))
+/** @typedef {import('./openapi.js').Api} Api */
+/** @typedef {import('./openapi.js').Operation} Operation */
+/** @typedef {import('./openapi.js').Body} Body */
+/** @typedef {import('./openapi.js').Field} Field */
+/** @typedef {import('./openapi.js').Parameter} Parameter */
+/** @typedef {import('./request.js').Exchange} Exchange */
 
-// By itself, Swagger UI changes its colours only with a button.
-const dark = matchMedia('(prefers-color-scheme: dark)')
-const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', followSystem)
-followSystem()
+const api = signal(/** @type {Api | undefined} */ (undefined))
+/** Undefined while nobody is logged in. */
+const username = signal(/** @type {string | undefined} */ (undefined))
+/** Why something has failed: the log-in, or the loading of the document. */
+const failure = signal('')
+/** What came of the last call of each operation, by its id; a text says why there was no response. */
+const results = signal(/** @type {Readonly<Record<string, Exchange | string>>} */ ({}))
+/** The ids of the operations whose response is awaited. */
+const pending = signal(/** @type {readonly string[]} */ ([]))
 
-/** The name of the security scheme in the document. */
-const SCHEME = 'token'
+const page = () => html`
+  <header>
+    <h1>${logo}<span>Book Catalogue API</span></h1>
+    <nav aria-label="Pages">
+      <a href="./">Catalogue</a>
+      <a href="openapi.json">OpenAPI document</a>
+    </nav>
+  </header>
+  <main>
+    <p>${marked(api.value?.description ?? '')}</p>
+    ${username.value === undefined ? loggedOut() : loggedIn(username.value)}
+    <p class="error" role="alert">${failure.value}</p>
+    ${api.value?.groups.map(
+      ({ name, description, operations }) => html`<section aria-labelledby=${name}>
+        <h2 id=${name}>${name}</h2>
+        <p>${marked(description)}</p>
+        ${operations.map(operationPart)}
+      </section>`,
+    )}
+    <p>Version ${api.value?.version}</p>
+  </main>
+`
 
-/** Of the last log-in that was tried here. */
-let username = ''
+const loggedOut = () => html`<form class="login" @submit=${submitLogin}>
+  <label>${words.login.username} <input name="username" autocomplete="username" required /></label>
+  <label>${words.login.password} <input name="password" type="password" autocomplete="current-password" required /></label>
+  <button class="main">${words.login.logIn}</button>
+</form>`
 
-const ui = SwaggerUIBundle({
-  url: 'openapi.json',
-  dom_id: '#swagger-ui',
-  presets: [SwaggerUIBundle.presets.apis],
-  plugins: [SwaggerUIBundle.plugins.DownloadUrl],
-  layout: 'BaseLayout',
-  deepLinking: true,
-  tryItOutEnabled: true,
-  defaultModelsExpandDepth: 0,
-  validatorUrl: null,
-  requestInterceptor: noteUsername,
-  responseInterceptor: useTokenOfLogin,
-  onComplete: shareSession,
+/** @param {string} name */
+const loggedIn = (name) => html`<p class="login" role="status">
+  <span>Logged in as <b>${name}</b>. Every call sends the token.</span>
+  <button type="button" @click=${logOut}>${words.menu.logOut}</button>
+</p>`
+
+/** @param {SubmitEvent} event */
+async function submitLogin(event) {
+  event.preventDefault()
+  const typed = new FormData(/** @type {HTMLFormElement} */ (event.target))
+  try {
+    await logIn(String(typed.get('username')), String(typed.get('password')))
+    failure.value = ''
+  } catch (error) {
+    failure.value = error instanceof Refused ? error.message : words.moment(awayText(error))
+  }
+}
+
+function logOut() {
+  endSession()
+  forgetSession()
+  username.value = undefined
+}
+
+/** @param {Operation} operation */
+function operationPart(operation) {
+  const { id, method, path, summary, description, parameters, bodies, headers, responses } = operation
+  const isPending = pending.value.includes(id)
+  return html`<details id=${id} @toggle=${nameInAddress}>
+    <summary><b class=${method}>${method}</b> <code>${path}</code> <span>${summary}</span></summary>
+    <p>${marked(description)}</p>
+    <form @submit=${(/** @type {SubmitEvent} */ event) => submit(event, operation)}>
+      ${parameters.map((parameter) => input(parameter, operation))}
+      ${bodies.length === 0 ? nothing : bodyPart(bodies)}
+      <button class="main" ?disabled=${isPending}>Send</button>
+    </form>
+    <div role="status">${result(results.value[id])}</div>
+    <details>
+      <summary>Responses</summary>
+      <dl>
+        <dt>Every response</dt>
+        <dd>${headerList(headers)}</dd>
+        ${responses.map(
+          ({ status, description, headers, fields }) => html`<dt><b>${status}</b> ${description}</dt>
+            <dd>
+              ${table('data', fields)}
+              ${headerList(headers)}
+            </dd>`,
+        )}
+      </dl>
+    </details>
+  </details>`
+}
+
+/** @param {import('./openapi.js').Header[]} headers */
+const headerList = (headers) =>
+  html`<dl>${headers.map(([name, text]) => html`<dt><code>${name}</code></dt><dd>${marked(text)}</dd>`)}</dl>`
+
+/** @param {Parameter} parameter @param {Operation} operation */
+function input({ name, in: location, required = false, schema, description }, { id, method }) {
+  const [example = ''] = schema.examples ?? []
+  // Only where it changes nothing: a call that is sent as it stands must not delete the first book.
+  const value = required && method === 'GET' ? example : ''
+  const [field, hint] = [`${id}-${name}`, `${id}-${name}-hint`]
+  return html`<div class="field">
+    <label for=${field}><span><code>${name}</code> ${location}${required ? ', required' : ''}</span></label>
+    ${
+      schema.type === 'boolean'
+        ? html`<select id=${field} name=${name} aria-describedby=${hint}>
+            ${['', 'true', 'false'].map((option) => html`<option>${option}</option>`)}
+          </select>`
+        : html`<input id=${field} name=${name} aria-describedby=${hint} ?required=${required} value=${value}
+            autocomplete="off" placeholder=${example === '' ? '' : `such as ${example}`} />`
+    }
+    <p id=${hint}>${marked(description)}</p>
+  </div>`
+}
+
+/** @param {Body[]} bodies */
+function bodyPart(bodies) {
+  const [{ example = '', isFile = false, fields = [], description = '' } = {}] = bodies
+  const chosen = (/** @type {Event} */ { target }) => {
+    const { value, form } = /** @type {HTMLSelectElement} */ (target)
+    const area = form?.querySelector('textarea')
+    if (area) area.value = bodies.find(({ type }) => type === value)?.example ?? ''
+  }
+  return html`<label class="field">
+      <span><code>Content-Type</code> header</span>
+      <select name="media type" @change=${chosen}>${bodies.map(({ type }) => html`<option>${type}</option>`)}</select>
+    </label>
+    <label class="field"><span>Body</span> <textarea name="body" spellcheck="false" .value=${example}></textarea></label>
+    ${isFile ? html`<label class="field"><span>or a file</span> <input name="file" type="file" /></label>` : nothing}
+    <p>${marked(description)}</p>
+    ${table('Body', fields)}`
+}
+
+/** @param {string} caption @param {Field[]} fields */
+const table = (caption, fields) =>
+  fields.length === 0
+    ? nothing
+    : html`<table>
+        <caption>${caption}</caption>
+        ${fields.map(
+          ({ name, type, isRequired, description }) => html`<tr>
+            <th scope="row"><code>${name}</code></th>
+            <td>${type}${isRequired ? '' : ', optional'}</td>
+            <td>${marked(description)}</td>
+          </tr>`,
+        )}
+      </table>`
+
+/** @param {Exchange | string | undefined} exchange */
+function result(exchange) {
+  if (exchange === undefined) return nothing
+  if (typeof exchange === 'string') return html`<p class="error">${exchange}</p>`
+  const { status, headers, body, isCut, curl } = exchange
+  return html`<h3>${status}</h3>
+    <pre tabindex="0" aria-label="Body">${body}</pre>
+    ${isCut ? html`<p>The rest is not shown.</p>` : nothing}
+    <pre tabindex="0" aria-label="Header fields">${headers}</pre>
+    <pre tabindex="0" aria-label="Command">${curl}</pre>`
+}
+
+/** @param {SubmitEvent} event @param {Operation} operation */
+async function submit(event, operation) {
+  event.preventDefault()
+  const { id } = operation
+  pending.value = [...pending.value, id]
+  try {
+    results.value = {
+      ...results.value,
+      [id]: await send(operation, /** @type {HTMLFormElement} */ (event.target)),
+    }
+  } catch (error) {
+    results.value = { ...results.value, [id]: words.moment(awayText(error)) }
+  } finally {
+    pending.value = pending.value.filter((other) => other !== id)
+    if (currentToken() === '') username.value = undefined
+  }
+}
+
+/** A text in which backticks mark code. @param {string} text */
+const marked = (text) =>
+  text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
+
+/** @param {ToggleEvent} event */
+function nameInAddress({ target, currentTarget, newState }) {
+  if (target === currentTarget && newState === 'open' && target instanceof Element)
+    history.replaceState(null, '', `#${target.id}`)
+}
+
+/** Opens the operation that the address names. */
+function openNamed() {
+  const named = document.getElementById(location.hash.slice(1))
+  if (!(named instanceof HTMLDetailsElement)) return
+  named.open = true
+  named.scrollIntoView()
+}
+
+async function load() {
+  try {
+    const response = await fetch('openapi.json')
+    api.value = readDocument(await response.json())
+    openNamed()
+  } catch {
+    failure.value = words.moment(words.away)
+  }
+}
+
+startSession({
+  began: (session) => {
+    username.value = session.username
+  },
+  endedElsewhere: () => {
+    forgetSession()
+    username.value = undefined
+  },
 })
-
-/** Sends the token of the web page, which may be open in another tab, with all calls. */
-function shareSession() {
-  startSession({
-    began: ({ token }) => ui.preauthorizeApiKey(SCHEME, token),
-    endedElsewhere: () => ui.authActions.logout([SCHEME]),
-  })
-  askOtherTabs()
-}
-
-/** @param {{ url: string, body?: string }} request */
-function noteUsername(request) {
-  if (isLogin(request.url)) username = /"username"\s*:\s*"([^"\\]*)"/.exec(request.body ?? '')?.[1] ?? ''
-  return request
-}
-
-/**
- * Sends the token of a successful login with further calls.
- * @template {LoginResponse} T
- * @param {T} response
- */
-function useTokenOfLogin(response) {
-  const { url, ok, headers, obj } = response
-  if (ok && obj && isLogin(url)) beginSession(obj.data.token, username, headers.date ?? null)
-  return response
-}
-
-/** @param {string} url */
-function isLogin(url) {
-  return new URL(url, location.href).pathname.endsWith('/token')
-}
+askOtherTabs()
+const app = document.getElementById('app')
+effect(() => {
+  if (app) render(page(), app)
+})
+addEventListener('hashchange', openNamed)
+void load()

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import { FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
+import { EXAMPLE, FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
 import { objectSchema, partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Imported, Store } from '../../catalogue/store.ts'
 import { COLUMNS_EXAMPLE, COLUMNS_PATTERN, NUMBERS_EXAMPLE, parseColumns } from '../../files/column-names.ts'
@@ -49,6 +49,7 @@ const ImportParameters = partialSchema<{
   columns: {
     type: 'string',
     pattern: COLUMNS_PATTERN,
+    examples: [COLUMNS_EXAMPLE],
     description:
       `The columns of a CSV file that hold the fields, such as \`${COLUMNS_EXAMPLE}\`, each field at most once. ` +
       'Put a name that contains a comma in quotation marks. `year=` means that the file has no years. Fields that are ' +
@@ -155,9 +156,15 @@ const FILE = {
     'The text is in UTF-8 or UTF-16, or in the `charset` that the media type has as a parameter. ' +
     'An array of books as `application/json` is read too.',
 }
+const EXAMPLE_FILES = {
+  csv: `${FIELD_NAMES.join(',')}\n${FIELD_NAMES.map((name) => EXAMPLE[name]).join(',')}\n`,
+  ndjson: `${JSON.stringify(EXAMPLE)}\n`,
+}
 const REQUEST_BODY = {
   required: true,
-  content: Object.fromEntries(FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE }])),
+  content: Object.fromEntries(
+    FORMATS.map((format) => [MEDIA_TYPES[format], { schema: FILE, example: EXAMPLE_FILES[format] }]),
+  ),
 }
 
 const NONE: Imported = { added: 0, skipped: 0 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { EXAMPLE } from '../../catalogue/book.ts'
 import { partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import {
   type BookFilter,
@@ -33,10 +34,11 @@ const NO_WORD = '\u{10FFFF}'
 
 const SORT_FIELD = `-?(${SORT_NAMES.join('|')})`
 
-const year = (description: string): Schema => ({
+const year = (example: number, description: string): Schema => ({
   type: 'integer',
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
+  examples: [example],
   description,
 })
 
@@ -53,16 +55,17 @@ interface FilterValues {
 export const FilterParameters = partialSchema<FilterValues>({
   q: {
     type: 'string',
+    examples: ['garcia marquez'],
     description:
       'Search words, such as `garcia marquez`. Each must be the beginning of a word in the title or the author. Case, ' +
       'accents and punctuation are ignored. A text without words finds nothing. Unless `sort` is given, books with ' +
       'exactly this title come first, then those with all words in the title.',
   },
-  title: { type: 'string', description: 'The exact title.' },
-  author: { type: 'string', description: 'The exact author.' },
-  year: year('The exact year.'),
-  year_min: year('The first year of a range.'),
-  year_max: year('The last year of a range.'),
+  title: { type: 'string', examples: [EXAMPLE.title], description: 'The exact title.' },
+  author: { type: 'string', examples: [EXAMPLE.author], description: 'The exact author.' },
+  year: year(EXAMPLE.year, 'The exact year.'),
+  year_min: year(1900, 'The first year of a range.'),
+  year_max: year(1999, 'The last year of a range.'),
 })
 
 interface ListValues extends FilterValues {
@@ -78,6 +81,7 @@ export const ListParameters = partialSchema<ListValues>({
     type: 'integer',
     minimum: 1,
     maximum: 1000,
+    examples: [20],
     description:
       'The maximum number of books on a page. The `Link` header of the response leads to the next page, if there is one.',
   },
@@ -89,6 +93,7 @@ export const ListParameters = partialSchema<ListValues>({
   sort: {
     type: 'string',
     pattern: `^${SORT_FIELD}(,${SORT_FIELD})*$`,
+    examples: ['year,-title'],
     description:
       'The fields to sort by, such as `year,-title`, each at most once. A `-` before a field reverses its order. Books that are equal in all ' +
       'of them are sorted by id. Texts are compared without case, accents, punctuation and the articles of titles, and with numbers by their value. If they are equal then, the texts themselves decide.',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliCompress, gzip } from 'node:zlib'
 import { resources } from '../../resources.ts'
 
 const TYPES: Record<string, string> = {
@@ -23,9 +23,6 @@ const SERVED_AS: Readonly<Record<string, (text: string) => string>> = {
   '.js': asServed,
   '.css': (text) => text.replace(INDENTATION, ''),
 }
-
-/** A file larger than this, in bytes, would take seconds to compress with the best quality. */
-const LARGE = 512 * 1024
 
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
@@ -97,10 +94,6 @@ async function readLibrary(name: string): Promise<readonly [string, Buffer]> {
 
 /** @param name its extension decides the media type. */
 export async function encode(name: string, content: Buffer): Promise<WebFile> {
-  const quality = content.length > LARGE ? 5 : constants.BROTLI_MAX_QUALITY
-  const [br, gzipped] = await Promise.all([
-    compressors.br(content, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
-    compressors.gzip(content),
-  ])
+  const [br, gzipped] = await Promise.all([compressors.br(content), compressors.gzip(content)])
   return { type: TYPES[extname(name)] ?? '', coded: { identity: content, br, gzip: gzipped } }
 }

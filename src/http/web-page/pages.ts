@@ -1,6 +1,12 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
-import { servePage, type WebPage } from './routes.ts'
+import type { Source } from './assets.ts'
+
+export interface WebPage {
+  readonly path: string
+  /** The prefix of the paths of its other files. */
+  readonly prefix: string
+  readonly source: Source
+}
 
 /** A web page loads and calls only the service itself, and cannot be put into a frame. */
 const POLICY = [
@@ -49,6 +55,15 @@ const NOT_PRELOADED = new Set([
   SEARCH_WORDS,
 ])
 
+const LIBRARIES = [
+  'lit-html/lit-html.js',
+  'lit-html/directive.js',
+  'lit-html/directive-helpers.js',
+  'lit-html/directives/live.js',
+  'lit-html/directives/repeat.js',
+  SIGNALS,
+]
+
 export const CATALOGUE: WebPage = {
   path: '/',
   prefix: '/web',
@@ -57,42 +72,7 @@ export const CATALOGUE: WebPage = {
     // The sample books.
     shared: ['../examples/books.csv'],
     modules: [SEARCH_WORDS],
-    libraries: [
-      'lit-html/lit-html.js',
-      'lit-html/directive.js',
-      'lit-html/directive-helpers.js',
-      'lit-html/directives/live.js',
-      'lit-html/directives/repeat.js',
-      SIGNALS,
-    ],
-  },
-  complete(template, root, files) {
-    const importMap = JSON.stringify({
-      imports: {
-        '#search-words': `${root}${SEARCH_WORDS}`,
-        'lit-html': `${root}lit-html/lit-html.js`,
-        'lit-html/': `${root}lit-html/`,
-        '@preact/signals-core': `${root}${SIGNALS}`,
-      },
-    })
-    const modules = files.filter((name) => name.endsWith('.js') && !NOT_PRELOADED.has(name))
-    const head = [
-      `<script type="importmap">${importMap}</script>`,
-      ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),
-    ]
-    return {
-      html: template
-        .replace('<!-- address -->', `<script>${ADD_SLASH}</script>`)
-        .replace('<!-- modules -->', head.join('\n    ')),
-      policy: [
-        ...POLICY,
-        `script-src 'self' ${digest(ADD_SLASH)} ${digest(importMap)}`,
-        "img-src 'self'",
-        "require-trusted-types-for 'script'",
-        // lit-html makes HTML only from templates, which are constants in the code, never from the texts of books.
-        'trusted-types lit-html',
-      ],
-    }
+    libraries: LIBRARIES,
   },
 }
 
@@ -101,19 +81,41 @@ export const DOCS: WebPage = {
   prefix: '/docs',
   source: {
     folder: 'docs',
-    shared: ['colours.css', 'icon.svg', 'session.js'],
-    // Swagger UI's own package reports each installation to its maker. Only the same files of this one are used.
-    libraries: [
-      '@fastify/swagger-ui/static/swagger-ui.css',
-      '@fastify/swagger-ui/static/swagger-ui-bundle.js',
-    ],
+    shared: ['colours.css', 'style.css', 'icon.svg', 'icons.js', 'service.js', 'session.js', 'words.js'],
+    libraries: ['lit-html/lit-html.js', SIGNALS],
   },
-  complete: (html) => ({ html, policy: [...POLICY, "script-src 'self'", "img-src 'self' data:"] }),
 }
 
-/** Serves the web page of the catalogue, and one to try the endpoints of the OpenAPI document. */
-export function registerWebPages(app: FastifyInstance): void {
-  servePage(app, CATALOGUE)
-  servePage(app, DOCS)
-  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308))
+/**
+ * @param template in which `{{root}}` has been replaced.
+ * @param root the prefix of the URLs of `files`, relative to the web page.
+ * @returns the web page, and the directives of its Content-Security-Policy.
+ */
+export function completePage(template: string, root: string, files: readonly string[]) {
+  const importMap = JSON.stringify({
+    imports: {
+      '#search-words': `${root}${SEARCH_WORDS}`,
+      'lit-html': `${root}lit-html/lit-html.js`,
+      'lit-html/': `${root}lit-html/`,
+      '@preact/signals-core': `${root}${SIGNALS}`,
+    },
+  })
+  const modules = files.filter((name) => name.endsWith('.js') && !NOT_PRELOADED.has(name))
+  const head = [
+    `<script type="importmap">${importMap}</script>`,
+    ...modules.map((name) => `<link rel="modulepreload" href="${root}${name}">`),
+  ]
+  return {
+    html: template
+      .replace('<!-- address -->', `<script>${ADD_SLASH}</script>`)
+      .replace('<!-- modules -->', head.join('\n    ')),
+    policy: [
+      ...POLICY,
+      `script-src 'self' ${digest(ADD_SLASH)} ${digest(importMap)}`,
+      "img-src 'self'",
+      "require-trusted-types-for 'script'",
+      // lit-html makes HTML only from templates, which are constants in the code, never from the texts of books.
+      'trusted-types lit-html',
+    ],
+  }
 }

@@ -3,34 +3,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ifNoneMatch } from '../conditional-requests.ts'
 import { addVary, negotiateCoding } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
-import { CODINGS, encode, readWebFiles, type Source, type WebFile } from './assets.ts'
+import { CODINGS, encode, readWebFiles, type WebFile } from './assets.ts'
+import { CATALOGUE, completePage, DOCS, type WebPage } from './pages.ts'
 
-export interface WebPage {
-  readonly path: string
-  /** The prefix of the paths of its other files. */
-  readonly prefix: string
-  readonly source: Source
-  /**
-   * @param template in which `{{root}}` has been replaced.
-   * @param root the prefix of the URLs of `files`, relative to the web page.
-   * @returns the web page, and the directives of its Content-Security-Policy.
-   */
-  complete(
-    template: string,
-    root: string,
-    files: readonly string[],
-  ): { html: string; policy: readonly string[] }
+/** Serves the web page of the catalogue, and one to try the endpoints of the OpenAPI document. */
+export function registerWebPages(app: FastifyInstance): void {
+  servePage(app, CATALOGUE)
+  servePage(app, DOCS)
+  app.get('/docs/', (_request, reply) => reply.redirect('../docs', 308))
 }
 
 /** Serves a web page, which browsers revalidate each time, and its files under paths that they may cache for ever. */
-export function servePage(app: FastifyInstance, page: WebPage): void {
-  const { path, prefix, source, complete } = page
-
+function servePage(app: FastifyInstance, { path, prefix, source }: WebPage): void {
   async function read() {
     const { version, template, files } = await readWebFiles(source)
     // Relative to the web page, because a proxy may serve all of it under a path.
     const root = `.${prefix}/${version}/`
-    const { html, policy } = complete(template.replaceAll('{{root}}', root), root, [...files.keys()])
+    const { html, policy } = completePage(template.replaceAll('{{root}}', root), root, [...files.keys()])
     const tag = `"${hash('sha256', html + policy.join(), 'base64url')}"`
     const fields = {
       'cache-control': 'no-cache',
