@@ -54,7 +54,7 @@ systemctl stop book-catalogue.service
 systemctl show --property Result,ExecMainStatus book-catalogue.service >/result/stopped
 ${useExecutable}
 until curl --silent --fail localhost:8080/readyz; do sleep 0.1; done
-printf 'title,author,year\\nT,A,1\\n' | book-catalogue import -
+printf 'title,author,year\\nU,A,1\\n' | book-catalogue import -
 book-catalogue check >/result/check-executable
 readlink /proc/$(systemctl show --property MainPID --value book-catalogue.service)/exe >/result/executable
 sleep 1
