@@ -8,7 +8,7 @@ import { writeReport } from './report/write.ts'
 import type { Results } from './results.ts'
 import { removeServers, serverVersions, startServers } from './servers.ts'
 import { runSession } from './session.ts'
-import { versionsOf } from './versions.ts'
+import { ownVersion, versionsOf } from './versions.ts'
 
 /**
  * Measures all contenders, round by round, and writes what it finds.
@@ -26,6 +26,7 @@ export async function bench(options: Options, command: string): Promise<void> {
     const names = await serverVersions(servers)
     const results: Results = {
       machine,
+      version: ownVersion(),
       command,
       begun: begun.toISOString(),
       duration: 0,

@@ -13,6 +13,8 @@ export interface Options {
   readonly warmUp: number
   readonly connections: readonly number[]
   readonly parts: ReadonlySet<Part>
+  /** Lengths of the lists. */
+  readonly lists: readonly number[]
   /** Sizes of the catalogues of the part `growth`. */
   readonly growth: readonly number[]
   readonly contenders: readonly Contender[]
@@ -20,21 +22,41 @@ export interface Options {
   readonly output: string
 }
 
-const DEFAULTS = { rounds: '3', seconds: '1.5', 'warm-up': '0.5', connections: '1,64,256' }
-const QUICK = { rounds: '2', seconds: '0.7', 'warm-up': '0.3', connections: '64' }
-const GROWTH = '1000,100000,1000000'
-const QUICK_GROWTH = '1000,100000'
+const DEFAULTS = {
+  rounds: '3',
+  seconds: '1.5',
+  'warm-up': '0.5',
+  connections: '1,64,256',
+  lists: '100,10000',
+  growth: '1000,100000,1000000',
+  only: PARTS.join(','),
+  contenders: CONTENDERS_TABLE.map(({ id }) => id).join(','),
+}
+
+/** What the ratios need that the report begins with. */
+const QUICK = {
+  ...DEFAULTS,
+  rounds: '2',
+  seconds: '0.7',
+  'warm-up': '0.3',
+  connections: '64',
+  lists: '10000',
+  only: 'get,post,put,delete,list',
+  contenders:
+    'service-sqlite,service-postgres,service-sqlite-2,fastify,fastify-no-auth,nestjs-postgres,node-pg,elysia-bun,floor',
+}
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick                 a few minutes, for a first look
+  --quick                 the ratios that the report begins with, in five minutes
   --rounds ${DEFAULTS.rounds}              how often each contender has its turn
   --seconds ${DEFAULTS.seconds}             of each measurement
   --warm-up ${DEFAULTS['warm-up']}           seconds before it
   --connections ${DEFAULTS.connections}  clients at the same time
-  --growth ${GROWTH}   books in the catalogues that are compared
-  --only ${PARTS.join(',')}
-  --contenders ${CONTENDERS_TABLE.map(({ id }) => id).join(',')}
+  --lists ${DEFAULTS.lists}       books in the catalogues whose lists are read
+  --growth ${DEFAULTS.growth}   books in the catalogues that are compared
+  --only ${DEFAULTS.only}
+  --contenders ${DEFAULTS.contenders}
   --output DIRECTORY      for RESULTS.md, results.json and plots/; by default this package
 `
 
@@ -49,6 +71,7 @@ export function readOptions(args: readonly string[], output: string): Options {
       seconds: text,
       'warm-up': text,
       connections: text,
+      lists: text,
       growth: text,
       only: text,
       contenders: text,
@@ -61,11 +84,10 @@ export function readOptions(args: readonly string[], output: string): Options {
     seconds: positive('seconds', given.seconds),
     warmUp: positive('warm-up', given['warm-up']),
     connections: list(given.connections).map((number) => positive('connections', number)),
-    growth: list(given.growth ?? (given.quick ? QUICK_GROWTH : GROWTH)).map((number) =>
-      positive('growth', number),
-    ),
-    parts: new Set(given.only ? list(given.only).map((name) => oneOf('only', PARTS, name)) : PARTS),
-    contenders: given.contenders ? chosen(list(given.contenders)) : CONTENDERS_TABLE,
+    lists: list(given.lists).map((number) => positive('lists', number)),
+    growth: list(given.growth).map((number) => positive('growth', number)),
+    parts: new Set(list(given.only).map((name) => oneOf('only', PARTS, name))),
+    contenders: chosen(list(given.contenders)),
     output: given.output ?? output,
   }
 }

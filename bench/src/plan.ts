@@ -21,14 +21,18 @@ export interface SessionPlan {
 /** Books in the catalogue for everything but lists. */
 const CATALOGUE = 10_000
 
-/** Lengths of the lists. */
-const LISTS = [100, 10_000]
-
 /** Clients that ask for lists at the same time at most; each answer to them may have a megabyte. */
 const LIST_CONNECTIONS = 64
 
-/** Clients of the comparison of sizes. */
-const GROWTH_CONNECTIONS = 64
+/** The comparison of sizes. Others are too slow for large catalogues, or alike. */
+const GROWTH = {
+  contenders: [
+    ...['service-sqlite', 'service-postgres', 'service-mysql'],
+    ...['fastify', 'elysia-bun', 'node-pg', 'nestjs-postgres', 'gin-gorm-pool'],
+  ],
+  workloads: ['get', 'put', 'delete', 'post'],
+  connections: [1, 64, 1000],
+} as const
 
 /** In the order of the session: what makes the catalogue grow comes last. */
 const REQUESTS = ['login', 'get', 'put', 'mix', 'delete', 'post', 'busy'] as const
@@ -39,7 +43,7 @@ export function plan(options: Options): SessionPlan[] {
   return rounds
     .flatMap((round) => [
       ...options.contenders.map((contender) => requests(options, contender, round)),
-      ...LISTS.flatMap((books) =>
+      ...options.lists.flatMap((books) =>
         options.contenders.map((contender) => lists(options, contender, round, books)),
       ),
       // Large catalogues take long to make, so they have one round.
@@ -74,10 +78,13 @@ function lists(
 }
 
 function growth({ parts }: Options, contender: Contender, round: number, books: number): SessionPlan {
-  const isAsked = parts.has('growth') && !['reads without token', 'nothing'].includes(contender.does)
+  const isAsked = parts.has('growth') && GROWTH.contenders.some((id) => id === contender.id)
   const cells: Cell[] = [
-    { workload: 'get', connections: GROWTH_CONNECTIONS },
+    // First, while nobody has written.
     { workload: 'list', connections: 1 },
+    ...GROWTH.workloads.flatMap((workload) =>
+      GROWTH.connections.map((connections) => ({ workload, connections })),
+    ),
   ]
   return { contender, round, purpose: 'growth', books, cells: isAsked ? cells : [] }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { processTree } from '../../test/support/process-tree.ts'
 
 /** The kernel counts CPU time in ticks of 1/100 s for its users, on every common architecture (`getconf CLK_TCK`). */
@@ -11,6 +11,26 @@ const TICKS_PER_SECOND = 100
 export function cpuTime(pid: number): number {
   const ticks = processTree(pid).map((member) => statTicks(read(member, 'stat')))
   return sum(ticks) / TICKS_PER_SECOND
+}
+
+/** The CPU time that the threads of a process with this name have used so far, in seconds; 0 if there is none. */
+export function threadCpuTime(pid: number, name: string): number {
+  const ticks = processTree(pid).flatMap((member) =>
+    threadsOf(member)
+      .filter((thread) => read(member, `${thread}/comm`).trim() === name)
+      .map((thread) => statTicks(read(member, `${thread}/stat`))),
+  )
+  return sum(ticks) / TICKS_PER_SECOND
+}
+
+/** Their directories in that of the process. */
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((id) => `task/${id}`)
+  } catch {
+    // The process has ended.
+    return []
+  }
 }
 
 /**

@@ -44,6 +44,8 @@ export interface Failed {
 /** All that a bench has found out; `results.json`. */
 export interface Results {
   readonly machine: Machine
+  /** Of this service, with the commit if it is a clone. */
+  readonly version: string
   readonly command: string
   /** ISO 8601. */
   readonly begun: string

@@ -82,7 +82,7 @@ async function warmUp(
   store: BookStore,
 ): Promise<void> {
   const { contender, purpose, cells } = plan
-  const canWrite = purpose === 'requests' && contender.does !== 'reads without token'
+  const canWrite = purpose !== 'list' && contender.does !== 'reads without token'
   const workload = canWrite ? 'mix' : cells[0]?.workload
   if (workload === undefined) return
   const job = jobOf(plan, { workload, connections: 8 }, options, running, store)
@@ -104,7 +104,7 @@ function jobOf(
     warmUp,
     seconds,
     // Of answers that take long there are few, and each connection should have had one.
-    answers: purpose === 'growth' ? 1 : connections,
+    answers: purpose === 'growth' && workload === 'list' ? 1 : connections,
     server: pid,
     database: serverPid,
   }

@@ -20,6 +20,15 @@ export function versionsOf(contender: Contender, servers: Partial<Record<StoreKi
   ].join(', ')
 }
 
+/** The version of this service, such as `1.0.0 (89abcde)`. */
+export function ownVersion(): string {
+  const { version } = JSON.parse(readFileSync(resolve(BENCH, '../package.json'), 'utf8')) as {
+    version: string
+  }
+  const commit = outputOf('git', '-C', BENCH, 'rev-parse', '--short', 'HEAD')
+  return commit === undefined ? version : `${version} (${commit})`
+}
+
 function runtimeOf({ runtime }: Contender): string {
   switch (runtime) {
     case 'Node.js':

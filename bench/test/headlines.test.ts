@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { headlines } from '../src/report/headlines.ts'
 import type { Run } from '../src/results.ts'
-import { results, run } from './made-up-results.ts'
+import { cpu, results, run } from './made-up-results.ts'
 
 /** The figure of the only row whose text begins and ends so. */
 function figure(runs: readonly Run[], begin: string, end: string): string | undefined {
@@ -52,8 +52,8 @@ describe('the headlines on PostgreSQL', () => {
 
   it('adds the CPU time of the database server before it compares with SQLite', () => {
     const runs = [
-      run('service-postgres', 1, 1000, { cpu: { server: 2, database: 4, generator: 1 } }),
-      run('service-sqlite', 1, 1000, { cpu: { server: 1.5, database: 0, generator: 1 } }),
+      run('service-postgres', 1, 1000, { cpu: cpu(2, 4) }),
+      run('service-sqlite', 1, 1000, { cpu: cpu(1.5) }),
     ]
     assert.equal(figure(runs, 'GET one book, CPU per request', 'this service on PostgreSQL ÷ on SQLite'), '4')
   })
@@ -69,6 +69,21 @@ describe('the headlines on PostgreSQL', () => {
     const found = figure(runs, 'List of 10,000 on PostgreSQL', '')
     assert.equal(found, '1.25, node:http + pg, no token check at 1 connection')
   })
+})
+
+describe('the estimate for 16 cores', () => {
+  const estimate = (workload: 'get' | 'post', writer: number) =>
+    figure(
+      [run('service-sqlite-2', 1, 1000, { workload, cpu: cpu(1, 0, writer) })],
+      workload === 'get' ? 'GET one book on SQLite with' : 'Durable POST on SQLite with',
+      'an estimate',
+    )
+
+  it('multiplies what all threads do, if none of it is the writer’s', () =>
+    assert.equal(estimate('get', 0), '16,000; 100 % of the work is parallel'))
+
+  it('ends where the writer is busy all the time', () =>
+    assert.equal(estimate('post', 0.25), '4,000; 75 % of the work is parallel'))
 })
 
 describe('the best other', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { cpuTime, memory, statTicks, statusBytes } from '../src/proc.ts'
+import { cpuTime, memory, statTicks, statusBytes, threadCpuTime } from '../src/proc.ts'
 
 /** Keeps a core busy for so many milliseconds of CPU time. */
 const BUSY = 'const end = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < end);'
@@ -28,6 +28,15 @@ describe('/proc', () => {
     const worker = new Worker(BUSY, { eval: true })
     await once(worker, 'exit')
     assert.ok(cpuTime(process.pid) - before >= 0.2)
+  })
+
+  it('tells the time of the threads with a name', async () => {
+    const worker = new Worker(`${BUSY} setInterval(() => {}, 1000)`, { eval: true, name: 'busy' })
+    const before = cpuTime(process.pid)
+    while (threadCpuTime(process.pid, 'busy') < 0.2) await setTimeout(20)
+    assert.ok(cpuTime(process.pid) - before >= 0.2)
+    assert.equal(threadCpuTime(process.pid, 'idle'), 0)
+    await worker.terminate()
   })
 
   it('counts the time of children that run, and of those that have ended', async () => {

@@ -20,8 +20,13 @@ export interface Load {
   readonly p50: number
   readonly p99: number
   readonly max: number
-  /** CPU time, user and system, in seconds. */
-  readonly cpu: { readonly server: number; readonly database: number; readonly generator: number }
+  /** CPU time, user and system, in seconds. `writer` is the part of `server` in the thread of this service that writes. */
+  readonly cpu: {
+    readonly server: number
+    readonly writer: number
+    readonly database: number
+    readonly generator: number
+  }
   /** What went wrong, and how often, from the first request to the last. Empty if nothing did. */
   readonly errors: Readonly<Record<string, number>>
   /** Requests answered as they should be, from the first to the last, warm-up and end included. */

@@ -1,4 +1,4 @@
-import { cpuTime } from '../proc.ts'
+import { cpuTime, threadCpuTime } from '../proc.ts'
 import { percentile } from '../statistics.ts'
 import { Connection } from './connection.ts'
 import type { Job, Load } from './job.ts'
@@ -25,7 +25,7 @@ class Measurement {
   readonly #latencies: number[] = []
   readonly #warmAt: number
   #begin = 0
-  #cpu = { server: 0, database: 0, generator: 0 }
+  #cpu = { server: 0, writer: 0, database: 0, generator: 0 }
   #load: Omit<Load, 'errors' | 'allAnswers'> | undefined
 
   constructor(job: Job, resolve: (load: Load) => void) {
@@ -100,6 +100,7 @@ class Measurement {
       max: percentile(ascending, 1),
       cpu: {
         server: cpu.server - this.#cpu.server,
+        writer: cpu.writer - this.#cpu.writer,
         database: cpu.database - this.#cpu.database,
         generator: cpu.generator - this.#cpu.generator,
       },
@@ -125,6 +126,7 @@ class Measurement {
     const own = process.cpuUsage()
     return {
       server: cpuTime(server),
+      writer: threadCpuTime(server, 'writer'),
       database: database === undefined ? 0 : cpuTime(database),
       generator: (own.user + own.system) / 1e6,
     }

@@ -20,7 +20,7 @@ export interface RequestOptions {
   readonly deletable?: { readonly first: number; readonly last: number }
 }
 
-/** Tokens live 15 minutes, in seconds. */
+/** How long a token is valid at least, in seconds. */
 const TOKEN_LIFETIME = 15 * 60
 
 /** Of so many requests of the workload `mix` one writes. */
@@ -44,7 +44,7 @@ export function requestSource(options: RequestOptions): (connection: number) => 
   const now = Math.floor(Date.now() / 1000)
   // Every client has a token of its own and keeps it; they differ in their expiry.
   const heads = Array.from({ length: clientsOf(options) }, (_, i) => {
-    return `${host}Authorization: ${signToken(SECRET, now + TOKEN_LIFETIME - i)}\r\n`
+    return `${host}Authorization: ${signToken(SECRET, now + TOKEN_LIFETIME + i)}\r\n`
   })
   const body = (value: object) => {
     const json = JSON.stringify(value)

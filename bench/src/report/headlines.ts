@@ -56,7 +56,31 @@ function threads(results: Results): Line[] {
     ['GET one book on SQLite, requests per second: two threads ÷ one', '≥ 1.3', rates('get')],
     ['List of 10,000 on SQLite, lists per second: two threads ÷ one', '≥ 1.7', rates('list')],
     ['Durable POST on SQLite, requests per second: two threads ÷ one', '', rates('post')],
+    [
+      `GET one book on SQLite with ${CORES} cores, requests per second: an estimate`,
+      '',
+      moreCores(results, 'get'),
+    ],
+    [
+      `Durable POST on SQLite with ${CORES} cores, requests per second: an estimate`,
+      '',
+      moreCores(results, 'post'),
+    ],
   ]
+}
+
+/** Of the machine that is estimated. */
+const CORES = 16
+
+/** What more cores and threads would do, if only the writer thread were in the way, which does the writes of all. */
+function moreCores(results: Results, workload: Workload): string | undefined {
+  const wanted = caseOf(results, workload)
+  const runs = wanted === undefined ? [] : runsOf(results, `${SERVICE}-2`, wanted)
+  const rate = spread(
+    runs.map(({ cpu, answers }) => Math.min((CORES * answers) / cpu.server, answers / cpu.writer)),
+  )
+  const parallel = spread(runs.map(({ cpu }) => 1 - cpu.writer / cpu.server))
+  return rate && parallel && `${ratio(rate)}; ${Math.round(100 * parallel.median)} % of the work is parallel`
 }
 
 /** Beside the contender that comes nearest. */
@@ -99,7 +123,7 @@ function listMemory(results: Results): string | undefined {
 
 function growth(results: Results): string | undefined {
   const cases = casesOf(results)
-    .filter(({ purpose, workload }) => purpose === 'growth' && workload === 'get')
+    .filter((one) => one.purpose === 'growth' && one.workload === 'get' && one.connections === 64)
     .toSorted((a, b) => a.books - b.books)
   const [small, large] = [cases[0], cases.at(-1)]
   if (small === undefined || large === undefined || small === large) return undefined

@@ -6,11 +6,11 @@ import { contenderTable, growthTable, loadTables, processTable } from './tables.
 
 /** RESULTS.md. @param plots those that were drawn. */
 export function markdown(results: Results, plots: readonly Plot[]): string {
-  const { machine, command, begun, duration } = results
+  const { machine, version, command, begun, duration } = results
   const sections = [
     `# Results
 
-Written by \`${command}\` on ${begun.slice(0, 10)}, in ${number(duration / 60)} minutes. [README.md](README.md) says what is measured and how; \`results.json\` has every figure of every round.
+Written by \`${command}\` on ${begun.slice(0, 10)}, in ${number(duration / 60)} minutes, of version ${version}. [README.md](README.md) says what is measured and how; \`results.json\` has every figure of every round.
 
 ${isBusy(results) ? `**The machine had other work**: its load was ${number(machine.load)} before the run. Take these figures as a first look only.\n\n` : ''}${table(
   ['machine', ''],
@@ -43,7 +43,7 @@ ${loadTables(results, 'requests')}`,
     section('Lists', loadTables(results, 'list')),
     section(
       'Growth',
-      `One round; GET one with 64 connections, the list with one.\n\n${growthTable(results)}`,
+      `One round. The table has GET one with 64 connections, and the list with one.\n\n${growthTable(results)}`,
     ),
     section(
       'Start and memory',

@@ -49,16 +49,18 @@ export function growthTable(results: Results): string {
   const cases = casesOf(results).filter(({ purpose }) => purpose === 'growth')
   const sizes = [...new Set(cases.map(({ books }) => books))].toSorted((a, b) => a - b)
   const figures = new Map(cases.map((one) => [one, figuresOf(results, one)]))
-  const cells = (workload: string, id: string, show: (figures: Figures, books: number) => string) =>
+  const cells = (wanted: string, id: string, show: (figures: Figures, books: number) => string) =>
     sizes.map((size) => {
-      const one = cases.find(({ books, workload: found }) => books === size && found === workload)
+      const one = cases.find(
+        ({ books, workload, connections }) => books === size && `${workload} × ${connections}` === wanted,
+      )
       const found = one && figures.get(one)?.find(({ contender }) => contender.id === id)
       return found ? show(found, size) : '–'
     })
   const rows = CONTENDERS_TABLE.map(({ id, title }) => [
     title,
-    ...cells('get', id, ({ rate }) => number(rate.median)),
-    ...cells('list', id, ({ rate }, books) => number(rate.median * books)),
+    ...cells('get × 64', id, ({ rate }) => number(rate.median)),
+    ...cells('list × 1', id, ({ rate }, books) => number(rate.median * books)),
     ...sizes.map((size) => first(results.sessions, id, size, ({ startUp }) => number(startUp))),
     ...sizes.map((size) => first(results.sessions, id, size, ({ peakMemory }) => megabytes(peakMemory))),
   ]).filter((row) => row.slice(1).some((cell) => cell !== '–'))
