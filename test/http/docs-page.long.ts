@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, chooseInMenu, logInOn, openPage, screenshot } from '../web/page.ts'
+import { equip, openPage } from '../web/page.ts'
 
 describe('/docs in a browser', { skip: browserMissing }, () => {
   const service = useService()
@@ -59,7 +59,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     const other = await openPage(browser, service.url, { colorScheme: 'dark' })
     const background = (element: string) => other.evaluate(`getComputedStyle(${element}).backgroundColor`)
     const catalogue = await background('document.documentElement')
-    await logInOn(other)
+    await other.logIn()
     await other.getByRole('button', { name: 'Menu' }).click()
     await other.getByRole('link', { name: 'API' }).click()
     await other.locator('[id$="-createBook"] .opblock-summary-control').click()
@@ -70,8 +70,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await other.evaluate('Promise.allSettled(document.getAnimations().map(({ finished }) => finished))')
     // The structure is the library's.
     const rules = ['color-contrast', 'document-title', 'html-has-lang', 'button-name']
-    await assertAccessible(other, undefined, rules)
-    await screenshot(other, 'docs-dark')
+    await other.assertAccessible('docs-dark', rules)
     await other.getByRole('link', { name: 'Book Catalogue' }).click()
     await other.getByRole('button', { name: 'Menu' }).waitFor()
     await other.context().close()
@@ -79,7 +78,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
 
   it('shares the log-in with the catalogue, in both directions, also with other tabs', async () => {
     const context = await browser.newContext()
-    const [docs, catalogue] = [await context.newPage(), await context.newPage()]
+    const [docs, catalogue] = [await context.newPage(), equip(await context.newPage())]
     const status = async () => {
       const response = docs.waitForResponse(/statistics/)
       await docs.locator('[id$="-countBooks"] button.execute').click()
@@ -93,10 +92,10 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await docs.locator('[id$="-logIn"] button.execute').click()
     await docs.locator('[id$="-logIn"] .live-responses-table').waitFor()
     await catalogue.goto(service.url)
-    await chooseInMenu(catalogue, 'Log out')
+    await catalogue.chooseInMenu('Log out')
     await docs.locator('.authorize.unlocked').waitFor()
     assert.equal(await status(), 401)
-    await logInOn(catalogue)
+    await catalogue.logIn()
     await docs.locator('.authorize.locked').waitFor()
     assert.equal(await status(), 200)
     await context.close()

@@ -70,35 +70,15 @@ describe('the web page', () => {
     assert.doesNotMatch(policy, /unsafe|\*|https?:/)
   })
 
-  it('names its own files only, and loads what the first view does not need later', async () => {
+  it('names its own files only', async () => {
     const { body } = await get('/')
     const named = Array.from(body.toString().matchAll(/(?:href|src)="\.?([^"]*)"/g), ([, path]) => path ?? '')
     const all = await paths()
+    assert.ok(named.length > 5)
     assert.deepEqual(
       named.filter((path) => path !== 'docs' && !all.includes(path)),
       [],
     )
-    const later = all.filter((path) => !named.includes(path)).map((path) => path.replace(/.*\//, ''))
-    assert.deepEqual(later, [
-      'authors.js',
-      'changes.js',
-      'charts.js',
-      'columns.js',
-      'csv.js',
-      'deletions.js',
-      'duplicates.js',
-      'edit.js',
-      'editor.js',
-      'export.js',
-      'found.js',
-      'imported.js',
-      'many.js',
-      'selecting.js',
-      'transfer.js',
-      'upload.js',
-      'books.csv',
-      'search-words.js',
-    ])
   })
 
   it('loads little at the first visit, headers included', async () => {
@@ -191,15 +171,11 @@ describe('the web page', () => {
 
   it('answers HEAD, and refuses other methods with Allow', async () => {
     assert.equal((await get('/', {}, 'HEAD')).status, 200)
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+    for (const method of ['POST', 'PROPFIND']) {
       const { status, headers, body } = await get('/', {}, method)
       assert.equal(status, 405)
       assert.equal(headers.allow, 'GET, HEAD')
-      assert.deepEqual(JSON.parse(body.toString()), {
-        status: 405,
-        message: 'Method not allowed',
-        data: null,
-      })
+      assert.deepEqual(JSON.parse(body.toString()), { status, message: 'Method not allowed', data: null })
     }
   })
 })
