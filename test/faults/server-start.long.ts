@@ -4,7 +4,7 @@ import type { DatabaseServer } from '../support/database-server.ts'
 import { withTls } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { freePort } from '../support/free-port.ts'
-import { START_TIME } from '../support/service.ts'
+import { START_TIME, untilListening } from '../support/service.ts'
 import { Caller, failuresIn } from './caller.ts'
 import {
   beginStart,
@@ -47,9 +47,8 @@ onEachServer(
         const started = beginStart(t, database)
         await untilItWaits(started)
         await come(own)
-        const url = () => /"url":"(http:[^"]*)"/.exec(started.output())?.[1]
-        await until('it listens', () => url() !== undefined, START_TIME)
-        assert.equal(await new Caller({ url: url() ?? '' }).create(), 1)
+        const url = await untilListening(started.child, started.output)
+        assert.equal(await new Caller({ url }).create(), 1)
       })
 
     for (const [name, change, waits, reason] of [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Locator } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { openPage } from './page.ts'
+import { openPage, usePages } from './page.ts'
 
 /** As often as Tab is pressed to get anywhere. */
 const MOST = 30
@@ -30,7 +30,7 @@ for (const engine of ENGINES)
         ]),
       async () => (databases ? { DB_URL: await (await databases()).createDatabase() } : {}),
     )
-    const browser = useBrowser()
+    const browser = usePages()
 
     it('is done, without the loss of the focus', async () => {
       const page = await openPage(browser(), service.url)
@@ -139,6 +139,5 @@ for (const engine of ENGINES)
         (await service.listBooks()).map(({ title, year }) => `${title}, ${year}`),
         ['Emma, 1815', 'nana, 1881', 'Ulysses, 1921'],
       )
-      await page.context().close()
     })
   })

@@ -118,7 +118,6 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await held.release()
     assert.equal(await other.dialog().count(), 1)
     await other.enterPassword()
-    await other.context().close()
   })
 
   for (const [what, method, begin, told] of [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, series } from './page.ts'
+import { openCatalogue, series, usePages } from './page.ts'
 import { KEPT } from './timing.ts'
 
 const BOOKS = 20_000
@@ -13,7 +13,7 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
   const service = useService((service) =>
     service.importBooks(series(BOOKS).map((book, i) => ({ ...book, author: `Author ${i}` }))),
   )
-  const browser = useBrowser()
+  const browser = usePages()
 
   async function open(viewport = WIDE) {
     const page = await openCatalogue(browser(), service.url, { viewport })
@@ -84,7 +84,6 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
         await page.goBack()
         await isInSight(500)
       }
-      await page.context().close()
     })
 
   for (const viewport of [WIDE, { width: 320, height: 256 }, { width: 640, height: 360 }])
@@ -127,7 +126,6 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
         assert.ok((await page.locator('.row').count()) < 80)
       }
       assert.ok(requests.length < 40, `${requests.length} requests`)
-      await page.context().close()
     })
 
   it('is not selected as a whole if there are too many books', async () => {
@@ -135,7 +133,6 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
     await page.selectAll()
     await page.shows('You can select up to 10,000 books.')
     assert.equal(await page.getByLabel('Select all').isChecked(), false)
-    await page.context().close()
   })
 
   it('is gone through with Ctrl+End to the last book, and back from there', async () => {
@@ -152,6 +149,5 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
       assert.equal(await focused(), '2')
       await page.shows('20,000 books')
     }
-    await page.context().close()
   })
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { type CataloguePage, openCatalogue } from './page.ts'
+import { type CataloguePage, openCatalogue, usePages } from './page.ts'
 
 /** Without scripts for which a machine that only runs tests has no letters. */
 const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.csv'), 'utf8')
@@ -51,7 +51,7 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const response = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body: EXAMPLES })
     assert.equal(response.status, 200)
   })
-  const browser = useBrowser()
+  const browser = usePages()
 
   const open = (query: string, options: object) =>
     openCatalogue(browser(), `${service.url}/${query}`, {
@@ -65,7 +65,6 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
       await page.locator('.row .title').first().waitFor()
       await act(page)
       await page.assertAccessible(name)
-      await page.context().close()
     })
 
   it('is accessible in the picture “conflict”', async () => {
@@ -76,6 +75,5 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     await page.button('Save').click()
     await page.shows('Someone else has changed this book')
     await page.assertAccessible('conflict')
-    await page.context().close()
   })
 })

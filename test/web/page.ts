@@ -59,6 +59,19 @@ export async function openTab(of: Page, act: string | (() => Promise<unknown>)):
   return equip(tab)
 }
 
+/** As `useBrowser`. The pages that a test opens are closed after it. */
+export function usePages(): () => Browser {
+  const browser = useBrowser()
+  afterEach(() =>
+    Promise.all(
+      browser()
+        .contexts()
+        .map((context) => context.close()),
+    ),
+  )
+  return browser
+}
+
 /** The page of the test that runs, in a suite that calls `usePage`. */
 export let page: CataloguePage
 
@@ -68,12 +81,11 @@ export let page: CataloguePage
  * @param titles of the books that are listed first.
  */
 export function usePage(address: () => string, ...titles: string[]): () => Browser {
-  const browser = useBrowser()
+  const browser = usePages()
   beforeEach(async () => {
     page = await openCatalogue(browser(), address())
     await page.showsTitles(...titles)
   })
-  afterEach(() => page.context().close())
   return browser
 }
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { type CataloguePage, openCatalogue, openPage, series } from './page.ts'
+import { type CataloguePage, openCatalogue, openPage, series, usePages } from './page.ts'
 
 /** More than the page reads at once. */
 const BOOKS = 250
 
 describe('behind a proxy that has the service at /library/', { skip: browserMissing }, () => {
   const service = useService((started) => started.importBooks(series(BOOKS, 'A')))
-  const browser = useBrowser()
+  const browser = usePages()
   let proxy: Awaited<ReturnType<typeof openPrefixProxy>>
   before(async () => {
     proxy = await openPrefixProxy('/library/', service.url)
@@ -42,7 +42,6 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     await page.button('Menu').click()
     await page.link('API').click()
     await page.waitForURL(`${proxy.url}docs`)
-    await page.context().close()
   })
 
   it('the page is there also at the path without its slash', async () => {
@@ -50,7 +49,6 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     await page.showsTitles('Volume 7')
     await page.field('Title').waitFor()
     assert.equal(page.url(), `${proxy.url}?q=7#book=7`)
-    await page.context().close()
   })
 
   for (const path of ['docs', 'docs/'])
@@ -60,7 +58,6 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
       assert.match(await tryOut(page, 'listBooks'), /Books retrieved successfully/)
       await page.getByRole('link', { name: 'Book Catalogue' }).click()
       await page.waitForURL(proxy.url)
-      await page.context().close()
     })
 
   it('links lead from page to page, and the document to the service', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, openPage } from './page.ts'
+import { openCatalogue, openPage, usePages } from './page.ts'
 
 interface Wall {
   /** What the page says of it. */
@@ -43,7 +43,7 @@ const WALLS: Record<string, Wall> = {
 
 describe('the web page behind a proxy with a log-in of its own', { skip: browserMissing }, () => {
   const service = useService((started) => started.createBook({ title: 'Kindred', author: 'B', year: 1 }))
-  const browser = useBrowser()
+  const browser = usePages()
 
   for (const [name, { says, status, headers, body }] of Object.entries(WALLS))
     it(`says what it got when the proxy ${name}, and keeps what is typed over a reload`, async () => {
@@ -94,7 +94,6 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.getByLabel('Password', { exact: true }).fill('x')
       await page.button('Log in').click()
       await page.shows(says)
-      await page.context().close()
     })
 
   it('says so when the service refuses the log-in because the proxy has replaced Host', async () => {
@@ -111,6 +110,5 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     await page.button('Log in').click()
     await page.shows('because a proxy replaces the Host header')
     await page.assertAccessible()
-    await page.context().close()
   })
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { freePort } from '../support/free-port.ts'
 import { startNginx } from '../support/nginx.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, openPage } from './page.ts'
+import { openCatalogue, openPage, usePages } from './page.ts'
 
 const NGINX = findProgram('nginx')
 
@@ -46,7 +46,7 @@ for (const [name, open] of Object.entries(WAYS))
     skip: browserMissing || (name.startsWith('nginx') && NGINX.missing),
   }, () => {
     const service = useService()
-    const browser = useBrowser()
+    const browser = usePages()
 
     for (const hasDigests of name.includes('out') ? [true] : [true, false])
       it(`edits, overwrites, deletes and takes back, ${hasDigests ? 'with' : 'without'} digests`, async () => {
@@ -91,13 +91,12 @@ for (const [name, open] of Object.entries(WAYS))
         await page.button('Delete 2 books').click()
         await page.shows('Deleted 2 books.')
         assert.equal((await service.listBooks('author=N')).length, 0)
-        await page.context().close()
       })
   })
 
 describe('the web page says who refuses a large file', { skip: browserMissing }, () => {
   const service = useService(undefined, { IMPORT_LIMIT: '1' })
-  const browser = useBrowser()
+  const browser = usePages()
 
   it('nginx in front of the service', { skip: NGINX.missing }, async () => {
     await using nginx = await openNginx(service.url, 'client_max_body_size 500k;')

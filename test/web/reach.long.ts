@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { type CataloguePage, openCatalogue, series } from './page.ts'
+import { type CataloguePage, openCatalogue, series, usePages } from './page.ts'
 
 const BOOKS = 450
 
@@ -13,7 +13,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       series(BOOKS).map((book, i) => ({ ...book, author: `Author ${i % 3}`, year: 1900 + (i % 100) })),
     ),
   )
-  const browser = useBrowser()
+  const browser = usePages()
 
   async function open(options: BrowserContextOptions = {}, query = ''): Promise<CataloguePage> {
     const page = await openCatalogue(browser(), `${service.url}/${query}`, options)
@@ -71,7 +71,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.shows('“nonsense” is not a year')
       await page.assertFits('#editor')
       await page.assertAccessible(`small-${width}x${height}-dialog`)
-      await page.context().close()
     })
 
   for (const [where, viewport] of [
@@ -119,7 +118,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
         assert.equal(await focused(page), 'Year')
       } else assert.equal(await focused(page), 'Volume 0 / title')
       await page.assertAccessible()
-      await page.context().close()
     })
 
     it(`keeps the focus in the list when it is scrolled away by something else, ${where}`, async () => {
@@ -135,7 +133,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.keys('ArrowDown')
       assert.equal(await focused(page), 'Volume 3 / title')
       assert.ok((await wholeRows(page)).includes('Volume 3'))
-      await page.context().close()
     })
   }
 
@@ -152,7 +149,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.showsTitles('Volume 2')
     const stop = await page.evaluate(`document.querySelector('[role=grid] [tabindex="0"]').textContent`)
     assert.equal(stop, 'Volume 2')
-    await page.context().close()
   })
 
   it('scrolls with PageDown after the log-in, and after a reload', async () => {
@@ -164,7 +160,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.locator('.row .title').first().waitFor()
       await page.scrollTo(0)
     }
-    await page.context().close()
   })
 
   it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {
@@ -188,7 +183,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.keys('Enter')
     await page.showsTitles('Volume 0', 'Volume 1', 'Volume 2')
     assert.equal(await focused(page), 'Volume 2 / title')
-    await page.context().close()
   })
 
   it('gives the focus to something when the only book is deleted', async () => {
@@ -203,7 +197,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.keys('Enter')
     await page.showsTitles('Volume 77')
     assert.equal(await focused(page), 'Volume 77 / title')
-    await page.context().close()
   })
 
   it('keeps a notice that is being read or that the mouse is moved to, but not one that appears under it', async () => {
@@ -237,7 +230,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.clock.runFor(6100)
     await page.button('Undo').waitFor({ state: 'hidden' })
     await page.showsTitles('Volume 1')
-    await page.context().close()
   })
 
   it('has menus on a phone, which a dialog closes, and keyboards with a minus for years', async () => {
@@ -261,7 +253,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.locator('#menu:popover-open').waitFor()
     await page.setViewportSize({ width: 1100, height: 800 })
     await page.waitUntil(`document.querySelector(':popover-open') === null`)
-    await page.context().close()
   })
 
   it('shows notices where they can be used beside a dialog, and above one', async () => {
@@ -295,7 +286,6 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       assert.notEqual(await focused(page), 'nothing')
       await page.keys('Escape')
       await page.link('Volume 1').waitFor()
-      await page.context().close()
     }
   })
 })

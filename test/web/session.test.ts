@@ -115,7 +115,6 @@ describe('a session on the web page', { skip: browserMissing }, () => {
       assert.equal(end - start, HOUR / 4)
       await other.reload()
       await other.showsTitles('Sula')
-      await other.context().close()
     })
 
   for (const [where, script] of [

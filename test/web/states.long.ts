@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openPage, page, usePage } from './page.ts'
+import { openPage, page, usePage, usePages } from './page.ts'
 
 describe('the states of the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -68,7 +68,6 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await other.chooseInMenu('Import…')
     await other.shows('Part of this page could not be loaded.')
     await other.assertAccessible()
-    await other.context().close()
   })
 
   it('decades far from the others share a bar; a book of an unknown year is none of them', async () => {
@@ -83,6 +82,8 @@ describe('the states of the web page', { skip: browserMissing }, () => {
       await bars.getByRole('button').evaluateAll((all) => all.map((each) => each.getAttribute('aria-label'))),
       names,
     )
+    const parts = bars.getByRole('button').evaluateAll((all) => all.map((each) => each.style.cssText))
+    assert.deepEqual(await parts, ['--part: 1;', '--part: 1;', '--part: 0.5;', '--part: 0.5;'])
     // Between 1910 and 1990, the empty decades have their places.
     assert.equal(await bars.locator('li').count(), 1 + 9 + 1)
     // Tab leads to one bar, the arrows to the others.
@@ -111,7 +112,7 @@ describe('the states of the web page', { skip: browserMissing }, () => {
 
 describe('the web page after too many log-ins', { skip: browserMissing }, () => {
   const service = useService(undefined, { LOGIN_FAILURE_LIMIT: '1' })
-  const browser = useBrowser()
+  const browser = usePages()
 
   it('says so', async () => {
     const login = await openPage(browser(), service.url)
@@ -123,6 +124,5 @@ describe('the web page after too many log-ins', { skip: browserMissing }, () => 
     }
     await login.assertAccessible()
     assert.equal(await login.getByLabel('Username').inputValue(), 'admin')
-    await login.context().close()
   })
 })

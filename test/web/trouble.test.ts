@@ -94,7 +94,6 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     assert.equal(await other.locator('#login[open]').count(), 0)
     assert.equal(await other.getByLabel('Search').inputValue(), 'kindr')
     assert.equal(await other.locator('.row .author').first().textContent(), 'O. E. Butler')
-    await other.context().close()
   })
 
   it('says that the service is away, and goes on by itself when it is back', async () => {
