@@ -15,6 +15,7 @@ export function elements(page: Page) {
   const field = (label: string) => dialog().getByLabel(label)
   /** The box that selects a book. */
   const box = (title: string) => page.getByRole('checkbox', { name: `Select “${title}”`, exact: true })
+  const showsNoDialog = () => dialog().waitFor({ state: 'hidden' })
   const password = () => page.getByLabel('Password', { exact: true })
   /** The titles in sight, and some more, from the top. */
   const titles = async () => (await page.locator('.row .title').allTextContents()).map((text) => text.trim())
@@ -44,6 +45,12 @@ export function elements(page: Page) {
   async function openBook(title: string, texts: Readonly<Record<string, string>> = {}): Promise<void> {
     await link(title).click()
     await fillIn(texts)
+  }
+
+  /** Presses a button, and waits for what the page says then. */
+  async function choose(name: string, says: string | RegExp): Promise<void> {
+    await button(name).click()
+    await page.getByText(says).waitFor()
   }
 
   /** Begins a new book. */
@@ -89,14 +96,32 @@ export function elements(page: Page) {
 
   return {
     ...{ button, link, dialog, field, box, password, titles, logIn, enterPassword, chooseInMenu },
-    ...{ fillIn, openBook, addBook, deleteBook, chooseFile, showsTitles, waitUntil },
+    ...{ fillIn, openBook, addBook, deleteBook, chooseFile, showsTitles, waitUntil, choose, showsNoDialog },
     /** Waits for a text. */
     shows: (text: string | RegExp) => page.getByText(text).waitFor(),
     /** Waits for a text that is all of its element. */
     showsExactly: (text: string) => page.getByText(text, { exact: true }).waitFor(),
     hides: (text: string | RegExp) => page.getByText(text).waitFor({ state: 'hidden' }),
-    showsNoDialog: () => dialog().waitFor({ state: 'hidden' }),
-    search: (text: string) => page.getByLabel('Search').fill(text),
+    /** Closes the dialog with Escape. */
+    async escape(): Promise<void> {
+      await page.keyboard.press('Escape')
+      await showsNoDialog()
+    },
+    /** Closes the dialog with its button. */
+    async cancel(): Promise<void> {
+      await button('Cancel').click()
+      await showsNoDialog()
+    },
+    /** Goes to an address, and waits for the titles that are listed there first. */
+    async list(address: string, ...expected: string[]): Promise<void> {
+      await page.goto(address)
+      await showsTitles(...expected)
+    },
+    /** Types what to search for. @param expected the titles that are found first, which are waited for. */
+    async search(text: string, ...expected: string[]): Promise<void> {
+      await page.getByLabel('Search').fill(text)
+      if (expected.length > 0) await showsTitles(...expected)
+    },
     sortBy: (label: string) => page.getByLabel('Sort by').selectOption(label),
     selectAll: () => page.getByRole('checkbox', { name: 'Select all' }).click(),
     /** The button of the dialog for imports, whatever number it names. */

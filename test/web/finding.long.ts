@@ -36,16 +36,14 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
 
   it('marks what was found, and names it in the title of the window', async () => {
     const marks = () => page.locator('.row mark').allTextContents()
-    await page.search('anos garc')
-    await page.showsTitles('Cien años de soledad')
+    await page.search('anos garc', 'Cien años de soledad')
     assert.deepEqual(await marks(), ['años', 'Garc'])
     assert.equal(await page.title(), 'anos garc – Book Catalogue')
     await page.assertAccessible('found')
     await page.goBack()
     await page.showsTitles('Sula')
     assert.equal(await page.title(), 'Book Catalogue')
-    await page.search('python 도')
-    await page.showsTitles('백년의 고독')
+    await page.search('python 도', '백년의 고독')
     assert.deepEqual(await marks(), ['독', 'Python'])
   })
 
@@ -71,14 +69,12 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await page.addBook()
     for (const [index, title] of ['Home', 'Love'].entries()) {
       await page.fillIn({ Title: title, Year: '2003' })
-      await page.button('Save and add another').click()
-      await page.shows(`${index + 1} added · last: “${title}”`)
+      await page.choose('Save and add another', `${index + 1} added · last: “${title}”`)
       await page.waitUntil(`document.querySelector('[name=title]').value === ''`)
       assert.ok(await isFocused('Title'))
     }
     await page.assertAccessible()
-    await page.keys('Escape')
-    await page.showsNoDialog()
+    await page.escape()
     await page.locator('.row.added', { hasText: 'Love' }).waitFor()
   })
 
@@ -119,9 +115,7 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   })
 
   it('suggests no authors for what is no longer typed', async () => {
-    const held = await page.hold('GET', /q=toni/)
-    await page.addBook({ Author: 'toni' })
-    await held.answered
+    const held = await page.hold('GET', /q=toni/, () => page.addBook({ Author: 'toni' }))
     await page.fillIn({ Author: 'gabriel' })
     await suggestions('Gabriel García Márquez').waitFor()
     await held.release()
@@ -168,20 +162,13 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   })
 
   it('says in which order the books are, however that was chosen', async () => {
-    const order = async (expected: string) => {
-      await page.waitForURL((url) => (url.searchParams.get('sort') ?? '') === expected)
-      await page.waitUntil(`document.querySelector('.sort select').value === '${expected}'`)
-    }
-    await page.sortBy('Title A–Z')
+    const isSortedBy = (name: string) =>
+      page.waitUntil(`document.querySelector('.sort select').value === '${name}'`)
     await page.sortBy('Author A–Z')
-    await order('author')
+    await page.waitForURL(/sort=author/)
     await page.button('Title').click()
-    await order('title')
-    await page.button('Year').click()
-    await order('year')
+    await isSortedBy('title')
     await page.goBack()
-    await order('title')
-    await page.goBack()
-    await order('author')
+    await isSortedBy('author')
   })
 })

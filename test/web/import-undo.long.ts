@@ -30,9 +30,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   /** Sends a file, whose response comes only when the test says so. */
   async function beginImport(author: string) {
     await choose(author, 3)
-    const response = await page.hold('POST', IMPORT)
-    await page.importButton().click()
-    await response.answered
+    const response = await page.hold('POST', IMPORT, () => page.importButton().click())
     return response
   }
 
@@ -58,8 +56,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     assert.ok(await bar.evaluate((element) => element.matches(':not(:indeterminate)')))
     await page.button('Open').click()
     await page.assertAccessible('import-sending')
-    await page.button('Cancel import').click()
-    await page.shows('Import cancelled. Nothing was imported.')
+    await page.choose('Cancel import', 'Import cancelled. Nothing was imported.')
     await page.assertAccessible('import-cancelled')
     assert.deepEqual(await stored('Cancelled'), [])
     await limitUpload(-1)
@@ -70,16 +67,12 @@ describe('an import that the user of the web page takes back', { skip: browserMi
   })
 
   it('can be cancelled while the file is checked', async () => {
-    const response = await page.hold('POST', CHECK)
-    await page.chooseFile('title,author,year\nT,Checked,1')
-    await response.answered
-    await page.button('Cancel check').click()
-    await page.shows('Check cancelled.')
+    const response = await page.hold('POST', CHECK, () => page.chooseFile('title,author,year\nT,Checked,1'))
+    await page.choose('Cancel check', 'Check cancelled.')
     assert.equal(await page.locator('#transfer .error').textContent(), '')
     await page.assertAccessible()
     await response.release()
-    await page.button('Check again').click()
-    await page.shows(/\d ready/)
+    await page.choose('Check again', /\d ready/)
   })
 
   it('is not sent when it was cancelled before, while the page made sure of its token', async () => {
@@ -116,8 +109,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await page.button('Undo import').click()
     // What belongs to the page is not offered in a dialog.
     assert.equal(await page.button('Show').count(), 0)
-    await page.button('Delete 3 books').click()
-    await page.shows('Deleted 3 books.')
+    await page.choose('Delete 3 books', 'Deleted 3 books.')
     assert.equal(await page.getByText('Imported 3 books.').count(), 0)
     assert.deepEqual(await stored('Shown'), [])
   })
@@ -145,8 +137,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     const [first = 0, second = 0] = await stored('Undone')
     await service.updateBook(first, { year: 5 })
     await service.deleteBook(second)
-    await page.button('Undo import').click()
-    await page.shows('This deletes the 20 books added from “Undone.csv”.')
+    await page.choose('Undo import', 'This deletes the 20 books added from “Undone.csv”.')
     await page.assertAccessible('undo-import')
     await page.button('Delete 20 books').click()
     await page.shows(
@@ -171,8 +162,7 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await undo(60)
     await page.shows(/^[1-9]\d* of 60 books$/)
     await page.assertAccessible('undo-import-running')
-    await page.keys('Escape')
-    await page.showsNoDialog()
+    await page.escape()
     const notice = page.locator('.notice', { hasText: 'Deleting 60 books…' })
     const part = await notice
       .getByRole('progressbar')

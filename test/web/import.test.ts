@@ -40,8 +40,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
   /** The service may still be busy with what was cut; the page tries again by itself. */
   async function checkAgain(): Promise<void> {
     relay.restore()
-    await page.button('Check again').click()
-    await page.shows(/\d ready/)
+    await page.choose('Check again', /\d ready/)
   }
 
   /** What becomes of the rows. */
@@ -101,8 +100,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.shows(/\d ready/)
     assert.equal(await summary(), '2 ready · 1 with errors · 1 empty')
     assert.equal(await page.locator('.faults').isVisible(), false)
-    await page.button('Import 2 books').click()
-    await page.shows('Imported 2 books.')
+    await page.choose('Import 2 books', 'Imported 2 books.')
     assert.equal(await stored('Faulty'), 2)
   })
 
@@ -143,13 +141,11 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.shows('Storing…')
     await response.arrived
     await page.assertAccessible()
-    await page.button('Cancel import').click()
-    await page.shows('It was too late to cancel. Imported 3 books.')
+    await page.choose('Cancel import', 'It was too late to cancel. Imported 3 books.')
     response.release()
     assert.equal(await stored('Late'), 3)
     await page.button('Undo import').click()
-    await page.button('Delete 3 books').click()
-    await page.shows('Deleted 3 books.')
+    await page.choose('Delete 3 books', 'Deleted 3 books.')
     assert.equal(await stored('Late'), 0)
   })
 

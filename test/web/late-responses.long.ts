@@ -26,9 +26,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
 
   /** Saves what the dialog has, is answered only when the test says so, and closes the dialog meanwhile. */
   async function saveAndCancel(method = 'PUT') {
-    const held = await page.hold(method, /\/book(\/\d+)?$/)
-    await page.button('Save').click()
-    await held.answered
+    const held = await page.hold(method, /\/book(\/\d+)?$/, () => page.button('Save').click())
     await page.button('Cancel').click()
     return held
   }
@@ -44,9 +42,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     ['opens no dialog after something was searched for', () => page.search('kin'), undefined],
   ] as const)
     it(`with a book that was chosen before ${what}`, async () => {
-      const held = await page.hold('GET', BOOK)
-      await page.openBook('Sula')
-      await held.answered
+      const held = await page.hold('GET', BOOK, () => page.openBook('Sula'))
       await act()
       await held.release()
       if (expected === undefined) assert.equal(await page.dialog().count(), 0)
@@ -65,13 +61,6 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.fillIn({ Title: 'Sula' })
     await page.field('Author').focus()
     await page.shows('Already in the catalogue')
-  })
-
-  it('opens the dialog after a log-in that it needed', async () => {
-    await page.refuse(BOOK, 401, 1)
-    await page.openBook('Sula')
-    await page.enterPassword()
-    assert.equal(await page.field('Title').inputValue(), 'Sula')
   })
 
   it('does not ask for the password again after a log-in, if it says that the token before was refused', async () => {
@@ -95,9 +84,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   it('with the statistics of an earlier search replaces no others', async () => {
     await page.button('Statistics').click()
     await page.button('Toni Morrison 1 book').waitFor()
-    const held = await page.hold('GET', /statistics\?q=sula/)
-    await page.search('sula')
-    await held.answered
+    const held = await page.hold('GET', /statistics\?q=sula/, () => page.search('sula'))
     await page.search('kindred')
     await page.button('Toni Morrison 1 book').waitFor({ state: 'hidden' })
     await held.release()
@@ -109,12 +96,9 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await other.clock.install()
     await other.goto(service.url)
     await other.logIn()
-    const held = await other.hold('GET', BOOK)
-    await other.openBook('Sula')
-    await held.answered
+    const held = await other.hold('GET', BOOK, () => other.openBook('Sula'))
     await other.clock.fastForward('14:30')
-    await other.button('Stay logged in').click()
-    await other.shows('Your changes are kept')
+    await other.choose('Stay logged in', 'Your changes are kept')
     await held.release()
     assert.equal(await other.dialog().count(), 1)
     await other.enterPassword()
@@ -151,8 +135,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.button('Open').click()
     assert.equal(await page.field('Author').inputValue(), 'T. Morrison')
     assert.match(await page.locator('.conflict').innerText(), /T\. Morrison[\s\S]*Toni Morrison[\s\S]*1975/)
-    await page.button('Overwrite with mine').click()
-    await page.shows('Saved “Sula”.')
+    await page.choose('Overwrite with mine', 'Saved “Sula”.')
     // The log-out does not tell again what was told.
     await page.chooseInMenu('Log out')
     await page.getByLabel('Username').waitFor()
@@ -184,9 +167,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     ],
   ] as const)
     it(`of ${what} is not waited for once its dialog is closed`, async () => {
-      const held = await page.hold(method, url)
-      await begin()
-      await held.answered
+      await page.hold(method, url, begin)
       const failed = page.waitForEvent('requestfailed')
       await page.button(end).click()
       assert.match((await failed).url(), url)
@@ -234,8 +215,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     assert.equal(await page.field('Title').inputValue(), 'Paradise')
     assert.equal(await page.field('Author').inputValue(), 'Toni Mo')
     await page.button('Save').click()
-    await page.keys('Escape')
-    await page.showsNoDialog()
+    await page.escape()
     await page.search('jazz')
     for (let times = 0; times < 10 && !(await page.getByText('“Paradise”').count()); times++) await pass()
     await page.getByText('“Paradise”').first().waitFor()
@@ -266,14 +246,10 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     ],
   ] as const)
     it(what, async () => {
-      await page.search(query)
-      await page.showsTitles('Kindred')
+      await page.search(query, 'Kindred')
       await begin()
-      const held = await page.hold('GET', check)
-      await page.button('Save').click()
-      await held.answered
-      await page.search(other)
-      await page.showsTitles(other)
+      const held = await page.hold('GET', check, () => page.button('Save').click())
+      await page.search(other, other)
       await held.release()
       assert.equal(await page.getByText('does not match your search').count(), 0)
       assert.equal(await page.locator('.row').count(), 1)

@@ -14,9 +14,8 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
   /** Opens a new book on the page, which then has the clock of the tests. @returns its id. */
   async function openBook(title: string): Promise<number> {
     const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
-    await page.goto(`${service.url}/?title=${title}`)
-    await page.showsTitles(title)
-    await page.keepNoticesUntil()
+    await page.list(`${service.url}/?title=${title}`, title)
+    await page.takeClock()
     await page.makeLonger(5000)
     await page.openBook(title)
     await page.button('Delete').waitFor()

@@ -14,8 +14,7 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
   const question = () => page.shows('Discard your changes?')
 
   it('is closed by a step back, which leaves the list as it is', async () => {
-    await page.search('volume 1')
-    await page.showsTitles('Volume 1', 'Volume 10')
+    await page.search('volume 1', 'Volume 1', 'Volume 10')
     await page.box('Volume 10').click()
     await page.openBook('Volume 1')
     await hash('#book=2')
@@ -28,8 +27,7 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await has('Volume 1')
     // A click beside its fields.
     await page.getByRole('heading', { name: 'Edit book' }).click()
-    await page.keys('Escape')
-    await page.showsNoDialog()
+    await page.escape()
     await hash('')
   })
 
@@ -98,12 +96,10 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
 
   it('stays while one searches', async () => {
     await page.openBook('Volume 4', { Author: 'Another' })
-    await page.search('volume 9')
-    await page.showsTitles('Volume 9', 'Volume 90')
+    await page.search('volume 9', 'Volume 9', 'Volume 90')
     assert.equal(await page.field('Author').inputValue(), 'Another')
     await hash('#book=5')
-    await page.button('Save').click()
-    await page.shows('Saved “Volume 4”.')
+    await page.choose('Save', 'Saved “Volume 4”.')
     await page.showsNoDialog()
     await hash('')
     assert.equal(new URL(page.url()).search, '?q=volume+9&sort=id')
@@ -131,8 +127,7 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await page.getByRole('dialog', { name: 'Add book' }).waitFor()
     await page.goto(`${service.url}/?q=volume+8#book=9`)
     await has('Volume 8')
-    await page.button('Cancel').click()
-    await page.showsNoDialog()
+    await page.cancel()
     await hash('')
   })
 })

@@ -60,15 +60,13 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.search('kind')
       await page.openBook('Kindred', { Author: `Author, ${name}` })
       isUp = true
-      await page.button('Save').click()
-      await page.shows('Your changes are still here')
+      await page.choose('Save', 'Your changes are still here')
       await page.shows(says)
       await page.assertAccessible()
       await page.button('Reload').click()
       // The service did not lose the log-in to itself, and nobody is asked whether to discard anything.
       await page.waitForURL(/q=kind.*#book=1/)
-      await page.button('Save').click()
-      await page.shows('Saved “Kindred”.')
+      await page.choose('Save', 'Saved “Kindred”.')
       await page.locator('.row .author', { hasText: name }).waitFor()
 
       await page.addBook({ Title: `New, ${name}`, Year: '1999' })
@@ -77,8 +75,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.button('Reload').click()
       await page.hides(says)
       assert.equal(await page.field('Title').inputValue(), `New, ${name}`)
-      await page.button('Save').click()
-      await page.shows(`Added “New, ${name}”.`)
+      await page.choose('Save', `Added “New, ${name}”.`)
 
       isUp = true
       await page.search('new')
@@ -92,8 +89,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.getByLabel('Username').fill('x')
       isUp = true
       await page.getByLabel('Password', { exact: true }).fill('x')
-      await page.button('Log in').click()
-      await page.shows(says)
+      await page.choose('Log in', says)
     })
 
   it('says so when the service refuses the log-in because the proxy has replaced Host', async () => {
@@ -107,8 +103,7 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     const page = await openPage(browser(), proxy.url)
     await page.getByLabel('Username').fill('x')
     await page.getByLabel('Password', { exact: true }).fill('x')
-    await page.button('Log in').click()
-    await page.shows('because a proxy replaces the Host header')
+    await page.choose('Log in', 'because a proxy replaces the Host header')
     await page.assertAccessible()
   })
 })

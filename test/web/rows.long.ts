@@ -44,7 +44,7 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     })
 
   it('are deleted at once when another follows, or the notice is dismissed', async () => {
-    await page.keepNoticesUntil()
+    await page.takeClock()
     const remove = async (title: string) => {
       await page.deleteBook(title)
       await page.shows(`Deleted “${title}”.`)
@@ -90,11 +90,8 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
       await page.showsTitles(...titles)
     }
     // There are no years before 1 BC: the list is replaced once there are books.
-    await page.goto(`${service.url}/?author=Series`)
-    await page.showsTitles('Volume 129')
-    const held = await page.hold('GET', /year_min=1$/)
-    await page.sortBy('Earliest year')
-    await held.answered
+    await page.list(`${service.url}/?author=Series`, 'Volume 129')
+    const held = await page.hold('GET', /year_min=1$/, () => page.sortBy('Earliest year'))
     assert.ok((await page.locator('.row .title').count()) > 0)
     await held.release()
     // A request that fails is made again, and no part of the list is left out.
@@ -120,8 +117,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
   }
 
   it('is the first in the order by default, except in a search, which has the best match first', async () => {
-    await page.goto(service.url)
-    await page.showsTitles('Volume 2499')
+    await page.list(service.url, 'Volume 2499')
     await add('Newest', '1')
     await page.showsTitles('Newest')
     await isMarked('Newest')
@@ -132,8 +128,7 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await page.sortBy('Title A–Z')
     await page.sortBy('Newest added')
     await page.showsTitles('Newest')
-    await page.search('volume 7')
-    await page.showsTitles('Volume 7')
+    await page.search('volume 7', 'Volume 7')
     assert.equal(await page.getByLabel('Sort by').inputValue(), '')
     assert.match(page.url(), /\/\?q=volume\+7$/)
     await page.sortBy('Newest added')

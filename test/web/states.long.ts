@@ -11,19 +11,15 @@ describe('the states of the web page', { skip: browserMissing }, () => {
   it('an empty catalogue says how to begin, and can be tried with the sample books', async () => {
     await page.shows('No books yet')
     await page.assertAccessible()
-    await page.button('Statistics').click()
-    await page.shows('No books to show statistics for.')
+    await page.choose('Statistics', 'No books to show statistics for.')
     await page.assertAccessible()
     await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
     await page.field('Title').waitFor()
-    await page.keys('Escape')
-    await page.showsNoDialog()
-    await page.button('Load sample books').click()
-    await page.shows('Imported 132 books.')
+    await page.escape()
+    await page.choose('Load sample books', 'Imported 132 books.')
     await page.showsTitles('The Epic of Gilgamesh')
     await page.button('Undo import').click()
-    await page.button('Delete 132 books').click()
-    await page.shows('No books yet')
+    await page.choose('Delete 132 books', 'No books yet')
   })
 
   it('a book that somebody has deleted meanwhile can be added again', async () => {
@@ -32,11 +28,9 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.openBook('Beloved')
     await page.button('Save').waitFor()
     await service.deleteBook(id)
-    await page.button('Save').click()
-    await page.shows('Someone else has deleted this book')
+    await page.choose('Save', 'Someone else has deleted this book')
     await page.assertAccessible()
-    await page.button('Add as new book').click()
-    await page.shows('Added “Beloved”.')
+    await page.choose('Add as new book', 'Added “Beloved”.')
     await page.showsTitles('Beloved')
   })
 
@@ -50,8 +44,7 @@ describe('the states of the web page', { skip: browserMissing }, () => {
 
   it('books that cannot be counted', async () => {
     await page.route('**/books/statistics*', (route) => route.abort())
-    await page.button('Statistics').click()
-    await page.shows('Statistics are not available right now.')
+    await page.choose('Statistics', 'Statistics are not available right now.')
     await page.assertAccessible()
     await page.unroute('**/books/statistics*')
     await page.button('Statistics').click()
@@ -119,8 +112,7 @@ describe('the web page after too many log-ins', { skip: browserMissing }, () => 
     await login.getByLabel('Username').fill('admin')
     for (const message of ['Wrong username or password.', 'Too many attempts.']) {
       await login.getByLabel('Password', { exact: true }).fill('wrong')
-      await login.button('Log in').click()
-      await login.shows(message)
+      await login.choose('Log in', message)
     }
     await login.assertAccessible()
     assert.equal(await login.getByLabel('Username').inputValue(), 'admin')

@@ -82,8 +82,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.search('volume nothing')
     await page.shows('No books found yet')
     isIncomplete = false
-    await page.button('Search again').click()
-    await page.shows('Check the spelling')
+    await page.choose('Search again', 'Check the spelling')
   })
 
   it('says that it is counting, and that it is opening a book, if that takes long', async () => {
@@ -124,8 +123,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     assert.equal(await page.field('Year').inputValue(), '480 BC')
     await page.fillIn({ Year: '−481' })
     await service.updateBook(id, { year: -482 })
-    await page.button('Save').click()
-    await page.shows('Someone else has changed this book')
+    await page.choose('Save', 'Someone else has changed this book')
     await page.getByRole('cell', { name: '482 BC', exact: true }).waitFor()
     assert.equal(await page.locator('tr.differs').count(), 1)
     await page.button('Use saved version').click()
@@ -141,15 +139,12 @@ describe('what the web page says', { skip: browserMissing }, () => {
 
   it('asks for a title; no year is an unknown one', async () => {
     await page.addBook({ Year: '1999' })
-    await page.button('Save').click()
-    await page.shows('Enter a title.')
+    await page.choose('Save', 'Enter a title.')
     assert.ok(await page.field('Title').evaluate((element) => element.matches(':focus')))
     await page.assertAccessible()
     await page.fillIn({ Title: 'Named', Year: '' })
-    await page.button('Save').click()
-    await page.shows('Added “Named”.')
-    await page.search('named')
-    await page.showsTitles('Named')
+    await page.choose('Save', 'Added “Named”.')
+    await page.search('named', 'Named')
     assert.equal(await page.locator('.row .year').textContent(), '—')
     await page.openBook('Named')
     assert.equal(await page.field('Year').inputValue(), '')
@@ -162,8 +157,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
   ] as const)
     it(`takes a book out of the list that no longer matches ${query}, and says so`, async () => {
       const id = await service.createBook({ title: 'Prefilter', author: 'Gone', year: 1000 })
-      await page.goto(`${service.url}/?${query}&year_min=900`)
-      await page.showsTitles('Prefilter')
+      await page.list(`${service.url}/?${query}&year_min=900`, 'Prefilter')
       await edit('Prefilter', change)
       await page.shows('no longer matches your search')
       await page.shows('No books found')
@@ -198,8 +192,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
 
   it('prints all books, also those that have not been in sight', async () => {
     for (const print of [() => page.keys('Control+p'), () => page.chooseInMenu('Print…')]) {
-      await page.goto(`${service.url}/?sort=title&author=Series`)
-      await page.showsTitles('Volume 0')
+      await page.list(`${service.url}/?sort=title&author=Series`, 'Volume 0')
       await page.evaluate(`globalThis.print = () => {
         dispatchEvent(new Event('beforeprint'))
         globalThis.printed = document.querySelectorAll('.row').length
@@ -249,8 +242,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
       for (const name of ['Use saved version', 'Overwrite with mine', 'Cancel'])
         await page.button(name).scrollIntoViewIfNeeded()
       await page.button('Use saved version').click()
-      await page.button('Cancel').click()
-      await page.showsNoDialog()
+      await page.cancel()
     }
     await page.addBook({ Title: 'W'.repeat(500) })
     await page.field('Author').focus()
@@ -273,8 +265,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await other.waitUntil(`document.querySelector('[name=title]')?.value === 'Volume 8'`)
     await other.evaluate(`location.hash = '#book=999999'`)
     await other.shows('Book not found')
-    await page.button('Cancel').click()
-    await page.showsNoDialog()
+    await page.cancel()
     await page.waitForURL(`${service.url}/?q=volume`)
   })
 })

@@ -21,8 +21,11 @@ export function timing(page: Page) {
       globalThis.setTimeout = (run, time, ...rest) => begin(run, time === ${time} ? ${KEPT} : time, ...rest)
     }`)
 
-  /** Holds the response to the next request with this method whose URL matches. */
-  async function hold(method: string, pattern: RegExp): Promise<HeldResponse> {
+  /**
+   * Holds the response to the next request with this method whose URL matches.
+   * @param act brings the request about. The response is held then, otherwise it will be.
+   */
+  async function hold(method: string, pattern: RegExp, act?: () => Promise<unknown>): Promise<HeldResponse> {
     const answered = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
     const isHeld = (request: Request) => request.method() === method && pattern.test(request.url())
@@ -40,6 +43,10 @@ export function timing(page: Page) {
       // The page may have given it up.
       await route.fulfill({ response }).catch(() => {})
     })
+    if (act !== undefined) {
+      await act()
+      await answered.promise
+    }
     return {
       answered: answered.promise,
       async release() {
@@ -74,8 +81,8 @@ export function timing(page: Page) {
     ...{ makeLonger, hold, refuse },
     /** Keeps the notices that this page will show, because a busy machine may not get to their buttons in six seconds. */
     keepNotices: () => makeLonger(6000),
-    /** Lets time pass only when the test says so, and keeps the notices for that time. */
-    async keepNoticesUntil(): Promise<void> {
+    /** Gives the test the clock of the page. Notices stay until it lets `KEPT` pass at once, with `page.clock`. */
+    async takeClock(): Promise<void> {
       await page.clock.install()
       await makeLonger(6000)
     },

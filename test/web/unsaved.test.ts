@@ -80,7 +80,6 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       assert.equal((await service.readBook(sula)).author, 'Toni Morrison')
       await page.button('Use saved version').click()
       assert.equal(await page.locator('.row .year').textContent(), String(year))
-      await page.keys('Escape')
-      await page.showsNoDialog()
+      await page.escape()
     })
 })
