@@ -253,7 +253,7 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.waitUntil(`document.querySelector(':popover-open') === null`)
   })
 
-  it('shows notices where they can be used beside a dialog, and above one', async () => {
+  it('shows notices where they can be used beside a selection and a dialog, and above one', async () => {
     for (const viewport of [
       { width: 360, height: 740 },
       { width: 640, height: 360 },
@@ -262,22 +262,17 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       const page = await open({ viewport })
       await page.keepNotices()
       await page.deleteBook('Volume 1')
-      await page.button('Undo').waitFor()
+      await page.box('Volume 2').click()
+      // A trial fails where something covers the button.
+      for (const name of ['Undo', 'Clear']) await page.button(name).click({ trial: true })
+      await page.button('Clear').click()
       await page.button('Add book').press('Enter')
       // A narrow window shows only the dialog.
       const undo = (viewport.width > 640 ? page : page.dialog()).getByRole('button', { name: 'Undo' })
       await undo.waitFor()
       await page.keepPicture(`notice-in-dialog-${viewport.width}`)
-      for (const name of ['Save', 'Save and add another', 'Cancel']) {
-        const button = page.dialog().getByRole('button', { name, exact: true })
-        await button.scrollIntoViewIfNeeded()
-        const isCovered = await button.evaluate((element) => {
-          const { left, right, top, bottom } = element.getBoundingClientRect()
-          const [x, y] = [(left + right) / 2, (top + bottom) / 2]
-          return !element.contains(element.ownerDocument.elementFromPoint(x, y))
-        })
-        assert.equal(isCovered, false, name)
-      }
+      for (const name of ['Save', 'Save and add another', 'Cancel'])
+        await page.dialog().getByRole('button', { name, exact: true }).click({ trial: true })
       await page.assertAccessible()
       await undo.click()
       await page.field('Title').waitFor()

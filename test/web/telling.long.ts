@@ -188,6 +188,8 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.emulateMedia({ media: null })
     await page.evaluate(`dispatchEvent(new Event('afterprint'))`)
     assert.ok((await page.titles()).length < 60)
+    const pages = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\b/g) ?? []
+    assert.ok(pages.length > 1, `${pages.length} pages`)
   })
 
   it('prints all books, also those that have not been in sight', async () => {
@@ -248,6 +250,20 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.field('Author').focus()
     await page.getByRole('link', { name: /^W+…, X+…, 1100$/ }).waitFor()
     await page.assertFits('#editor')
+  })
+
+  it('gives notices an edge in the colours of the system', async () => {
+    await page.keepNotices()
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.deleteBook('Volume 3')
+    await page.button('Undo').waitFor()
+    const [width, colour, background] = (await page.evaluate(`{
+      const style = getComputedStyle(document.querySelector('.notice'))
+      ;[style.borderTopWidth, style.borderTopColor, style.backgroundColor]
+    }`)) as string[]
+    assert.equal(width, '1px')
+    assert.notEqual(colour, background)
+    await page.button('Undo').click()
   })
 
   it('has a link to a book, in its dialog and in the address, that opens it in another tab', async () => {
