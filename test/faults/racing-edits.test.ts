@@ -9,7 +9,7 @@ import { raiseYears } from './racing.ts'
 /** Who edit at once, through each of two instances; together more than an instance has connections to its database. */
 const EDITORS = 6
 
-/** Edits of each. The long form has 1,000. */
+/** Edits of each; more of them by hand. */
 const EDITS = Number(process.env.RACING_EDITS ?? 10)
 
 for (const engine of ENGINES)

@@ -11,10 +11,6 @@ const KNOWN: Record<string, readonly [string | Buffer, string[]?]> = {
     'sep=;\r\nNr.;"Alter ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1\r\n',
     ['Titel', 'Verfasser', 'Jahr'],
   ],
-  'Goodreads.csv': [
-    'Book Id,Title,Author,Author l-f,Additional Authors,Year Published,Original Publication Year\n1,T,A,A,,2,1\n',
-    ['Title', 'Author', 'Original Publication Year'],
-  ],
   'UTF-16, as of Excel.csv': [
     Buffer.from('\ufefftitle\tauthor\tyear\r\nT\tA\t1\r\n', 'utf16le'),
     ['title', 'author', 'year'],

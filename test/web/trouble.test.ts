@@ -46,6 +46,10 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await start()
   }
 
+  /** The page loads the parts that the first view does not need after it. */
+  const hasLoaded = (part: string) =>
+    page.waitUntil(`performance.getEntriesByType('resource').some(({ name }) => name.endsWith('${part}'))`)
+
   /** The service cannot be reached, and the page has the clock of the tests. */
   async function goAway(): Promise<void> {
     await page.clock.install()
@@ -60,6 +64,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
 
   it('keeps what was typed while the service is replaced by another version, and saves it after a log-in', async () => {
     await page.openBook('Kindred', { Year: '1980' })
+    await hasLoaded('charts.js')
     await service.stop()
     await page.choose('Save', 'Your changes are still here')
     await page.assertAccessible('away')
@@ -92,10 +97,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
   })
 
   it('says that the service is away, and goes on by itself when it is back', async () => {
-    // The page loads the dialog of the export after its first view.
-    await page.waitUntil(
-      "performance.getEntriesByType('resource').some(({ name }) => name.includes('export.js'))",
-    )
+    await hasLoaded('export.js')
     await goAway()
     await page.search('kin')
     await page.shows(AWAY)
