@@ -6,9 +6,9 @@ import { MysqlDriver } from '../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../src/store/mysql/url.ts'
 import { assertUnavailable, Caller, SOON } from '../faults/caller.ts'
 import { serve, until } from '../faults/engine-servers.ts'
+import { bookIn, raiseYears } from '../faults/racing.ts'
 import { engineMissing } from '../support/engines.ts'
 import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
-import type { RawResponse } from '../support/raw-socket.ts'
 
 const FIELDS = ['title', 'author', 'year'] as const
 
@@ -59,16 +59,17 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     `keeps every acknowledged change of ${FIELDS.length * CHANGES} of different fields`,
     options,
     async (t) => {
-      const { clients, path, stored } = await start(t)
+      const { clients, id, stored } = await start(t)
       const conflictsBefore = await conflicts()
       await Promise.all(
         clients.map(async (client, i) => {
           const field = FIELDS[i] ?? 'title'
           for (let n = 1; n <= CHANGES; n++) {
-            const written = await client.insist(`PUT ${path}`, { [field]: field === 'year' ? n : String(n) })
-            assert.equal(Number(bookIn(written)[field]), n, 'the response lacks the change')
-            const read = await client.insist(`GET ${path}`)
-            assert.equal(Number(bookIn(read)[field]), n, 'the change is acknowledged, and not stored')
+            const change = { [field]: field === 'year' ? n : String(n) }
+            const written = await insist(client, `PUT /book/${id}`, change)
+            assert.equal(Number(written[field]), n, 'the response lacks the change')
+            const read = await insist(client, `GET /book/${id}`)
+            assert.equal(Number(read[field]), n, 'the change is acknowledged, and not stored')
           }
         }),
       )
@@ -82,30 +83,14 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     `keeps every acknowledged increment of ${FIELDS.length * INCREMENTS} with If-Match`,
     options,
     async (t) => {
-      const { clients, path, stored } = await start(t)
-      const years = await Promise.all(
-        clients.map(async (client) => {
-          const years: number[] = []
-          while (years.length < INCREMENTS) {
-            const read = await client.insist(`GET ${path}`)
-            const year = bookIn(read).year + 1
-            const condition = { 'if-match': read.headers.get('etag') ?? '' }
-            const response = await client.insist(`PUT ${path}`, { year }, condition)
-            if (response.status === 412) continue
-            assert.equal(bookIn(response).year, year)
-            years.push(year)
-          }
-          return years
-        }),
-      )
+      const { clients, id, stored } = await start(t)
+      const { edited, refused } = await raiseYears(clients, [id], INCREMENTS)
       // Of two acknowledged increments from one year, one is lost.
-      const acknowledged = new Set(years.flat()).size
-      assert.equal(acknowledged, FIELDS.length * INCREMENTS)
-      const refused = clients.reduce((sum, client) => sum + client.refused, 0)
+      assert.equal(new Set(edited.map(({ year }) => year)).size, edited.length)
       for (const { year } of await stored()) {
         // Some that were refused may be stored: not those that were rolled back, but those that took too long.
-        const more = year - acknowledged
-        assert.ok(more >= 0 && more <= refused, `${year} after ${acknowledged} increments`)
+        const more = year - edited.length
+        assert.ok(more >= 0 && more <= refused, `${year} after ${edited.length} increments`)
       }
     },
   )
@@ -114,13 +99,13 @@ describe('a book that instances on all nodes of a Galera cluster change', {
   async function start(t: TestContext) {
     const [first = assert.fail()] = nodes
     const url = await first.createDatabase()
-    const clients: Client[] = []
+    const clients: Caller[] = []
     for (const node of nodes) {
       await node.catchUp()
-      clients.push(new Client(await serve(t, node.at(url), { STORE_TIMEOUT: SOON })))
+      clients.push(new Caller(await serve(t, node.at(url), { STORE_TIMEOUT: SOON })))
     }
     await first.query("INSERT INTO books (title, author, year) VALUES ('0', '0', 0)", url)
-    const [book] = await first.query('SELECT id FROM books', url)
+    const [row] = await first.query('SELECT id FROM books', url)
     for (const node of nodes) await node.catchUp()
     /** The book as each node has it in the end. */
     const stored = () =>
@@ -131,7 +116,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
           return { ...(row as unknown as Book) }
         }),
       )
-    return { clients, path: `/book/${book?.id}`, stored }
+    return { clients, id: Number(row?.id), stored }
   }
 
   /** How often nodes have rolled a write back because of another node. */
@@ -144,21 +129,11 @@ describe('a book that instances on all nodes of a Galera cluster change', {
   }
 })
 
-/** A client of an instance, which repeats what is refused. */
-class Client extends Caller {
-  refused = 0
-
-  async insist(line: string, body?: object, headers?: Record<string, string>): Promise<RawResponse> {
-    for (;;) {
-      const response = await this.call(line, body, headers)
-      if (response.status !== 503) return response
-      assertUnavailable(response)
-      this.refused++
-    }
+/** Repeats what is refused. */
+async function insist(client: Caller, line: string, body?: object): Promise<Book> {
+  for (;;) {
+    const response = await client.call(line, body)
+    if (response.status !== 503) return bookIn(response)
+    assertUnavailable(response)
   }
-}
-
-function bookIn({ status, body }: RawResponse): Book {
-  assert.equal(status, 200, body)
-  return (JSON.parse(body) as { data: Book }).data
 }

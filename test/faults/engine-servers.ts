@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { createConnection } from 'mysql2/promise'
-import pg from 'pg'
 import type { Book } from '../../src/catalogue/book.ts'
 import type { DatabaseServer, Databases, ServerEngine, ServerOptions } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'
@@ -18,6 +16,8 @@ import {
   startService,
   temporaryDirectory,
 } from '../support/service.ts'
+
+export { openSession, type Session } from '../support/databases.ts'
 
 export const SERVER_ENGINES: readonly ServerEngine[] = ['postgres', 'mysql']
 
@@ -142,29 +142,7 @@ export async function until(
   }
 }
 
-/** A connection that stays, such as one that holds locks. */
-export interface Session extends AsyncDisposable {
-  run(sql: string): Promise<void>
-}
-
 /** The URL of a database for the administrator. */
 export function asAdministrator(server: Databases, url: string): string {
   return Object.assign(new URL(server.url), { pathname: nameIn(url) }).href
-}
-
-/** Connects as the URL says. */
-export async function openSession(url: string): Promise<Session> {
-  if (url.startsWith('mysql:')) {
-    const connection = await createConnection(url)
-    return {
-      run: async (sql) => void (await connection.query(sql)),
-      [Symbol.asyncDispose]: async () => connection.destroy(),
-    }
-  }
-  const client = new pg.Client(url)
-  await client.connect()
-  return {
-    run: async (sql) => void (await client.query(sql)),
-    [Symbol.asyncDispose]: () => client.end(),
-  }
 }

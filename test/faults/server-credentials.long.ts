@@ -20,6 +20,8 @@ import {
 
 const OTHER = 'another-password'
 
+const withPassword = (url: string, password: string) => Object.assign(new URL(url), { password }).href
+
 /** A change after which the service cannot connect, until a file of its own has followed. */
 interface Change {
   /** Settings of the service, whose file is at this path. */
@@ -30,19 +32,19 @@ interface Change {
   end(url: string, file: string): unknown
 }
 
-for (const engine of SERVER_ENGINES) {
+for (const engine of SERVER_ENGINES)
   describe(`what changes while the service uses ${engine}`, { skip: serverMissing(engine) }, () => {
     let server: DatabaseServer
     let certificates: Certificates
     const certificatesDirectory = new ServerDirectory()
     const directory = temporaryDirectory()
+    const isPostgres = engine === 'postgres'
     before(async () => {
       certificates = makeCertificates(certificatesDirectory)
       const { caFile, certFile, keyFile } = certificates
-      const settings: Record<string, string> =
-        engine === 'postgres'
-          ? { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
-          : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile }
+      const settings: Record<string, string> = isPostgres
+        ? { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
+        : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile }
       server = await startServer(engine, { settings, directory: memoryDirectory() })
     })
     after(async () => {
@@ -51,59 +53,61 @@ for (const engine of SERVER_ENGINES) {
       directory.remove()
     })
 
-    const changePassword = (url: string) => {
-      const user = new URL(url).username
-      return server.query(
-        engine === 'postgres'
-          ? `ALTER ROLE ${user} PASSWORD '${OTHER}'`
-          : `ALTER USER '${user}'@'%' IDENTIFIED BY '${OTHER}'`,
-      )
+    const ofPassword = {
+      cause: /password|access denied/i,
+      begin: (url: string) => {
+        const { username } = new URL(url)
+        return server.query(
+          isPostgres
+            ? `ALTER ROLE ${username} PASSWORD '${OTHER}'`
+            : `ALTER USER '${username}'@'%' IDENTIFIED BY '${OTHER}'`,
+        )
+      },
     }
-    const withAuthority = (url: string, file: string) => {
-      copyFileSync(certificates.caFile, file)
-      return { DB_URL: withTls(url, 'verify-ca', file) }
+    const ofAuthority = {
+      settings(url: string, file: string) {
+        copyFileSync(certificates.caFile, file)
+        return { DB_URL: withTls(url, 'verify-ca', file) }
+      },
+      end: (_: string, file: string) => copyFileSync(certificates.caFile, file),
     }
     const passwordFile = (url: string, password: string) => `*:*:*:${new URL(url).username}:${password}\n`
 
     const CHANGES: Record<string, Change> = {
       'the password in the file of DB_URL_FILE': {
+        ...ofPassword,
         settings: (url, file) => {
           writeFileSync(file, `${url}\n`)
           return { DB_URL: undefined, DB_URL_FILE: file }
         },
-        begin: changePassword,
-        cause: /password|access denied/i,
         end: (url, file) => writeFileSync(file, `${withPassword(url, OTHER)}\n`),
       },
-      ...(engine === 'postgres' && {
+      ...(isPostgres && {
         'the password in PGPASSFILE': {
+          ...ofPassword,
           settings: (url, file) => {
             writeFileSync(file, passwordFile(url, new URL(url).password), { mode: 0o600 })
             return { DB_URL: withPassword(url, ''), PGPASSFILE: file }
           },
-          begin: changePassword,
-          cause: /password/,
           end: (url, file) => writeFileSync(file, passwordFile(url, OTHER)),
         } satisfies Change,
       }),
       'the certificate of the server and its authority': {
-        settings: withAuthority,
+        ...ofAuthority,
         begin: () => {
           makeCertificates(certificatesDirectory)
-          return server.query(engine === 'postgres' ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
+          return server.query(isPostgres ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
         },
         cause: /certificate/,
-        end: (_, file) => copyFileSync(certificates.caFile, file),
       },
       'the file of the authority, for a moment to nothing': {
-        settings: withAuthority,
+        ...ofAuthority,
         begin: (_, file) => rmSync(file),
         cause: /a file for TLS cannot be read/,
-        end: (_, file) => copyFileSync(certificates.caFile, file),
       },
     }
 
-    for (const [i, [name, change]] of Object.entries(CHANGES).entries()) {
+    for (const [i, [name, change]] of Object.entries(CHANGES).entries())
       it(`${name}: 503, not ready, a line says why, and all works when the file has followed`, async (t) => {
         const url = await server.createDatabase()
         const file = join(directory.path, String(i))
@@ -123,10 +127,4 @@ for (const engine of SERVER_ENGINES) {
         await untilUnused(server, url)
         for (const secret of [OTHER, new URL(url).password]) assert.ok(!service.output().includes(secret))
       })
-    }
   })
-}
-
-function withPassword(url: string, password: string): string {
-  return Object.assign(new URL(url), { password }).href
-}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
-import type { DatabaseServer, Databases } from '../support/database-server.ts'
+import { describe, it } from 'node:test'
+import type { DatabaseServer } from '../support/database-server.ts'
 import { withTls } from '../support/database-url.ts'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { freePort } from '../support/free-port.ts'
-import { START_TIME } from '../support/service.ts'
+import { START_TIME, untilListening } from '../support/service.ts'
 import { Caller, failuresIn } from './caller.ts'
 import {
   beginStart,
@@ -20,8 +20,6 @@ import { Network } from './network.ts'
 
 const WAITING = /^DB_URL: waiting up to 30 seconds for the \w+ server at [^\n]+\n/
 
-const WRONG = 'wrong-password'
-
 const INSTANCES = 8
 
 const untilItWaits = ({ output }: ReturnType<typeof beginStart>) =>
@@ -30,16 +28,6 @@ const untilItWaits = ({ output }: ReturnType<typeof beginStart>) =>
 onEachServer(
   'the start of the service',
   (server, engine) => {
-    it('on a server that is never there: waits, says so, and ends with one line', async (t) => {
-      const url = Object.assign(new URL(await server().createDatabase()), { port: await freePort() })
-      const started = beginStart(t, url.href)
-      await endsInVain(started)
-      const text = started.output()
-      assert.match(text, WAITING)
-      assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+ECONNREFUSED[^\n]+\n$/)
-      assert.ok(!text.includes(url.password), text)
-    })
-
     it('on a host whose name is not known: waits, and says so', async (t) => {
       const url = Object.assign(new URL(await server().createDatabase()), { hostname: 'name.invalid' })
       const started = beginStart(t, url.href)
@@ -47,11 +35,10 @@ onEachServer(
       assert.match(started.output(), /name\.invalid/)
     })
 
-    const absences: [string, (own: DatabaseServer) => unknown, (own: DatabaseServer) => unknown][] = [
-      ['is not up', (own) => own.stop('clean'), (own) => own.start()],
-      ['stands still', (own) => own.freeze(), (own) => own.thaw()],
-    ]
-    for (const [name, leave, come] of absences) {
+    for (const [name, leave, come] of [
+      ['is not up', (own: DatabaseServer) => own.stop('clean'), (own: DatabaseServer) => own.start()],
+      ['stands still', (own: DatabaseServer) => own.freeze(), (own: DatabaseServer) => own.thaw()],
+    ] as const)
       it(`on a server that ${name}: waits, says so, and serves when it is there`, async (t) => {
         const own = await startServer(engine)
         t.after(() => own.remove())
@@ -60,57 +47,53 @@ onEachServer(
         const started = beginStart(t, database)
         await untilItWaits(started)
         await come(own)
-        const url = () => /"url":"(http:[^"]*)"/.exec(started.output())?.[1]
-        await until('it listens', () => url() !== undefined, START_TIME)
-        assert.equal(await new Caller({ url: url() ?? '' }).create(), 1)
+        const url = await untilListening(started.child, started.output)
+        assert.equal(await new Caller({ url }).create(), 1)
       })
-    }
 
-    for (const [name, change, reason] of [
-      ['a wrong password', { password: WRONG }, /password|access denied/i],
-      ['an unknown database', { pathname: '/missing' }, /missing/],
-    ] as const) {
-      it(`with ${name}: ends at once with one line that says so, without a password`, async (t) => {
+    for (const [name, change, waits, reason] of [
+      ['a server that is never there', async () => ({ port: await freePort() }), true, /ECONNREFUSED/],
+      ['a wrong password', () => ({ password: 'wrong-password' }), false, /password|access denied/i],
+      ['an unknown database', () => ({ pathname: '/missing' }), false, /missing/],
+    ] as const)
+      it(`with ${name}: ends with one line that says so, without a password`, async (t) => {
         const right = await server().createDatabase()
-        const url = new URL(right)
-        Object.assign(url, change)
-        const started = beginStart(t, url.href)
+        const started = beginStart(t, Object.assign(new URL(right), await change()).href)
         await endsInVain(started)
         const text = started.output()
-        // One that waited would say so.
-        assert.match(text, /^Cannot start: DB_URL: [^\n]+\n$/)
+        assert.equal(WAITING.test(text), waits)
+        assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+\n$/)
         assert.match(text, reason)
-        for (const secret of [new URL(right).password, WRONG]) assert.ok(!text.includes(secret), text)
+        for (const secret of [new URL(right).password, 'wrong-password'])
+          assert.ok(!text.includes(secret), text)
       })
-    }
   },
   { concurrency: true },
 )
 
-for (const engine of SERVER_ENGINES) {
+for (const engine of SERVER_ENGINES)
   describe(`${INSTANCES} instances on ${engine}`, { skip: engineMissing(engine) }, () => {
     const databases = useDatabases(engine)
-    it('that start at once on an empty database all work', async (t) => startAtOnce(t, await databases()))
-  })
-}
 
-async function startAtOnce(t: TestContext, on: Databases): Promise<void> {
-  await using network = await Network.open(on)
-  network.gather(INSTANCES)
-  const url = await on.createDatabase()
-  // Without it each would first try to encrypt, on a connection of its own.
-  const through = withTls(network.url(url), 'disable')
-  const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
-  // Those that start are known, and ended, even when others do not.
-  await Promise.allSettled(starting)
-  const services = await Promise.all(starting)
-  const callers = services.map((service) => new Caller(service))
-  const ids = await Promise.all(callers.map((caller) => caller.create()))
-  const rows = await readRows(on, url)
-  assert.deepEqual(
-    rows.map(({ id }) => id),
-    ids.toSorted((a, b) => a - b),
-  )
-  for (const caller of callers) assert.deepEqual(await caller.ok('GET /books'), rows)
-  for (const service of services) assert.deepEqual(failuresIn(service), [])
-}
+    it('that start at once on an empty database all work', async (t) => {
+      const on = await databases()
+      await using network = await Network.open(on)
+      network.gather(INSTANCES)
+      const url = await on.createDatabase()
+      // Without it each would first try to encrypt, on a connection of its own.
+      const through = withTls(network.url(url), 'disable')
+      const starting = Array.from({ length: INSTANCES }, () => serve(t, through))
+      // Those that start are known, and ended, even when others do not.
+      await Promise.allSettled(starting)
+      const services = await Promise.all(starting)
+      const callers = services.map((service) => new Caller(service))
+      const ids = await Promise.all(callers.map((caller) => caller.create()))
+      const rows = await readRows(on, url)
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        ids.toSorted((a, b) => a - b),
+      )
+      for (const caller of callers) assert.deepEqual(await caller.ok('GET /books'), rows)
+      for (const service of services) assert.deepEqual(failuresIn(service), [])
+    })
+  })

@@ -10,7 +10,7 @@ import { logIn } from '../support/client.ts'
 import { ROOT, run, startProgram } from '../support/npm.ts'
 import { runSpec } from '../support/run-spec.ts'
 import { temporaryDirectory } from '../support/service.ts'
-import { openCatalogue, waitForTitles } from '../web/page.ts'
+import { openCatalogue } from '../web/page.ts'
 import { assertPages } from './pages.ts'
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -113,6 +113,6 @@ describe('the executable', () => {
     const page = await openCatalogue(browser, service.url)
     await createBook(service.url)
     await page.getByLabel('Search').fill('butler')
-    await waitForTitles(page, ['Kindred'])
+    await page.showsTitles('Kindred')
   })
 })

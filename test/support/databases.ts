@@ -50,23 +50,33 @@ const MYSQL = {
   },
 } as const
 
+/** A connection that stays, such as one that holds locks. */
+export interface Session extends AsyncDisposable {
+  /** @returns the rows of one statement. */
+  run(sql: string): Promise<Row[]>
+}
+
+/** Connects as the URL says. @param ca the certificate of the server's authority, to use TLS. */
+export async function openSession(url: string, ca?: string): Promise<Session> {
+  const { run, end } = await engineOf(url).connect(url, ca === undefined ? undefined : { ca })
+  return { run, [Symbol.asyncDispose]: async () => end() }
+}
+
+const engineOf = (url: string) => (url.startsWith('postgres') ? POSTGRES : MYSQL)
+
 /**
  * @param url of an administrator, who may create users and databases.
  * @param ca the certificate of the server's authority, to use TLS.
  */
 export function databasesAt(url: string, ca?: string): Databases {
-  const { protocol, hostname, port } = new URL(url)
-  const engine = protocol.startsWith('postgres') ? POSTGRES : MYSQL
+  const { hostname, port } = new URL(url)
+  const engine = engineOf(url)
   /** One by one, because a database cannot be created in a transaction. @returns the rows of the last. */
   async function run(at: string, ...statements: string[]): Promise<Row[]> {
-    const connection = await engine.connect(at, ca === undefined ? undefined : { ca })
-    try {
-      let rows: Row[] = []
-      for (const sql of statements) rows = await connection.run(sql)
-      return rows
-    } finally {
-      await connection.end()
-    }
+    await using session = await openSession(at, ca)
+    let rows: Row[] = []
+    for (const sql of statements) rows = await session.run(sql)
+    return rows
   }
   return {
     engine: engine.engine,

@@ -2,10 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { signalAll } from './process-tree.ts'
 import { findCommand } from './program.ts'
-import { ACCOUNT, SECRET, START_TIME } from './service.ts'
+import { ACCOUNT, SECRET, untilListening } from './service.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
@@ -111,15 +110,11 @@ export async function startProgram(
     if (program.pid !== undefined) signalAll([-program.pid], 'SIGKILL')
     await ended
   }
-  const deadline = Date.now() + START_TIME
-  for (;;) {
-    const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output)?.[1]
-    if (url !== undefined)
-      return { url, process: program, output: () => output, ended, [Symbol.asyncDispose]: kill }
-    if (program.exitCode !== null || Date.now() > deadline) {
-      await kill()
-      throw new Error(`The service does not listen. The program said:\n${output}`)
-    }
-    await setTimeout(20)
+  try {
+    const url = await untilListening(program, () => output)
+    return { url, process: program, output: () => output, ended, [Symbol.asyncDispose]: kill }
+  } catch (error) {
+    await kill()
+    throw error
   }
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import pg from 'pg'
 import { makeCertificates } from './certificates.ts'
 import type { Databases, Row } from './database-server.ts'
+import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
 import { findCommand } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
@@ -80,12 +80,7 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
   return {
     ...server,
     adminUrl: admin.href,
-    command: async (sql) => {
-      const client = new pg.Client({ connectionString: admin.href })
-      await client.connect()
-      // It takes no other form of query.
-      return (await client.query<Row>(sql).finally(() => client.end())).rows
-    },
+    command: (sql) => databasesAt(admin.href).query(sql),
     restart: async () => {
       await pooler.end('SIGINT')
       await pooler.start()

@@ -1,17 +1,11 @@
 import { once } from 'node:events'
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** What a proxy does beside passing on. */
 interface Doings {
   /** Answers a request itself, and returns true. */
-  readonly handle?: (request: IncomingMessage, response: ServerResponse) => boolean
+  readonly handle?: (...on: Parameters<RequestListener>) => boolean
   /** Changes the header fields of requests. */
   readonly request?: (headers: IncomingHttpHeaders) => void
   /** Changes the header fields of the service's responses. */
@@ -41,5 +35,10 @@ export async function openPrefixProxy(prefix: string, service: string, doings: D
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url: origin + prefix, close: () => server.close().closeAllConnections() }
+  return {
+    url: origin + prefix,
+    async [Symbol.asyncDispose]() {
+      server.close().closeAllConnections()
+    },
+  }
 }

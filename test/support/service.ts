@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { findCommand } from './program.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
@@ -117,20 +118,28 @@ export async function startService(
     nodeOptions,
     wrapper,
   )
+  const url = await untilListening(child, output)
+  const stop: Service['stop'] = (signal = 'SIGTERM') => {
+    child.kill(signal)
+    return ended
+  }
+  return { url, process: child, output, stop }
+}
+
+/**
+ * Waits until a service says where it listens.
+ * @param process is or starts the service.
+ * @throws Error with its output if it ends before, or takes too long.
+ */
+export async function untilListening(process: ChildProcess, output: () => string): Promise<string> {
   const deadline = Date.now() + START_TIME
   for (;;) {
     const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output())?.[1]
-    if (url !== undefined) {
-      const stop: Service['stop'] = (signal = 'SIGTERM') => {
-        child.kill(signal)
-        return ended
-      }
-      return { url, process: child, output, stop }
-    }
-    if (child.exitCode !== null || Date.now() > deadline) {
-      child.kill('SIGKILL')
+    if (url !== undefined) return url
+    if (process.exitCode !== null || Date.now() > deadline) {
+      process.kill('SIGKILL')
       throw new Error(`The service does not listen. It said:\n${output()}`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await setTimeout(10)
   }
 }

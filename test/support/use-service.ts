@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before } from 'node:test'
-import type { NewBook } from '../../src/catalogue/book.ts'
+import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import { logIn } from './client.ts'
 import { type Service, startService, temporaryDirectory } from './service.ts'
 
@@ -103,12 +103,29 @@ export class ServiceInUse {
     return this.#token
   }
 
-  /** Creates a book and answers its id. */
-  async createBook(book = { title: 'T', author: 'A', year: 1 }): Promise<number> {
-    const headers = { authorization: this.#token }
-    const response = await fetch(`${this.url}/book`, { method: 'POST', headers, body: JSON.stringify(book) })
-    assert.equal(response.status, 201)
-    return ((await response.json()) as { data: { id: number } }).data.id
+  /** Creates a book. @returns its id. */
+  async createBook(book: Partial<NewBook> = {}): Promise<number> {
+    const { id } = await this.#call<Book>('POST', '/book', { title: 'T', author: 'A', year: 1, ...book })
+    return id
+  }
+
+  readBook(id: number): Promise<Book> {
+    return this.#call('GET', `/book/${id}`)
+  }
+
+  /** Changes a book as somebody else does. */
+  updateBook(id: number, changes: Partial<NewBook>): Promise<Book> {
+    return this.#call('PUT', `/book/${id}`, changes)
+  }
+
+  /** Deletes a book as somebody else does. */
+  deleteBook(id: number): Promise<null> {
+    return this.#call('DELETE', `/book/${id}`)
+  }
+
+  /** @param query such as `author=A`. */
+  listBooks(query = ''): Promise<Book[]> {
+    return this.#call('GET', `/books?${query}`)
   }
 
   async importBooks(books: readonly NewBook[]): Promise<void> {
@@ -116,5 +133,14 @@ export class ServiceInUse {
     const body = books.map((book) => JSON.stringify(book)).join('\n')
     const response = await fetch(`${this.url}/books/import`, { method: 'POST', headers, body })
     assert.equal(response.status, 200)
+  }
+
+  async #call<Data>(method: string, path: string, body?: object): Promise<Data> {
+    const headers = { authorization: this.#token }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const response = await fetch(this.url + path, { method, headers, ...sent })
+    const { data } = (await response.json()) as { data: Data }
+    assert.ok(response.ok, `${method} ${path}: ${response.status}`)
+    return data
   }
 }

@@ -1,136 +1,119 @@
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import {
-  assertAccessible,
-  chooseInMenu,
-  holdResponse,
-  KEPT,
-  keepNotices,
-  makeLonger,
-  openCatalogue,
-  waitForTitles,
-} from './page.ts'
+import { page, usePage } from './page.ts'
+import { KEPT } from './timing.ts'
 
 const BOOK = /\/book\/\d+$/
 
 describe('a log-out on the web page', { skip: browserMissing }, () => {
   const service = useService()
-  const headers = () => ({ authorization: service.token })
-  const browser = useBrowser()
-  let page: Page
+  usePage(() => service.url)
 
-  afterEach(() => page.context().close())
-
-  /** Opens the page, and on it a new book. @returns its URL. */
-  async function openBook(title: string): Promise<string> {
+  /** Opens a new book on the page, which then has the clock of the tests. @returns its id. */
+  async function openBook(title: string): Promise<number> {
     const id = await service.createBook({ title, author: 'Toni Morrison', year: 1973 })
-    page = await openCatalogue(browser(), `${service.url}/?q=${title}`)
-    await waitForTitles(page, [title])
-    await page.clock.install()
-    await keepNotices(page)
-    await makeLonger(page, 5000)
-    await link(title).click()
-    await button('Delete').waitFor()
-    return `${service.url}/book/${id}`
+    await page.list(`${service.url}/?title=${title}`, title)
+    await page.takeClock()
+    await page.makeLonger(5000)
+    await page.openBook(title)
+    await page.button('Delete').waitFor()
+    return id
   }
 
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const link = (name: string) => page.getByRole('link', { name, exact: true })
+  const logsOut = async () => {
+    await page.chooseInMenu('Log out')
+    await page.getByLabel('Username').waitFor()
+  }
+  const isStored = async (id: number) => (await service.listBooks()).some((book) => book.id === id)
 
-  for (const [title, before] of [
-    ['Sula', 200],
-    ['A book that another deletes', 404],
+  for (const [what, isThere] of [
+    ['deletes what can still be undone', true],
+    ['is content that a book to be deleted is gone', false],
   ] as const)
-    it(`deletes what can still be undone, or is content that it is gone: ${title}`, async () => {
-      const url = await openBook(title)
-      if (before === 404) await fetch(url, { method: 'DELETE', headers: headers() })
-      assert.equal((await fetch(url, { headers: headers() })).status, before)
-      await button('Delete').click()
-      await chooseInMenu(page, 'Log out')
-      await page.getByLabel('Username').waitFor()
-      assert.equal((await fetch(url, { headers: headers() })).status, 404)
+    it(what, async () => {
+      const id = await openBook('Sula')
+      if (!isThere) await service.deleteBook(id)
+      await page.button('Delete').click()
+      assert.equal(await isStored(id), isThere)
+      await logsOut()
+      assert.equal(await isStored(id), false)
     })
 
   it('deletes nothing that was undone', async () => {
-    const url = await openBook('Tar Baby')
-    await button('Delete').click()
-    await button('Undo').click()
-    await chooseInMenu(page, 'Log out')
-    await page.getByLabel('Username').waitFor()
-    assert.equal((await fetch(url, { headers: headers() })).status, 200)
+    const id = await openBook('Tar Baby')
+    await page.button('Delete').click()
+    await page.button('Undo').click()
+    await logsOut()
+    assert.ok(await isStored(id))
   })
 
   it('tells that a book was not deleted because it was changed', async () => {
-    const url = await openBook('Jazz')
-    await fetch(url, { method: 'PUT', headers: headers(), body: '{"year":1992}' })
-    await button('Delete').click()
-    await chooseInMenu(page, 'Log out')
-    await page.getByText('“Jazz” was not deleted: someone else has changed it.').waitFor()
-    await page.getByText('You are logged out.').waitFor()
+    const id = await openBook('Jazz')
+    await service.updateBook(id, { year: 1992 })
+    await page.button('Delete').click()
+    await page.chooseInMenu('Log out')
+    await page.shows('“Jazz” was not deleted: someone else has changed it.')
+    await page.shows('You are logged out.')
     assert.equal(await page.getByText('Toni Morrison').count(), 0)
-    await assertAccessible(page)
-    await button('Log in again').click()
+    await page.assertAccessible()
+    await page.button('Log in again').click()
     await page.getByLabel('Username').waitFor()
   })
 
   for (const [status, reason] of [
     [503, 'the service is busy'],
     [401, 'your session has expired'],
+    [undefined, 'the service is not responding'],
   ] as const)
-    it(`tells that a book was not deleted, after a ${status}`, async () => {
-      const title = `Love ${status}`
-      await openBook(title)
-      await page.route(BOOK, (route) =>
-        route.fulfill({ status, json: { status, message: 'As a proxy says it', data: null } }),
-      )
-      await button('Delete').click()
-      await chooseInMenu(page, 'Log out')
-      await page.getByText(`“${title}” was not deleted: ${reason}.`).waitFor()
+    it(`tells that a book was not deleted: ${reason}`, async () => {
+      await openBook(`Love ${status}`)
+      if (status === undefined) await page.route(BOOK, (route) => route.abort())
+      else await page.refuse(BOOK, status)
+      await page.button('Delete').click()
+      await page.chooseInMenu('Log out')
+      await page.shows(`You are logged out. “Love ${status}” was not deleted: ${reason}.`)
       assert.ok(!(await page.getByLabel('Password').isVisible()))
     })
 
   it('waits for a response only so long, and tells that it is not known', async () => {
-    const url = await openBook('Paradise')
-    const held = await holdResponse(page, 'DELETE', BOOK)
-    await button('Delete').click()
+    const id = await openBook('Paradise')
+    const held = await page.hold('DELETE', BOOK)
+    await page.button('Delete').click()
     await page.clock.fastForward(KEPT)
     await held.answered
-    await chooseInMenu(page, 'Log out')
-    await page.getByText('Logging out…').waitFor()
-    await assertAccessible(page)
+    await page.chooseInMenu('Log out')
+    await page.shows('Logging out…')
+    await page.assertAccessible()
     await page.clock.fastForward(KEPT)
-    await page.getByText('Could not confirm that “Paradise” was deleted').waitFor()
-    assert.equal((await fetch(url, { headers: headers() })).status, 404)
+    await page.shows('Could not confirm that “Paradise” was deleted')
+    assert.equal(await isStored(id), false)
   })
 
   it('tells of a save that fails while its panel is open', async () => {
     await openBook('Love')
-    await page.getByRole('dialog').getByLabel('Year').fill('2003')
+    await page.fillIn({ Year: '2003' })
     const released = Promise.withResolvers<void>()
-    const refusal = { status: 500, json: { status: 500, message: 'Internal server error', data: null } }
-    await page.route(BOOK, (route) => released.promise.then(() => route.fulfill(refusal)))
-    await button('Save').click()
-    await chooseInMenu(page, 'Log out')
-    await page.getByText('Logging out…').waitFor()
+    await page.refuse(BOOK, 500, 1, released.promise)
+    await page.button('Save').click()
+    await page.chooseInMenu('Log out')
+    await page.shows('Logging out…')
     released.resolve()
-    await page.getByText('“Love” was not saved.').waitFor()
+    await page.shows('“Love” was not saved.')
   })
 
   it('waits for a save under way', async () => {
-    const url = await openBook('Home')
-    await page.getByRole('dialog').getByLabel('Year').fill('2012')
+    const id = await openBook('Home')
+    await page.fillIn({ Year: '2012' })
     const released = Promise.withResolvers<void>()
     await page.route(BOOK, (route) => released.promise.then(() => route.continue()))
-    await button('Save').click()
-    await button('Cancel').click()
-    await chooseInMenu(page, 'Log out')
-    await page.getByText('Logging out…').waitFor()
+    await page.button('Save').click()
+    await page.button('Cancel').click()
+    await page.chooseInMenu('Log out')
+    await page.shows('Logging out…')
     released.resolve()
     await page.getByLabel('Username').waitFor()
-    const response = await fetch(url, { headers: headers() })
-    assert.equal(((await response.json()) as { data: { year: number } }).data.year, 2012)
+    assert.equal((await service.readBook(id)).year, 2012)
   })
 })

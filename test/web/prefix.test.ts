@@ -1,66 +1,54 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserMissing, useBrowser } from '../support/browser.ts'
+import { browserMissing } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { openCatalogue, openPage, waitForTitles } from './page.ts'
+import { type CataloguePage, openCatalogue, openPage, series, usePages } from './page.ts'
 
 /** More than the page reads at once. */
 const BOOKS = 250
 
 describe('behind a proxy that has the service at /library/', { skip: browserMissing }, () => {
-  const title = (i: number) => `Volume ${i}`
-  const service = useService((started) =>
-    started.importBooks(Array.from({ length: BOOKS }, (_, i) => ({ title: title(i), author: 'A', year: i }))),
-  )
-  const browser = useBrowser()
+  const service = useService((started) => started.importBooks(series(BOOKS, 'A')))
+  const browser = usePages()
   let proxy: Awaited<ReturnType<typeof openPrefixProxy>>
   before(async () => {
     proxy = await openPrefixProxy('/library/', service.url)
   })
-  after(() => proxy?.close())
+  after(() => proxy?.[Symbol.asyncDispose]())
 
   it('the page lists, adds and links books, and leads to the API', async () => {
     const page = await openCatalogue(browser(), proxy.url)
-    await waitForTitles(page, [title(0), title(1)])
+    await page.showsTitles('Volume 0', 'Volume 1')
     // The pages of the list, by their links.
-    const last = page.getByText(title(BOOKS - 1), { exact: true })
-    while (!(await last.isVisible()))
-      await page.locator('.rows').evaluate((rows) => rows.scrollTo(0, rows.scrollHeight))
-    await page.getByRole('button', { name: 'Add book' }).click()
-    await page.getByRole('dialog').getByLabel('Title').fill('Added under a path')
-    await page.getByRole('dialog').getByLabel('Author').fill('B')
-    await page.getByRole('dialog').getByLabel('Year').fill('2000')
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByRole('dialog').waitFor({ state: 'hidden' })
-    await page.getByRole('searchbox').fill('under')
-    await waitForTitles(page, ['Added under a path'])
-    await page.getByRole('link', { name: 'Added under a path' }).click()
-    await page.getByRole('link', { name: 'Link to this book' }).waitFor()
+    while (!(await page.getByText(`Volume ${BOOKS - 1}`, { exact: true }).isVisible()))
+      await page.scrollTo(1e6)
+    await page.addBook({ Title: 'Added under a path', Author: 'B', Year: '2000' })
+    await page.button('Save').click()
+    await page.showsNoDialog()
+    await page.search('under')
+    await page.openBook('Added under a path')
+    await page.link('Link to this book').waitFor()
     const link = await page.evaluate(`document.querySelector('#editor a').href`)
     assert.equal(link, `${proxy.url}#book=${BOOKS + 1}`)
-    await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Add book' }).click()
-    await page.getByRole('dialog').getByLabel('Title').fill('added under a path')
-    await page.getByRole('dialog').getByLabel('Author').focus()
-    const twin = page.getByRole('link', { name: 'Added under a path, B, 2000' })
-    assert.equal(await twin.evaluate((element) => element.getAttribute('href')), `./#book=${BOOKS + 1}`)
-    await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Discard' }).click()
-    await page.getByRole('button', { name: 'Menu' }).click()
-    await page.getByRole('link', { name: 'API' }).click()
+    await page.keys('Escape')
+    await page.addBook({ Title: 'added under a path' })
+    await page.field('Author').focus()
+    const twin = page.link('Added under a path, B, 2000')
+    assert.equal(await twin.getAttribute('href'), `./#book=${BOOKS + 1}`)
+    await page.keys('Escape')
+    await page.button('Discard').click()
+    await page.button('Menu').click()
+    await page.link('API').click()
     await page.waitForURL(`${proxy.url}docs`)
-    await page.context().close()
   })
 
   it('the page is there also at the path without its slash', async () => {
     const page = await openCatalogue(browser(), `${proxy.url.slice(0, -1)}?q=7#book=7`)
-    await waitForTitles(page, [title(7)])
-    await page.getByRole('dialog').getByLabel('Title').waitFor()
+    await page.showsTitles('Volume 7')
+    await page.field('Title').waitFor()
     assert.equal(page.url(), `${proxy.url}?q=7#book=7`)
-    await page.context().close()
   })
 
   for (const path of ['docs', 'docs/'])
@@ -70,7 +58,6 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
       assert.match(await tryOut(page, 'listBooks'), /Books retrieved successfully/)
       await page.getByRole('link', { name: 'Book Catalogue' }).click()
       await page.waitForURL(proxy.url)
-      await page.context().close()
     })
 
   it('links lead from page to page, and the document to the service', async () => {
@@ -94,7 +81,7 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
 })
 
 /** Executes an operation of the API page, and answers what it shows of the response. */
-async function tryOut(page: Page, id: string, body?: string): Promise<string> {
+async function tryOut(page: CataloguePage, id: string, body?: string): Promise<string> {
   const block = page.locator(`[id$="-${id}"]`)
   await block.locator('.opblock-summary-control').click()
   if (body !== undefined) await block.locator('textarea').fill(body)

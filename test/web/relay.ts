@@ -4,10 +4,13 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** So much of a request is let through before it is cut, in bytes: the service has begun to read it. */
 const IN_THE_MIDDLE = 500_000
 
+type Moment = 'sending' | 'answering'
+
+/** What is kept back: a request that begins with this text, or its response. */
 interface Holding {
   readonly request: string
   readonly what: 'request' | 'response'
-  readonly arrive: () => void
+  arrive(): void
   readonly released: Promise<void>
 }
 
@@ -15,10 +18,10 @@ interface Holding {
 export class Relay implements AsyncDisposable {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  #cutting: { request: string; when: 'sending' | 'answering'; times: number } | undefined
+  #cutting: { readonly request: string; readonly when: Moment; times: number } | undefined
+  #holding: Holding | undefined
   #cuts = 0
   #isAway = false
-  #holding: Holding | undefined
 
   /** @param url that of the service now. It may be another one after a restart; that of the relay stays. */
   static async open(url: () => string): Promise<Relay> {
@@ -50,95 +53,77 @@ export class Relay implements AsyncDisposable {
    * From now on a connection is cut on which a request begins with this text: in the middle of its body, or when the
    * service has done what it says and begins to answer. A browser may try again by itself.
    */
-  cut(request: string, when: 'sending' | 'answering', times = Number.POSITIVE_INFINITY): void {
+  cut(request: string, when: Moment, times = Number.POSITIVE_INFINITY): void {
     this.#cutting = { request, when, times }
-  }
-
-  /**
-   * Keeps back the first request that begins with this text, or its response, until it is released. It is lost if the
-   * browser gives it up before.
-   */
-  hold(
-    request: string,
-    what: Holding['what'] = 'request',
-  ): { readonly arrived: Promise<void>; release(): void } {
-    const arrived = Promise.withResolvers<void>()
-    const released = Promise.withResolvers<void>()
-    this.#holding = { request, what, arrive: arrived.resolve, released: released.promise }
-    return { arrived: arrived.promise, release: released.resolve }
   }
 
   restore(): void {
     this.#cutting = undefined
   }
 
+  /** Keeps back the first request that begins with this text, or its response, until it is released. */
+  hold(request: string, what: Holding['what'] = 'request'): { arrived: Promise<void>; release(): void } {
+    const arrived = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.#holding = { request, what, arrive: arrived.resolve, released: released.promise }
+    return { arrived: arrived.promise, release: released.resolve }
+  }
+
   /** Whether the service cannot be reached. */
   set isAway(isAway: boolean) {
     this.#isAway = isAway
-    if (isAway) this.#destroyAll()
+    if (isAway) for (const socket of this.#sockets) socket.destroy()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#destroyAll()
+    this.isAway = true
     this.#server.close()
   }
 
-  #destroyAll(): void {
-    for (const socket of this.#sockets) socket.destroy()
-  }
-
   #link(client: Socket, service: Socket): void {
-    /** What the connection is to be cut at, once the request has begun on it. */
-    let when: 'sending' | 'answering' | undefined
-    let sent = 0
-    /** What holds the response, once the request has begun. */
-    let response: Holding | undefined
-    const cut = () => {
-      this.#cuts++
-      client.resetAndDestroy()
-      service.resetAndDestroy()
-    }
     for (const [from, to] of [
       [client, service],
       [service, client],
     ] as const) {
       this.#sockets.add(from.once('close', () => this.#sockets.delete(from)))
-      from.on('data', (data: Buffer) => {
-        if (from === service) {
-          if (when === 'answering') return cut()
-          if (response !== undefined) {
-            response.arrive()
-            void response.released.then(() => client.readyState === 'open' && client.write(data))
-            response = undefined
-            return
-          }
-        } else {
-          const cutting = this.#cutting
-          if (cutting !== undefined && cutting.times > 0 && data.indexOf(cutting.request) === 0) {
-            cutting.times--
-            when = cutting.when
-          }
-          if (when === 'sending') sent += data.length
-          if (sent > IN_THE_MIDDLE) return cut()
-          const holding = this.#holding
-          if (holding !== undefined && data.indexOf(holding.request) === 0) {
-            this.#holding = undefined
-            if (holding.what === 'response') {
-              response = holding
-              service.write(data)
-              return
-            }
-            holding.arrive()
-            void holding.released.then(() => client.readyState === 'open' && service.write(data))
-            return
-          }
-        }
-        if (!to.write(data)) from.pause()
-      })
-      to.on('drain', () => from.resume())
       from.on('error', () => to.destroy())
       from.on('close', () => to.destroy())
       from.on('end', () => to.end())
+      to.on('drain', () => from.resume())
     }
+    /** When the connection is to be cut, once the request has begun on it. */
+    let when: Moment | undefined
+    let sent = 0
+    let response: Holding | undefined
+    const pass = (from: Socket, to: Socket, data: Buffer) => to.write(data) || from.pause()
+    const passLater = (holding: Holding, to: Socket, data: Buffer) => {
+      holding.arrive()
+      void holding.released.then(() => client.readyState === 'open' && to.write(data))
+    }
+    const cut = () => {
+      this.#cuts++
+      client.resetAndDestroy()
+      service.resetAndDestroy()
+    }
+    client.on('data', (data: Buffer) => {
+      const begins = (request: string | undefined) => request !== undefined && data.indexOf(request) === 0
+      if (this.#cutting !== undefined && this.#cutting.times > 0 && begins(this.#cutting.request)) {
+        this.#cutting.times--
+        when = this.#cutting.when
+      }
+      if (when === 'sending') sent += data.length
+      if (sent > IN_THE_MIDDLE) return cut()
+      const holding = begins(this.#holding?.request) ? this.#holding : undefined
+      if (holding !== undefined) this.#holding = undefined
+      if (holding?.what === 'request') return passLater(holding, service, data)
+      response ??= holding
+      pass(client, service, data)
+    })
+    service.on('data', (data: Buffer) => {
+      if (when === 'answering') return cut()
+      if (response === undefined) return pass(service, client, data)
+      passLater(response, client, data)
+      response = undefined
+    })
   }
 }

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { ACCOUNT } from '../support/service.ts'
+
+/** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
+export const PATIENCE = 30_000
+
+/** What there is on the page of the catalogue, and what people do with it. */
+export function elements(page: Page) {
+  const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
+  /** The title of a book in the list, or an author. */
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
+  const dialog = () => page.getByRole('dialog')
+  /** A field of the dialog that is open. */
+  const field = (label: string) => dialog().getByLabel(label)
+  /** The box that selects a book. */
+  const box = (title: string) => page.getByRole('checkbox', { name: `Select “${title}”`, exact: true })
+  const showsNoDialog = () => dialog().waitFor({ state: 'hidden' })
+  const password = () => page.getByLabel('Password', { exact: true })
+  /** The titles in sight, and some more, from the top. */
+  const titles = async () => (await page.locator('.row .title').allTextContents()).map((text) => text.trim())
+
+  async function logIn(): Promise<void> {
+    await page.getByLabel('Username').fill(ACCOUNT.username)
+    await enterPassword()
+  }
+
+  async function enterPassword(): Promise<void> {
+    await password().fill(ACCOUNT.password)
+    await button('Log in').click()
+    await password().waitFor({ state: 'hidden' })
+  }
+
+  async function chooseInMenu(name: string): Promise<void> {
+    await button('Menu').click()
+    await page.getByRole('navigation').getByRole('button', { name, exact: true }).click()
+  }
+
+  /** Fills in fields of the dialog, by their labels. */
+  async function fillIn(texts: Readonly<Record<string, string>>): Promise<void> {
+    for (const [label, text] of Object.entries(texts)) await field(label).fill(text)
+  }
+
+  /** Opens a book, and fills in some of its fields. */
+  async function openBook(title: string, texts: Readonly<Record<string, string>> = {}): Promise<void> {
+    await link(title).click()
+    await fillIn(texts)
+  }
+
+  /** Presses a button, and waits for what the page says then. */
+  async function choose(name: string, says: string | RegExp): Promise<void> {
+    await button(name).click()
+    await page.getByText(says).waitFor()
+  }
+
+  /** Begins a new book. */
+  async function addBook(texts: Readonly<Record<string, string>> = {}): Promise<void> {
+    await button('Add book').click()
+    await fillIn(texts)
+  }
+
+  /** Opens a book, and deletes it there. */
+  async function deleteBook(title: string): Promise<void> {
+    await link(title).click()
+    await dialog().getByRole('button', { name: 'Delete', exact: true }).click()
+  }
+
+  /** Begins an import: the service checks the file. */
+  async function chooseFile(content: string | Buffer, name = 'books.csv'): Promise<void> {
+    if (!(await page.getByLabel('File').isVisible())) await chooseInMenu('Import…')
+    const buffer = Buffer.from(content)
+    await page.getByLabel('File').setInputFiles({ name, mimeType: 'text/csv', buffer })
+  }
+
+  /** Waits until the titles in sight begin so. */
+  async function showsTitles(...expected: string[]): Promise<void> {
+    for (const deadline = Date.now() + PATIENCE; ; await page.waitForTimeout(30)) {
+      const found = (await titles()).slice(0, expected.length)
+      if (JSON.stringify(found) === JSON.stringify(expected)) return
+      if (Date.now() > deadline) assert.deepEqual(found, expected)
+    }
+  }
+
+  /**
+   * Waits until the expression is true in the page. The policy of the page forbids `waitForFunction` to evaluate a text
+   * more than once.
+   */
+  async function waitUntil(expression: string): Promise<void> {
+    for (
+      const deadline = Date.now() + PATIENCE;
+      !(await page.evaluate(expression));
+      await page.waitForTimeout(30)
+    )
+      assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
+  }
+
+  return {
+    ...{ button, link, dialog, field, box, password, titles, logIn, enterPassword, chooseInMenu },
+    ...{ fillIn, openBook, addBook, deleteBook, chooseFile, showsTitles, waitUntil, choose, showsNoDialog },
+    /** Waits for a text. */
+    shows: (text: string | RegExp) => page.getByText(text).waitFor(),
+    /** Waits for a text that is all of its element. */
+    showsExactly: (text: string) => page.getByText(text, { exact: true }).waitFor(),
+    hides: (text: string | RegExp) => page.getByText(text).waitFor({ state: 'hidden' }),
+    /** Closes the dialog with Escape. */
+    async escape(): Promise<void> {
+      await page.keyboard.press('Escape')
+      await showsNoDialog()
+    },
+    /** Closes the dialog with its button. */
+    async cancel(): Promise<void> {
+      await button('Cancel').click()
+      await showsNoDialog()
+    },
+    /** Goes to an address, and waits for the titles that are listed there first. */
+    async list(address: string, ...expected: string[]): Promise<void> {
+      await page.goto(address)
+      await showsTitles(...expected)
+    },
+    /** Types what to search for. @param expected the titles that are found first, which are waited for. */
+    async search(text: string, ...expected: string[]): Promise<void> {
+      await page.getByLabel('Search').fill(text)
+      if (expected.length > 0) await showsTitles(...expected)
+    },
+    sortBy: (label: string) => page.getByLabel('Sort by').selectOption(label),
+    selectAll: () => page.getByRole('checkbox', { name: 'Select all' }).click(),
+    /** The button of the dialog for imports, whatever number it names. */
+    importButton: () => page.getByRole('button', { name: /^Import( [\d,]+ books?)?$/ }),
+    async keys(...keys: string[]): Promise<void> {
+      for (const key of keys) await page.keyboard.press(key)
+    },
+    /** Whether an element is wholly in the window. */
+    isInSight: (selector: string) =>
+      waitUntil(`{
+        const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect()
+        top >= 0 && bottom <= innerHeight
+      }`),
+    /** Where the page scrolls as a whole, or the list in it. */
+    scrollTo: (top: number) => page.locator('.rows').evaluate((rows, top) => rows.scrollTo(0, top), top),
+  }
+}

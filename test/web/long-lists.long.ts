@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { browserMissing } from '../support/browser.ts'
+import { useService } from '../support/use-service.ts'
+import { openCatalogue, series, usePages } from './page.ts'
+import { KEPT } from './timing.ts'
+
+const BOOKS = 20_000
+
+const WIDE = { width: 1100, height: 800 }
+
+describe('a long list of the web page', { skip: browserMissing }, () => {
+  const service = useService((service) =>
+    service.importBooks(series(BOOKS).map((book, i) => ({ ...book, author: `Author ${i}` }))),
+  )
+  const browser = usePages()
+
+  async function open(viewport = WIDE) {
+    const page = await openCatalogue(browser(), service.url, { viewport })
+    await page.showsExactly('20,000 books')
+    return page
+  }
+
+  for (const viewport of [WIDE, { width: 390, height: 740 }])
+    it(`keeps its place over back, forward and a reload, in a window ${viewport.width} pixels wide`, async () => {
+      const page = await open(viewport)
+      const row = (number: number) => page.link(`Volume ${number}`)
+      const inSight = (number: number) =>
+        row(number).evaluate((element) => {
+          const { top, bottom } = element.getBoundingClientRect()
+          return top > 0 && bottom < element.ownerDocument.documentElement.clientHeight
+        })
+      const isInSight = async (number: number) => {
+        await row(number).waitFor()
+        assert.ok(await inSight(number))
+      }
+      const scrollTo = async (number: number) => {
+        const isThere = async () => (await row(number).count()) > 0 && (await inSight(number))
+        for (let times = 0; times < 200 && !(await isThere()); times++) {
+          await page.mouse.move(200, 500)
+          await page.mouse.wheel(0, 400)
+          await page.waitForTimeout(20)
+        }
+        await isInSight(number)
+      }
+      // The place is remembered when the list has been still.
+      const isKept = (least = 300) => page.waitUntil(`history.state?.row >= ${least}`)
+      const openAndClose = async () => {
+        await row(340).click()
+        await page.field('Title').waitFor()
+        await page.goBack()
+        await page.showsNoDialog()
+      }
+      await scrollTo(340)
+      await isKept()
+      await page.link('Author 340').click()
+      await page.showsExactly('1 book')
+      await page.goBack()
+      await page.shows('20,000 books')
+      await isInSight(340)
+      await isKept()
+      await openAndClose()
+      await page.waitUntil(`location.hash === ''`)
+      await page.reload()
+      await page.shows('20,000 books')
+      await isInSight(340)
+      await openAndClose()
+      await isInSight(340)
+      await page.goForward()
+      await page.field('Title').waitFor()
+      if (viewport === WIDE) {
+        // Beside the book, the list can be scrolled.
+        await scrollTo(380)
+        await page.goBack()
+        await page.showsNoDialog()
+        await isKept(350)
+        // Another list is chosen before this one has been still.
+        await page.evaluate(`{
+          document.querySelector('.rows').scrollTop = 500 * 36
+          requestAnimationFrame(() => requestAnimationFrame(() =>
+            document.querySelector('[aria-rowindex="502"] .author a').click()))
+        }`)
+        await page.showsExactly('1 book')
+        await page.goBack()
+        await isInSight(500)
+      }
+    })
+
+  for (const viewport of [WIDE, { width: 320, height: 256 }, { width: 640, height: 360 }])
+    it(`says where it is, and has a scrollbar that leads to any book, in a window ${viewport.width} pixels wide`, async () => {
+      const page = await open(viewport)
+      await page.assertFits()
+      await page.clock.install()
+      await page.makeLonger(1500)
+      assert.equal(await page.locator('.sight').count(), 0)
+      await page.mouse.move(viewport.width / 2, viewport.height - 60)
+      await page.mouse.wheel(0, 2000)
+      const sight = page.getByText(/^\d+–\d+ of 20,000$/)
+      await sight.waitFor()
+      const [, first = '', last = ''] = /^(\d+)–(\d+)/.exec((await sight.textContent()) ?? '') ?? []
+      const seen = (await page.evaluate(`[...document.querySelectorAll('.row')].filter((row) => {
+        const { top, bottom } = row.getBoundingClientRect()
+        return bottom > 60 && top < innerHeight - 60
+      }).map((row) => Number(row.ariaRowIndex) - 1)`)) as number[]
+      assert.ok(seen.includes(Number(first) + 1), `${first} of ${seen}`)
+      assert.ok(Number(last) >= Math.max(...seen), `${last} of ${seen}`)
+      await page.assertAccessible(`scrolled-${viewport.width}`)
+      await page.clock.fastForward(KEPT)
+      await sight.waitFor({ state: 'hidden' })
+
+      assert.equal(await page.getByRole('grid').getAttribute('aria-rowcount'), `${BOOKS + 1}`)
+      const requests: string[] = []
+      page.on('request', (request) => requests.push(request.url()))
+      for (const share of [0.5, 1, 0.25, 0]) {
+        // Where there is little space, the page scrolls, otherwise the list.
+        await page.evaluate(`{
+          const [list, page] = [document.querySelector('.rows'), document.scrollingElement]
+          const bar = list.scrollHeight > list.clientHeight ? list : page
+          bar.scrollTop = ${share} * (bar.scrollHeight - bar.clientHeight)
+        }`)
+        // The rows near the place where the bar was dropped: heads and margins are some of the height.
+        await page.waitUntil(
+          `[...document.querySelectorAll('.row .title')].some((title) =>
+            Math.abs(/^Volume (\\d+)$/.exec(title.textContent.trim())?.[1] - ${share * (BOOKS - 1)}) < 50)`,
+        )
+        assert.ok((await page.locator('.row').count()) < 80)
+      }
+      assert.ok(requests.length < 40, `${requests.length} requests`)
+    })
+
+  it('is not selected as a whole if there are too many books', async () => {
+    const page = await open()
+    await page.selectAll()
+    await page.shows('You can select up to 10,000 books.')
+    assert.equal(await page.getByLabel('Select all').isChecked(), false)
+  })
+
+  it('is gone through with Ctrl+End to the last book, and back from there', async () => {
+    const page = await openCatalogue(browser(), service.url)
+    const focused = () => page.evaluate('document.activeElement.closest("[role=row]")?.ariaRowIndex')
+    // Before the page knows how many books there are, and after.
+    for (let i = 0; i < 2; i++) {
+      await page.link('Volume 0').focus()
+      await page.keys('Control+End')
+      await page.link(`Volume ${BOOKS - 1}`).waitFor()
+      assert.equal(await focused(), `${BOOKS + 1}`)
+      await page.keys('Control+Home')
+      await page.link('Volume 0').waitFor()
+      assert.equal(await focused(), '2')
+      await page.shows('20,000 books')
+    }
+  })
+})
