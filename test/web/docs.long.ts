@@ -5,14 +5,14 @@ import type { Browser, Page } from 'playwright-core'
 import { browserMissing, launchBrowser } from '../support/browser.ts'
 import { ACCOUNT } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { assertAccessible, chooseInMenu, logInOn, openPage } from './page.ts'
+import { type CataloguePage, equip, openPage } from './page.ts'
 
 const BOOK = { title: `<img src=x> $HOME 'quoted'`, author: 'A', year: 1 }
 
 describe('/docs in a browser', { skip: browserMissing }, () => {
   const service = useService()
   let browser: Browser
-  let page: Page
+  let page: CataloguePage
   const requested = new Set<string>()
 
   before(async () => {
@@ -23,12 +23,12 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   })
   after(() => browser?.close())
 
-  const operation = (id: string, on = page) => on.locator(`#${id}`)
-  const open = (id: string, on = page) => operation(id, on).locator('> summary').click()
-  const status = (id: string, on = page) => operation(id, on).locator('h3')
+  const operation = (id: string, on: Page = page) => on.locator(`#${id}`)
+  const open = (id: string, on: Page = page) => operation(id, on).locator('> summary').click()
+  const status = (id: string, on: Page = page) => operation(id, on).locator('h3')
 
   /** Sends what the form of the operation holds. @returns the status and the body that are shown. */
-  async function send(id: string, on = page): Promise<[status: string | null, body: string | null]> {
+  async function send(id: string, on: Page = page): Promise<[status: string | null, body: string | null]> {
     const response = on.waitForResponse((one) => one.request().resourceType() === 'fetch')
     await operation(id, on).getByRole('button', { name: 'Send' }).click()
     await response
@@ -67,7 +67,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   })
 
   it('sends the token once a person has logged in, shows HTML in a book as text, and the call as a command of a shell', async () => {
-    await logInOn(page)
+    await page.logIn()
     await page.getByText(`Logged in as ${ACCOUNT.username}`).waitFor()
     assert.equal(await page.locator('main > .error').textContent(), '')
     await open('createBook')
@@ -145,14 +145,14 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     const other = await openPage(browser, service.url, { colorScheme: 'dark' })
     const background = () => other.evaluate('getComputedStyle(document.documentElement).backgroundColor')
     const catalogue = await background()
-    await logInOn(other)
+    await other.logIn()
     await other.getByRole('button', { name: 'Menu' }).click()
     await other.getByRole('link', { name: 'API' }).click()
     await open('createBook', other)
     await send('createBook', other)
     await operation('createBook', other).getByText('Responses').click()
     assert.equal(await background(), catalogue)
-    await assertAccessible(other, 'docs-dark')
+    await other.assertAccessible('docs-dark')
     await other.getByRole('link', { name: 'Catalogue' }).click()
     await other.getByRole('button', { name: 'Menu' }).waitFor()
     await other.context().close()
@@ -160,7 +160,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
 
   it('shares the log-in with the catalogue, in both directions, also with other tabs', async () => {
     const context = await browser.newContext()
-    const [docs, catalogue] = [await context.newPage(), await context.newPage()]
+    const [docs, catalogue] = [await context.newPage(), equip(await context.newPage())]
     await docs.goto(`${service.url}/docs`)
     await open('logIn', docs)
     await operation('logIn', docs).getByLabel('Body').first().fill(JSON.stringify(ACCOUNT))
@@ -168,11 +168,11 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await docs.getByText('Logged in as').waitFor()
     await catalogue.goto(service.url)
     await catalogue.locator('.row .title').first().waitFor()
-    await chooseInMenu(catalogue, 'Log out')
+    await catalogue.chooseInMenu('Log out')
     await docs.getByLabel('Password').waitFor()
     await open('countBooks', docs)
     assert.equal((await send('countBooks', docs))[0], '401 Unauthorized')
-    await logInOn(catalogue)
+    await catalogue.logIn()
     await docs.getByText('Logged in as').waitFor()
     assert.equal((await send('countBooks', docs))[0], '200 OK')
     const third = await context.newPage()
