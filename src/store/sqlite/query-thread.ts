@@ -15,7 +15,7 @@ import { sortKey } from '../../catalogue/sort-key.ts'
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { openConnection, StatementCache } from './connection.ts'
+import { openConnection, statementCache } from './connection.ts'
 import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
 import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
 import { path, receiveNow, serve } from './serve.ts'
@@ -72,7 +72,7 @@ interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
 }
 
 const connection = openConnection(path)
-const database = new StatementCache(connection)
+const database = statementCache(connection)
 connection.exec('PRAGMA query_only = ON')
 
 const waiting = new FairQueue<Waiting>(MAX_WAITING)
@@ -169,7 +169,8 @@ async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'
     const { words } = question.kind === 'page' ? question.query.filter : question.filter
     return { result: await resultOf(question, isBehind), isIncomplete: isBehind && words !== undefined }
   } catch (error) {
-    database.forgetLast()
+    // In node:sqlite, a statement that fails during iteration fails the next time, too.
+    database.clear()
     throw error
   } finally {
     if (connection.isTransaction) database.prepare('COMMIT').run()

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
-import { makeDurable, unavailableReason } from '../../../src/store/sqlite/connection.ts'
+import { makeDurable } from '../../../src/store/sqlite/connection.ts'
+import { unavailableReason } from '../../../src/store/sqlite/errors.ts'
 import {
   GroupCommit,
   type Outcome,
