@@ -48,96 +48,72 @@ export class SharedReadTransaction {
   }
 }
 
-/** Ids above `after`, up to `last`. */
-type Range = readonly [after: number, last: number]
-
 /** Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer. */
-export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'> {
-  readonly #database: DatabaseSync
-  readonly #snapshot: SharedReadTransaction
-  readonly #select: StatementSync
-  readonly #idOf: StatementSync
-  readonly #lastId: StatementSync
-  readonly #measure: StatementSync
-  readonly #selectRows: StatementSync
-  readonly #selectJson: StatementSync
-  readonly #selectLines: StatementSync
-
-  constructor(database: DatabaseSync, responses: ResponseCount) {
-    database.exec('PRAGMA query_only = ON')
-    this.#database = database
-    this.#snapshot = new SharedReadTransaction(database, responses)
-    this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
-    this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
-    this.#lastId = database.prepare('SELECT max(id) AS id FROM books')
-    // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
-    const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
-    this.#measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
-    this.#selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
-    // Arrays take half the time of objects.
-    this.#selectRows.setReturnArrays(true)
-    // SQLite writes the JSON of the whole page, in a third of the time and memory of one object per book.
-    const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
-    this.#selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
-    this.#selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
-  }
-
-  async find(id: number): Promise<Book | undefined> {
-    return attempt(() => {
-      this.#snapshot.begin()
-      return this.#select.get(id) as Book | undefined
-    })
-  }
-
+export interface BookReader extends Pick<Store, 'find' | 'close'> {
   /**
    * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
    * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
    */
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
-    if (idOrder(query)?.descending !== false) return undefined
-    return attempt(() => {
-      this.#snapshot.begin()
-      const begin = Number(after?.[0] ?? 0)
-      for (let books = bounds.books; ; books = Math.ceil(books / 2)) {
-        const end = this.#idOf.get(begin, books - 1)?.id as number | undefined
-        const range = [begin, end ?? Number(this.#lastId.get()?.id)] as const
-        const { count, text } = this.#measure.get(...range) as { count: number; text: number }
-        if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
-        if (text > bounds.text && books > 1) continue
-        const more = end !== undefined && this.#idOf.get(end, 0) !== undefined
-        return this.#pageOf(range, count, more)
-      }
-    })
-  }
-
-  async ready(): Promise<void> {
-    await this.find(1)
-  }
-
-  async close(): Promise<void> {
-    this.#database.close()
-  }
-
-  #pageOf(range: Range, count: number, more: boolean): Page {
-    const read = <Result>(all: () => Result): Result =>
-      attempt(() => {
-        this.#snapshot.begin()
-        return all()
-      })
-    const text = (statement: StatementSync) => String(read(() => statement.get(...range))?.text ?? '')
-    return {
-      count,
-      // The types do not cover setReturnArrays.
-      rows: () => read(() => this.#selectRows.all(...range)) as unknown as FieldValue[][],
-      json: () => text(this.#selectJson),
-      lines: () => text(this.#selectLines),
-      last: count === 0 ? undefined : [range[1]],
-      more,
-    }
-  }
+  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined
 }
 
 /** @param path of a file that a store has already opened. */
-export function openBookReader(path: string, responses: ResponseCount): SqliteBookReader {
-  return new SqliteBookReader(openConnection(path), responses)
+export function openBookReader(path: string, responses: ResponseCount): BookReader {
+  const database = openConnection(path)
+  database.exec('PRAGMA query_only = ON')
+  const snapshot = new SharedReadTransaction(database, responses)
+  const select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
+  const idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+  const lastId = database.prepare('SELECT max(id) AS id FROM books')
+  // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
+  const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
+  const measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
+  const selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
+  // Arrays take half the time of objects.
+  selectRows.setReturnArrays(true)
+  // SQLite writes the JSON of the whole page, in a third of the time and memory of one object per book.
+  const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
+  const selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
+  const selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
+
+  const read = <Result>(all: () => Result): Result =>
+    attempt(() => {
+      snapshot.begin()
+      return all()
+    })
+
+  /** A page of the ids above `after`, up to `last`. */
+  function pageOf(after: number, last: number, count: number, more: boolean): Page {
+    const text = (statement: StatementSync) => String(read(() => statement.get(after, last))?.text ?? '')
+    return {
+      count,
+      // The types do not cover setReturnArrays.
+      rows: () => read(() => selectRows.all(after, last)) as unknown as FieldValue[][],
+      json: () => text(selectJson),
+      lines: () => text(selectLines),
+      last: count === 0 ? undefined : [last],
+      more,
+    }
+  }
+
+  return {
+    find: async (id) => read(() => select.get(id) as Book | undefined),
+
+    page(query, after, bounds) {
+      if (idOrder(query)?.descending !== false) return undefined
+      return read(() => {
+        const begin = Number(after?.[0] ?? 0)
+        for (let books = bounds.books; ; books = Math.ceil(books / 2)) {
+          const end = idOf.get(begin, books - 1)?.id as number | undefined
+          const last = end ?? Number(lastId.get()?.id)
+          const { count, text } = measure.get(begin, last) as { count: number; text: number }
+          if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
+          if (text > bounds.text && books > 1) continue
+          return pageOf(begin, last, count, end !== undefined && idOf.get(end, 0) !== undefined)
+        }
+      })
+    },
+
+    close: async () => database.close(),
+  }
 }

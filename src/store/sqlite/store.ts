@@ -18,7 +18,7 @@ import {
 } from '../../catalogue/store.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
-import { SqliteBookReader } from './book-reader.ts'
+import { type BookReader, openBookReader } from './book-reader.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import { describeAccess, describeProblem, isDenied, isLocked } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
@@ -103,14 +103,14 @@ export function openSqliteAlone(path: string, report: (message: string) => void,
 
 /** Opens a prepared file for a thread that answers requests. */
 export function openSqlite(access: SqliteAccess): Store {
-  return new SqliteStore(openConnection(access.path), access)
+  return new SqliteStore(access)
 }
 
 /** Reads books on its own connection. Other threads write, and answer queries. */
 class SqliteStore implements Store {
   readonly #path: string
   readonly #responses: ResponseCount
-  readonly #books: SqliteBookReader
+  readonly #books: BookReader
   readonly #writer: ThreadClient<WriterFunctions>
   /** Answers pages without search words, which an index delivers at once. */
   readonly #pages: ThreadClient<QueryFunctions>
@@ -123,10 +123,10 @@ class SqliteStore implements Store {
   readonly #imports = new Set<Promise<unknown>>()
   readonly #end: SqliteAccess['end']
 
-  constructor(database: DatabaseSync, { path, connect, responses, threads, end }: SqliteAccess) {
+  constructor({ path, connect, responses, threads, end }: SqliteAccess) {
     this.#path = path
     this.#responses = responses
-    this.#books = new SqliteBookReader(database, responses)
+    this.#books = openBookReader(path, responses)
     this.#writer = new ThreadClient('writer', connect)
     this.#pages = new ThreadClient('pages', connect)
     this.#searches = new ThreadClient('searches', connect)
@@ -144,7 +144,7 @@ class SqliteStore implements Store {
   }
 
   async ready(): Promise<void> {
-    await this.#books.ready()
+    await this.#books.find(1)
     await this.#writer.call('probe', !(await hasRoom(this.#path)))
   }
 

@@ -5,7 +5,7 @@ import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
 import { makeDurable } from '../../../src/store/sqlite/connection.ts'
 import { unavailableReason } from '../../../src/store/sqlite/errors.ts'
 import {
-  GroupCommit,
+  groupCommitOf,
   type Outcome,
   type Write,
   type WrittenBook,
@@ -30,13 +30,13 @@ describe('a group of writes that SQLite commits together', () => {
   let file: ReturnType<typeof newFile>
   let database: DatabaseSync
   let other: DatabaseSync
-  let group: GroupCommit
+  let group: ReturnType<typeof groupCommitOf>
   beforeEach(() => {
     file = newFile()
     database = new DatabaseSync(file.path, { timeout })
     makeDurable(database)
     ensureSchema(database)
-    group = new GroupCommit(database)
+    group = groupCommitOf(database)
     other = new DatabaseSync(file.path, { timeout })
   })
   afterEach(() => {
