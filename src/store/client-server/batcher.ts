@@ -26,33 +26,36 @@ interface Batch<Request> {
   readonly end: number
 }
 
-interface Operation<Request, Result> {
-  /**
-   * Does several requests at once.
-   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
-   * it failed must not be done any more.
-   * @param time in milliseconds.
-   * @returns the outcomes of the requests that were taken last, in their order.
-   */
-  together(take: () => Batch<Request>, time: number): Promise<readonly Outcome<Result>[]>
-  /** Does one request, and waits for locks that others hold. @param time in milliseconds. */
-  alone(request: Request, time: number): Promise<Result>
-  /** Whether the requests of a batch that failed with this error may be done again. */
-  isRepeatable(error: unknown): boolean
-  /** Whether this error means that the server does not know the statement for several requests. */
-  isUnknown?(error: unknown): boolean
+/** Which requests share a batch. */
+export interface Grouping<Request> {
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
   /** Only requests of the same shape share a batch. */
   shapeOf?(request: Request): string
   /** The length of all texts of a request, in UTF-16 code units. */
   lengthOf?(request: Request): number
+}
+
+export interface Operation<Request, Result> extends Grouping<Request> {
   readonly isWrite: boolean
+  /**
+   * Does several requests at once, or one.
+   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
+   * it failed must not be done any more.
+   * @param time in milliseconds.
+   * @param alone whether there is one request, which is to wait for locks that others hold.
+   * @returns the outcomes of the requests that were taken last, in their order.
+   */
+  perform(take: () => Batch<Request>, time: number, alone: boolean): Promise<readonly Outcome<Result>[]>
+  /** Whether the requests of a batch that failed with this error may be done again. */
+  isRepeatable(error: unknown): boolean
+  /** Whether this error means that the server does not know the statement for several requests. */
+  isUnknown(error: unknown): boolean
   /** Called for each batch with the number of its requests. */
   onBatch(requests: number): void
 }
 
-interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
+interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefined> {
   readonly request: Request
   readonly key: number | undefined
   readonly shape: string | undefined
@@ -87,8 +90,11 @@ export class Batcher<Request, Result> {
     this.#timeout = timeout
   }
 
-  /** @throws StoreUnavailable after the deadline, or at once if too much waits; else what the operation throws. */
-  async do(request: Request): Promise<Result> {
+  /**
+   * @returns undefined if the request was left undone even alone: there was nothing to do.
+   * @throws StoreUnavailable after the deadline, or at once if too much waits; else what the operation throws.
+   */
+  async do(request: Request): Promise<Result | undefined> {
     const { keyOf, shapeOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
@@ -102,7 +108,7 @@ export class Batcher<Request, Result> {
       shape: shapeOf?.(request),
       length,
       end: Date.now() + this.#timeout,
-      ...Promise.withResolvers<Result>(),
+      ...Promise.withResolvers<Result | undefined>(),
     }
     this.#waiting.add(pending)
     this.#waitingText += length
@@ -165,7 +171,7 @@ export class Batcher<Request, Result> {
 
   /** Does not wait for requests that the batch leaves undone, so that the next batch can begin. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable, isUnknown } = this.#operation
+    const { perform, isRepeatable, isUnknown } = this.#operation
     let taken = batch
     const take = () => {
       taken = batch.filter(({ end }) => Date.now() < end)
@@ -178,9 +184,9 @@ export class Batcher<Request, Result> {
     let outcomes: readonly Outcome<Result>[] = []
     let failure: StoreUnavailable | undefined
     try {
-      if (this.#isKnown) outcomes = await together(take, end - Date.now())
+      if (this.#isKnown) outcomes = await perform(take, end - Date.now(), false)
     } catch (error) {
-      if (isUnknown?.(error)) this.#isKnown = false
+      if (isUnknown(error)) this.#isKnown = false
       if (!isRepeatable(error)) {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return
@@ -196,9 +202,11 @@ export class Batcher<Request, Result> {
   }
 
   async #doAlone(pending: Pending<Request, Result>): Promise<void> {
+    const { request, end } = pending
     try {
-      const result = await this.#operation.alone(pending.request, pending.end - Date.now())
-      this.#settle(pending, () => pending.resolve(result))
+      const take = () => ({ requests: [request], end })
+      const [outcome] = await this.#operation.perform(take, end - Date.now(), true)
+      this.#settle(pending, () => pending.resolve(outcome?.result))
     } catch (error) {
       this.#settle(pending, () => pending.reject(error))
     }

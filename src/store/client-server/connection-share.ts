@@ -16,7 +16,7 @@ export interface User {
 export class ConnectionShare<Waiting extends User> {
   readonly #max: number
   readonly #maxOfClient: number
-  readonly #waiting = new FairQueue<Waiting>(MAX_WAITING)
+  readonly waiting = new FairQueue<Waiting>(MAX_WAITING)
   /** Connections in use, by client and in total. */
   readonly #usedBy = new Map<string, number>()
   #used = 0
@@ -25,10 +25,6 @@ export class ConnectionShare<Waiting extends User> {
   constructor(max: number, maxOfClient = max) {
     this.#max = max
     this.#maxOfClient = maxOfClient
-  }
-
-  get waiting(): number {
-    return this.#waiting.size
   }
 
   mayUse({ client }: User): boolean {
@@ -48,24 +44,14 @@ export class ConnectionShare<Waiting extends User> {
     else this.#usedBy.set(client, count)
   }
 
-  /** @returns the user to refuse if too many wait: the last one of the client with the most. */
-  wait(user: Waiting): Waiting | undefined {
-    return this.#waiting.add(user)
-  }
-
-  /** Has no effect if the user does not wait. */
-  leave(user: Waiting): void {
-    this.#waiting.delete(user)
-  }
-
   /** @returns the next user that may have a connection. It still waits. */
   next(): Waiting | undefined {
-    return this.#used < this.#max ? this.#waiting.peek(this.#hasRoom) : undefined
+    return this.#used < this.#max ? this.waiting.peek(this.#hasRoom) : undefined
   }
 
   /** Removes the user that `next` returns. */
   takeNext(): Waiting | undefined {
-    return this.#waiting.take(this.#hasRoom)
+    return this.waiting.take(this.#hasRoom)
   }
 
   #count(client: string): number {

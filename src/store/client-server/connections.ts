@@ -196,7 +196,7 @@ export class Connections<Connection> {
     return {
       connections_used: this.#open - this.#idle.length,
       connections_idle: this.#idle.length,
-      requests_waiting: Object.values(this.#shares).reduce((sum, { waiting }) => sum + waiting, 0),
+      requests_waiting: Object.values(this.#shares).reduce((sum, { waiting }) => sum + waiting.size, 0),
     }
   }
 
@@ -252,9 +252,9 @@ export class Connections<Connection> {
   async #wait({ kind, client }: User, passed: Promise<never>): Promise<Connection> {
     const { promise, resolve, reject } = Promise.withResolvers<Connection>()
     const waiting = { kind, client, number: ++this.#lastNumber, resolve, reject }
-    const share = this.#shares[kind]
-    passed.catch(() => share.leave(waiting))
-    share.wait(waiting)?.reject(tooMany())
+    const queue = this.#shares[kind].waiting
+    passed.catch(() => queue.delete(waiting))
+    queue.add(waiting)?.reject(tooMany())
     return promise
   }
 

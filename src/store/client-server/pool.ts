@@ -1,9 +1,24 @@
+import timers from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { startDeadline } from '../timeout.ts'
 import type { Kind, User } from './connection-share.ts'
 import { type ConnectionLimits, Connections, type Driver, NotConnected } from './connections.ts'
-import { isUndone } from './errors.ts'
-import { ATTEMPTS, withRetries } from './retry.ts'
+import { type FailureOutcome, isUndone } from './errors.ts'
+
+/** How often work is tried that the server rolls back because of a conflict. */
+const ATTEMPTS = 5
+
+/** How often a read is repeated after its connection was lost. No more, because the read may be the cause. */
+const LOST_ATTEMPTS = 3
+
+/** The longest pause before the first retry, in milliseconds. It doubles each time, and is random: others retry too. */
+const PAUSE = 50
+
+/** The longest pause before any retry, in milliseconds. */
+const LONGEST_PAUSE = 400
+
+/** The least time for another attempt, in milliseconds. With less, it would not be known what became of it. */
+const LEAST_TIME = 100
 
 interface PoolOptions extends ConnectionLimits {
   /** How long an operation may take, in milliseconds. */
@@ -19,8 +34,8 @@ export interface RunOptions {
   readonly client?: string | undefined
   /** Whether the work may be done again if the server has certainly not done it. By default true. */
   readonly isRepeatable?: boolean
-  /** How often work is tried that the server rolls back because of a conflict. */
-  readonly attempts?: number
+  /** Whether work is tried again that the server has rolled back because of a conflict. By default true. */
+  readonly isConflictRepeated?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -64,21 +79,24 @@ export class ConnectionPool<Connection> {
     { time = this.timeout, ...options }: RunOptions = {},
   ): Promise<Result> {
     const end = Date.now() + time
-    const { kind = 'write', isRepeatable = true, attempts = ATTEMPTS, signal } = options
-    try {
-      return await withRetries((cause) => this.#attempt(work, end, time, causeOf(cause), options), {
-        outcomeOf: (error) =>
-          error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome,
-        isWrite: kind === 'write',
-        isRepeatable,
-        attempts,
-        isOpened: this.#isOpened,
-        end,
-        signal,
-        isClosed: () => this.#connections.isClosed,
-      })
-    } catch (error) {
-      throw signal?.aborted ? error : this.#failure(error, kind)
+    const { kind = 'write', signal } = options
+    let cause: unknown
+    let losses = 0
+    for (let number = 1; ; number++) {
+      try {
+        return await this.#attempt(work, end, time, cause, options)
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
+        const outcome = error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome
+        if (outcome === 'lost') losses++
+        const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
+        const isLate = Date.now() + pause + LEAST_TIME >= end
+        if (isLate || !this.#isToRepeat(outcome, number, losses, options)) throw this.#failure(error, kind)
+        await timers.setTimeout(pause)
+        if (this.#connections.isClosed) throw this.#failure(error, kind)
+        cause = causeOf(error)
+      }
     }
   }
 
@@ -103,8 +121,26 @@ export class ConnectionPool<Connection> {
     return this.#connections.close()
   }
 
+  /**
+   * While the store is being opened, only conflicts are retried, and other errors are reported at once.
+   * @param outcome of the attempt with this number; undefined if there was no connection.
+   */
+  #isToRepeat(
+    outcome: FailureOutcome | undefined,
+    number: number,
+    losses: number,
+    { kind = 'write', isRepeatable = true, isConflictRepeated = true }: RunOptions,
+  ): boolean {
+    if (outcome === undefined) return this.#isOpened
+    if (!isRepeatable) return false
+    if (outcome === 'conflict') return isConflictRepeated && number < ATTEMPTS
+    if (!this.#isOpened) return false
+    if (outcome === 'lost') return kind !== 'write' && losses <= LOST_ATTEMPTS
+    // `late` with time left: the clock of the server has been set. A new connection compares the clocks again.
+    return outcome === 'moved' || outcome === 'late'
+  }
+
   #failure(error: unknown, kind: Kind): unknown {
-    if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) return error
     const meaning = this.#driver.meaningOf(causeOf(error))
     const { reason, outcome } = meaning
     if (error instanceof NotConnected) {

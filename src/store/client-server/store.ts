@@ -12,7 +12,7 @@ import {
   StoreUnavailable,
 } from '../../catalogue/store.ts'
 import type { Value } from '../query/dialect.ts'
-import { BatchedBooks, type BookStatements } from './batches.ts'
+import { type BookStatements, batchesOf } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import type { ConnectionPool, RunOn } from './pool.ts'
 import { type QueryEngine, ServerQueries } from './queries.ts'
@@ -62,7 +62,7 @@ export class ServerStore<Connection> implements Store {
   readonly #indexer: BookIndexer | undefined
   readonly #keyIndexer: BookIndexer<BookKeys> | undefined
   readonly #queries: ServerQueries
-  readonly #books: BatchedBooks<Connection>
+  readonly #batches: ReturnType<typeof batchesOf<Connection>>
   readonly #analyzing = new AbortController()
 
   /** @param report tells the operator something, in one line. */
@@ -85,17 +85,18 @@ export class ServerStore<Connection> implements Store {
       run: (work, options) =>
         pool.run((connection) => work((sql, values) => engine.query(connection, sql, values)), options),
     })
-    this.#books = new BatchedBooks(pool, engine.books)
+    this.#batches = batchesOf(pool, engine.books)
   }
 
   async create(book: NewBook): Promise<Book> {
-    const created = await this.#books.create(book)
+    const created = await this.#batches.creates.do(book)
+    if (created === undefined) throw new Error('INSERT returned no row')
     if (!this.#engine.createsWords(book)) this.#indexer?.noteWrite()
     return created
   }
 
   find(id: number): Promise<Book | undefined> {
-    return this.#books.find(id)
+    return this.#batches.reads.do(id)
   }
 
   page(
@@ -116,13 +117,13 @@ export class ServerStore<Connection> implements Store {
   }
 
   async update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    const updated = await this.#books.update({ id, changes, expected })
+    const updated = await this.#batches.updates.do({ id, changes, expected })
     this.#indexer?.noteWrite()
     return updated
   }
 
-  delete(id: number, expected?: Book): Promise<boolean> {
-    return this.#books.delete({ id, expected })
+  async delete(id: number, expected?: Book): Promise<boolean> {
+    return (await this.#batches.deletions.do({ id, expected })) === true
   }
 
   async import(
@@ -149,7 +150,8 @@ export class ServerStore<Connection> implements Store {
 
   load() {
     const { requests_waiting, ...connections } = this.#pool.load()
-    return { ...connections, requests_waiting: requests_waiting + this.#books.waiting }
+    const inBatches = Object.values(this.#batches).reduce((sum, { waiting }) => sum + waiting, 0)
+    return { ...connections, requests_waiting: requests_waiting + inBatches }
   }
 
   async close(): Promise<void> {

@@ -217,7 +217,7 @@ describe('work that fails', () => {
   for (const [times, outcome, options, tries, end] of [
     [ATTEMPTS - 1, 'conflict', {}, ATTEMPTS, 'done'],
     [ATTEMPTS, 'conflict', {}, ATTEMPTS, 'nothing written'],
-    [1, 'conflict', { attempts: 1 }, 1, 'nothing written'],
+    [1, 'conflict', { isConflictRepeated: false }, 1, 'nothing written'],
     [9, 'conflict', { isRepeatable: false }, 1, 'nothing written'],
     [9, 'moved', { isRepeatable: false }, 1, 'nothing written'],
     [9, 'late', { isRepeatable: false }, 1, 'nothing written'],
