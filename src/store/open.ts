@@ -28,13 +28,13 @@ export async function openStore(
   switch (dbUrl.engine) {
     case 'sqlite':
       return openSqliteAlone(dbUrl.path, options.report, reads)
-    case 'postgres':
-      return (await import('./postgres/engine.ts')).openPostgres(
-        dbUrl.target,
-        () => latestTarget(dbUrl),
-        options,
-      )
-    case 'mysql':
-      return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
+    case 'postgres': {
+      const { openPostgres } = await import('./postgres/engine.ts')
+      return openPostgres(dbUrl.target, () => latestTarget(dbUrl), options)
+    }
+    case 'mysql': {
+      const { openMysql } = await import('./mysql/engine.ts')
+      return openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
+    }
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { Driver } from './connections.ts'
+import { type HostChoice, hostNames, isForReads } from './hosts.ts'
 import { ConnectionPool, type Runner } from './pool.ts'
+import { type ServerEngine, serverStore } from './store.ts'
 
 /** How long a start waits for a server that is not ready, in milliseconds. */
 const WAITING_TIME = 30_000
@@ -20,45 +22,51 @@ export interface OpenOptions {
   report(message: string): void
 }
 
-interface DatabaseServer<Connection, Prepared> {
-  /** For messages. */
-  readonly name: string
+interface DatabaseServer<Connection, Schema> {
+  /** For messages, such as PostgreSQL. */
+  readonly product: string
+  readonly target: HostChoice & { readonly socket?: string | undefined }
   readonly driver: Driver<Connection>
   /** Prepares the database for books. Called again if the server was not ready. */
-  prepare(runner: Runner<Connection>): Promise<Prepared>
+  ensureSchema(
+    runner: Runner<Connection>,
+    report: OpenOptions['report'],
+    isForReads: boolean,
+  ): Promise<Schema>
+  engineOf(schema: Schema): ServerEngine<Connection>
 }
 
 /**
  * Connects to a server and prepares its database. Tries again while the server is not ready, for example because both
  * start at the same time.
- * @returns the connections, and the result of `prepare`.
  * @throws StoreNotOpened if the server is not ready in time, or at once for an error that will not pass.
  */
-export async function connect<Connection, Prepared>(
-  server: DatabaseServer<Connection, Prepared>,
+export async function openServer<Connection, Schema>(
+  server: DatabaseServer<Connection, Schema>,
   { connections, connectionMaxAge, timeout, report }: OpenOptions,
-): Promise<[ConnectionPool<Connection>, Prepared]> {
+): Promise<Store> {
   const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
   try {
-    const prepared = await prepareWhenReady(server, pool, report)
+    const schema = await prepareWhenReady(server, pool, report)
     pool.opened()
-    return [pool, prepared]
+    return serverStore(pool, server.engineOf(schema), isForReads(server.target), report)
   } catch (error) {
     await pool.close()
     throw error
   }
 }
 
-async function prepareWhenReady<Connection, Prepared>(
-  { name, driver, prepare }: DatabaseServer<Connection, Prepared>,
+async function prepareWhenReady<Connection, Schema>(
+  { product, target, driver, ensureSchema }: DatabaseServer<Connection, Schema>,
   pool: ConnectionPool<Connection>,
   report: OpenOptions['report'],
-): Promise<Prepared> {
+): Promise<Schema> {
+  const name = `the ${product} server at ${target.socket ?? hostNames(target)}`
   let end = Date.now() + WAITING_TIME
   for (let attempt = 1; ; attempt++) {
     const begin = Date.now()
     try {
-      return await prepare(pool)
+      return await ensureSchema(pool, report, isForReads(target))
     } catch (error) {
       // There is no cause if the server did not answer.
       const cause = error instanceof StoreUnavailable ? error.cause : error
