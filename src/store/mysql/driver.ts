@@ -4,15 +4,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
 import { CONNECT_TIME, type Driver } from '../client-server/connections.ts'
 import { codeOf } from '../client-server/errors.ts'
-import {
-  type Address,
-  ConnectTime,
-  checksRole,
-  connectToHost,
-  type SilentHosts,
-  unsuitable,
-} from '../client-server/hosts.ts'
-import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
+import { type Address, ConnectTime, checksRole, HostDriver, unsuitable } from '../client-server/hosts.ts'
 import { DEFAULT_TIMEOUT } from '../timeout.ts'
 import { meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
@@ -32,39 +24,17 @@ const STATE = `
 const READ_ONLY_SESSION = `
   SHOW SESSION VARIABLES WHERE variable_name IN ('tx_read_only', 'transaction_read_only') AND value = 'ON'`
 
-export class MysqlDriver implements Driver<Connection> {
+export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements Driver<Connection> {
   readonly meaningOf = meaningOf
-  readonly #latest: () => MysqlTarget
+  /** How long to wait for a lock, in seconds. */
   readonly #lockTime: number
-  #target: MysqlTarget
-  readonly #silent: SilentHosts = new Map()
-  #encrypted: TlsOptions
   readonly #sockets = new WeakMap<Connection, Socket>()
   readonly #addresses = new WeakMap<Connection, Address>()
 
-  /**
-   * @param latest returns the target of each new connection.
-   * @param timeout how long an operation of the store may take, in milliseconds.
-   * @throws StoreNotOpened if a file for TLS cannot be read.
-   */
+  /** @param timeout how long an operation of the store may take, in milliseconds. */
   constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
-    this.#latest = latest
+    super(target, latest)
     this.#lockTime = Math.max(1, Math.ceil(timeout / 1000) - 1)
-    this.#target = target
-    this.#encrypted = tlsOptions(target.tls)
-  }
-
-  async connect(): Promise<Connection> {
-    this.#target = this.#latest()
-    this.#encrypted = currentTlsOptions(this.#target.tls)
-    const open = (address: Address, time: ConnectTime) => this.#connectTo(address, time)
-    return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (connection) =>
-      this.destroy(connection),
-    )
-  }
-
-  onLost(connection: Connection, callback: () => void): void {
-    connection.on('error', callback).on('end', callback)
   }
 
   /** Uses another connection, because the server reads nothing from this one until its statement ends. */
@@ -72,7 +42,7 @@ export class MysqlDriver implements Driver<Connection> {
     const address = this.#addresses.get(connection)
     if (address === undefined) return
     const time = new ConnectTime(CONNECT_TIME)
-    const [canceller] = await this.#connectTo(address, time).finally(() => time.end())
+    const [canceller] = await this.open(address, time).finally(() => time.end())
     try {
       await canceller.query(`KILL QUERY ${connection.threadId}`)
     } finally {
@@ -95,11 +65,11 @@ export class MysqlDriver implements Driver<Connection> {
     if (socket?.closed === false) await once(socket, 'close')
   }
 
-  async #connectTo(address: Address, time: ConnectTime) {
-    const { tls, socket } = this.#target
+  protected async open(address: Address, time: ConnectTime) {
+    const { tls, socket } = this.target
     if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, time)
     try {
-      return await this.#open(address, time, this.#encrypted)
+      return await this.#open(address, time, this.encrypted)
     } catch (error) {
       if (tls.mode !== 'prefer' || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
       return this.#open(address, time)
@@ -107,7 +77,7 @@ export class MysqlDriver implements Driver<Connection> {
   }
 
   async #open({ host = '', port = 0 }: Address, time: ConnectTime, tls?: TlsOptions) {
-    const { user, password, socket: path, database } = this.#target
+    const { user, password, socket: path, database } = this.target
     const place = path === undefined ? { host, port } : { path }
     const socket = connect({ ...place, noDelay: true, keepAlive: true })
     time.cut(() => socket)
@@ -127,7 +97,7 @@ export class MysqlDriver implements Driver<Connection> {
       // Without a listener, the error of a lost connection would end the process. Statements on it fail anyway.
       connection.on('error', () => {})
       await settleConnection(connection, this.#lockTime)
-      return [connection, checksRole(this.#target) && (await isReadOnly(connection))] as const
+      return [connection, checksRole(this.target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()
       throw error
