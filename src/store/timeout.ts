@@ -12,7 +12,7 @@ export interface Deadline {
 }
 
 /** @param time in milliseconds. @param late makes the error when it is over. @param signal ends it early. */
-export function startDeadline(time: number, late: () => StoreUnavailable, signal?: AbortSignal): Deadline {
+export function startDeadline(time: number, late: () => Error, signal?: AbortSignal): Deadline {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
   const pass = (reason: unknown) => {
@@ -57,12 +57,11 @@ export async function isTrueWithin(
   signal?: AbortSignal,
 ): Promise<boolean> {
   signal?.throwIfAborted()
-  const { promise, resolve, reject } = Promise.withResolvers<false>()
-  const timer = setTimeout(() => resolve(false), Math.max(0, milliseconds))
-  const abandon = () => reject(signal?.reason)
-  signal?.addEventListener('abort', abandon)
-  return await Promise.race([work, promise]).finally(() => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abandon)
+  const late = new Error('late')
+  const deadline = startDeadline(milliseconds, () => late, signal)
+  const isLate = deadline.passed.catch((error: unknown) => {
+    if (error !== late) throw error
+    return false
   })
+  return await Promise.race([work, isLate]).finally(deadline.clear)
 }

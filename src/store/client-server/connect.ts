@@ -3,7 +3,7 @@ import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/st
 import { describeError } from '../../errors.ts'
 import type { Driver } from './connections.ts'
 import { type HostChoice, hostNames, isForReads } from './hosts.ts'
-import { ConnectionPool, type Runner } from './pool.ts'
+import { ConnectionPool } from './pool.ts'
 import { type ServerEngine, serverStore } from './store.ts'
 
 /** How long a start waits for a server that is not ready, in milliseconds. */
@@ -29,7 +29,7 @@ interface DatabaseServer<Connection, Schema> {
   readonly driver: Driver<Connection>
   /** Prepares the database for books. Called again if the server was not ready. */
   ensureSchema(
-    runner: Runner<Connection>,
+    pool: ConnectionPool<Connection>,
     report: OpenOptions['report'],
     isForReads: boolean,
   ): Promise<Schema>

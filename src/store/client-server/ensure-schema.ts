@@ -3,7 +3,7 @@ import { FIELD_NAMES, isNullable, isTextField } from '../../catalogue/book.ts'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { ErrorMeaning } from './errors.ts'
-import type { Runner } from './pool.ts'
+import type { ConnectionPool } from './pool.ts'
 
 /** A column as the server describes it. */
 export interface Column {
@@ -138,7 +138,7 @@ export async function ensureTable<Connection>(
  * @throws StoreUnavailable if the server is not ready.
  */
 export async function ensureObjects<Connection>(
-  runner: Runner<Connection>,
+  pool: ConnectionPool<Connection>,
   editor: SchemaEditor<Connection>,
   groups: readonly SchemaGroup[],
   report: (message: string) => void,
@@ -149,7 +149,7 @@ export async function ensureObjects<Connection>(
   for (const { without, objects } of groups) {
     try {
       const time = { time: GROUP_TIME, isRepeatable: false }
-      await runner.run((connection) => addMissing(connection, editor, objects, report), time)
+      await pool.run((connection) => addMissing(connection, editor, objects, report), time)
       results.push(true)
     } catch (error) {
       const cause = error instanceof StoreUnavailable ? error.cause : error
@@ -162,11 +162,11 @@ export async function ensureObjects<Connection>(
     }
   }
   if (faults.length === 0) return results
-  const existing = await runner.run(editor.objects)
+  const existing = await pool.run(editor.objects)
   const missing = forAdministrator.filter(({ name }) => !existing.includes(name))
   if (missing.length === 0) report(faults.join('; '))
   else {
-    const administration = await runner.run(editor.administration)
+    const administration = await pool.run(editor.administration)
     const [before, after] = administration.around
     const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`)
     report(advice(faults.join('; '), administration, before, ...statements, after))

@@ -1,7 +1,7 @@
 import timers from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { startDeadline } from '../timeout.ts'
-import type { Kind, User } from './connection-share.ts'
+import type { Kind, User } from './connections.ts'
 import { type ConnectionLimits, Connections, type Driver, NotConnected } from './connections.ts'
 import { type FailureOutcome, isUndone } from './errors.ts'
 
@@ -39,17 +39,6 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/**
- * Does work on a connection of a store.
- * @param work may be called several times. `end` is its deadline, as `Date.now()`.
- */
-export type RunOn<Connection> = <Result>(
-  work: (connection: Connection, end: number) => Promise<Result>,
-) => Promise<Result>
-
-/** What preparing a database needs of the pool. */
-export type Runner<Connection> = Pick<ConnectionPool<Connection>, 'run'>
-
 /** Does work on the connections to one database server within a deadline, and again where that is safe. */
 export class ConnectionPool<Connection> {
   readonly timeout: number
@@ -71,6 +60,7 @@ export class ConnectionPool<Connection> {
   /**
    * Does the work on a connection. Repeats it if the server has certainly not done it, and a read also after a lost
    * connection.
+   * @param work may be called several times. `end` is its deadline, as `Date.now()`.
    * @throws StoreUnavailable after the deadline, if too many wait, and for errors that may pass; the reason of the
    * signal; else what connecting or the work throws.
    */

@@ -11,7 +11,7 @@ import {
 import { conditionOf, type Dialect, orderBy, type Value, WhereClause } from '../query/dialect.ts'
 import { type BookSource, readPage } from '../query/page-reader.ts'
 import { selectStatistics } from '../query/statistics.ts'
-import type { Kind } from './connection-share.ts'
+import type { Kind } from './connections.ts'
 import { areBooks, type ShortBookRow, selectPage, shortBook } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 import type { BookIndexer, BookKeys } from './search-indexer.ts'

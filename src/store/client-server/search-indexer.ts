@@ -2,7 +2,7 @@ import { type BookChanges, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.js'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { keysOf } from './sort-keys.ts'
+import { keysOf } from './page-sql.ts'
 
 /** The most books that are looked up at once. */
 export const STALE_BOOKS = 200

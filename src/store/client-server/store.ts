@@ -3,7 +3,7 @@ import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
 import { type BookStatements, batchesOf } from './batches.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { ANY_BOOK } from './page-sql.ts'
-import type { ConnectionPool, RunOn } from './pool.ts'
+import type { ConnectionPool } from './pool.ts'
 import { type QueryEngine, queriesOf } from './queries.ts'
 import {
   type BookIndex,
@@ -32,9 +32,9 @@ const CLOSE_TIME = 4000
 export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   readonly books: BookStatements<Connection>
   /** Makes the index of words; undefined if the database has none. */
-  readonly searchIndex: ((run: RunOn<Connection>) => BookIndex) | undefined
+  readonly searchIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
   /** Makes the index of sort keys; undefined if the database has none. */
-  readonly keyIndex: ((run: RunOn<Connection>) => BookIndex<BookKeys>) | undefined
+  readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   /** Whether the server refuses writes. @param more SQL of further columns to read. */
@@ -53,8 +53,7 @@ export function serverStore<Connection>(
   isForReads: boolean,
   report: (message: string) => void,
 ): Store {
-  const run: RunOn<Connection> = (work) => pool.run(work)
-  const [wordIndex, keyIndex] = [engine.searchIndex?.(run), engine.keyIndex?.(run)]
+  const [wordIndex, keyIndex] = [engine.searchIndex?.(pool), engine.keyIndex?.(pool)]
   const words = wordIndex && new BookIndexer(wordIndex, WORDS_OF_BOOKS, report)
   const keys = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS, report)
   const batches = batchesOf(pool, engine.books)

@@ -1,7 +1,7 @@
 import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
+import { KEY_COLUMNS } from '../client-server/page-sql.ts'
 import type { KeySource, Query } from '../client-server/queries.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { WORDS } from './search-index.ts'
 

@@ -105,14 +105,23 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
   }
 }
 
+/** Runs a statement without preparing it. */
+export async function rowsOf<Row>(
+  connection: Connection,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, values.slice())
+  return rows
+}
+
 /** @param more SQL of further columns to read. @throws a temporary error if a Galera node refuses all work. */
 export async function isReadOnly(connection: Connection, more = ''): Promise<boolean> {
-  type State = { isReadOnly: number; isDetached?: number } & RowDataPacket
-  const [rows] = await connection.query<State[]>(STATE + more)
-  if (rows[0]?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
-  if (rows[0]?.isReadOnly === 1) return true
-  const [session] = await connection.query<RowDataPacket[]>(READ_ONLY_SESSION)
-  return session.length > 0
+  type State = { isReadOnly: number; isDetached?: number }
+  const [state] = await rowsOf<State>(connection, STATE + more)
+  if (state?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
+  if (state?.isReadOnly === 1) return true
+  return (await rowsOf(connection, READ_ONLY_SESSION)).length > 0
 }
 
 /** mysql2 has the setting verifyIdentity instead of Node's checkServerIdentity. */

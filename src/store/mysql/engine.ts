@@ -1,10 +1,9 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { type OpenOptions, openServer } from '../client-server/connect.ts'
 import type { ServerEngine } from '../client-server/store.ts'
-import type { Value } from '../query/dialect.ts'
 import { mysqlBooks } from './books.ts'
 import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
-import { isReadOnly, MysqlDriver } from './driver.ts'
+import { isReadOnly, MysqlDriver, rowsOf } from './driver.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, mayWrite, type Schema } from './schema.ts'
 import { mysqlKeyIndex, mysqlSearchIndex } from './search-index.ts'
@@ -39,12 +38,9 @@ const engineOf = (schema: Schema): ServerEngine<Connection> => ({
  * Does not prepare the statement, because the server would keep more and more different ones. mysql2 writes bytes as
  * hexadecimal literals, so texts need no escaping.
  */
-async function query(
-  connection: Connection,
-  sql: string,
-  values: readonly Value[],
-): Promise<RowDataPacket[]> {
-  const bytes = values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
-  const [rows] = await connection.query<RowDataPacket[]>(sql, bytes)
-  return rows
-}
+const query: ServerEngine<Connection>['query'] = (connection, sql, values) =>
+  rowsOf<unknown>(
+    connection,
+    sql,
+    values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value)),
+  )

@@ -1,4 +1,4 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
@@ -15,11 +15,10 @@ import {
   type SchemaObject,
   WRITES,
 } from '../client-server/ensure-schema.ts'
-import { emptyOf } from '../client-server/page-sql.ts'
-import type { Runner } from '../client-server/pool.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { emptyOf, KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import { LACKS_KEYS } from './dialect.ts'
-import { isReadOnly } from './driver.ts'
+import { isReadOnly, rowsOf } from './driver.ts'
 import { meaningOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
@@ -138,17 +137,14 @@ const DUE_INDEXES = `
     AND VERSION() LIKE '%MariaDB%' AND ${IS_LARGE}`
 
 const editor: SchemaEditor<Connection> = {
-  async columns(connection) {
-    const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
-    return rows
-  },
+  columns: (connection) => rowsOf<Column>(connection, DESCRIPTION),
   objects: (connection) => readNames(connection, OBJECTS),
   execute: (connection, sql) => (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql),
   meaningOf,
   async administration(connection) {
-    type Row = { database: string; account: string } & RowDataPacket
-    const [rows] = await connection.query<Row[]>('SELECT DATABASE() AS `database`, CURRENT_USER() AS account')
-    const { database = '', account = '' } = rows[0] ?? {}
+    const sql = 'SELECT DATABASE() AS `database`, CURRENT_USER() AS account'
+    const [row] = await rowsOf<{ database: string; account: string }>(connection, sql)
+    const { database = '', account = '' } = row ?? {}
     const [, user, host] = /^(.*)@(.*)$/.exec(account.replaceAll("'", "''")) ?? []
     const name = `\`${database.replaceAll('`', '``')}\``
     // In a GRANT, _ and % in the name of a database are wildcards.
@@ -174,20 +170,20 @@ export interface Schema {
 
 /** @throws StoreNotOpened if the table is not suitable; otherwise what mysql2 throws. */
 export async function ensureSchema(
-  runner: Runner<Connection>,
+  pool: ConnectionPool<Connection>,
   report: (message: string) => void,
   isForReads: boolean,
 ): Promise<Schema> {
-  await runner.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
-  await runner.run(async (connection) => {
+  await pool.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
+  await pool.run(async (connection) => {
     const readsOnly = isForReads || (await isReadOnly(connection))
     checkRights(await missingRights(connection), await editor.administration(connection), report, readsOnly)
   })
-  await runner.run(checkDurability)
-  const [nullable] = await runner.run((connection) => readNames(connection, NULLABLE_YEAR))
+  await pool.run(checkDurability)
+  const [nullable] = await pool.run((connection) => readNames(connection, NULLABLE_YEAR))
   const hasNullYears = nullable !== undefined
   const groups = [keyGroup(hasNullYears), WORD_GROUP]
-  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
+  const [hasKeys = false, hasWords = false] = await ensureObjects(pool, editor, groups, report)
   const yearKey = hasKeys ? YEAR_KEY : YEAR
   return { hasKeys, hasWords, yearKey: hasNullYears ? yearKey : 'year' }
 }
@@ -210,7 +206,7 @@ const ADDS_PLAIN = /ADD COLUMN (?!.* AS )/
  * therefore drops such indexes, including those of an earlier version, and creates them again. Writes go on meanwhile.
  */
 async function addColumns(connection: Connection, sql: string): Promise<void> {
-  const [rows] = await connection.query<({ name: string; column: string } & RowDataPacket)[]>(DUE_INDEXES)
+  const rows = await rowsOf<{ name: string; column: string }>(connection, DUE_INDEXES)
   if (rows.length === 0) return alter(connection, sql)
   await alter(connection, `ALTER TABLE books ${rows.map(({ name }) => `DROP INDEX IF EXISTS ${name}`)}`)
   const [addition] = await Promise.allSettled([alter(connection, sql)])
@@ -222,8 +218,7 @@ async function addColumns(connection: Connection, sql: string): Promise<void> {
 }
 
 async function checkDurability(connection: Connection): Promise<void> {
-  const [rows] = await connection.query<RowDataPacket[]>(ENGINE)
-  const engine = String(rows[0]?.engine)
+  const [{ engine } = { engine: '' }] = await rowsOf<{ engine: string }>(connection, ENGINE)
   if (NOT_DURABLE.includes(engine.toLowerCase())) {
     throw new StoreNotOpened(
       `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
@@ -264,7 +259,5 @@ async function isMissing(connection: Connection, right: Right): Promise<boolean>
   return false
 }
 
-async function readNames(connection: Connection, sql: string): Promise<string[]> {
-  const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(sql)
-  return rows.map(({ name }) => name)
-}
+const readNames = async (connection: Connection, sql: string) =>
+  (await rowsOf<{ name: string }>(connection, sql)).map(({ name }) => name)

@@ -6,16 +6,67 @@ import {
   FIELD_NAMES,
   type FieldName,
   INDEXED_FIELDS,
+  type IndexedField,
+  isIndexedField,
 } from '../../catalogue/book.ts'
 import type { BookStatements, Deletion, Update } from '../client-server/batches.ts'
-import { BOOK, bookColumns, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import {
+  BOOK,
+  bookColumns,
+  IS_SHORT,
+  KEY_COLUMNS,
+  keysOf,
+  SHORT_BOOK,
+  type ShortBookRow,
+} from '../client-server/page-sql.ts'
 import { assignments } from '../query/dialect.ts'
 import { isEqual, typeOf } from './dialect.ts'
 import { serverTime, writtenInTime } from './driver.ts'
-import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
-import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
+import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
+
+/** What is stored along with fields of books, if the database has the columns: sort keys and words, passed as lists. */
+export class Extras {
+  /** The fields whose sort keys are stored. */
+  readonly keyedFields: readonly IndexedField[]
+  readonly hasWords: boolean
+  readonly columns: readonly string[]
+  /** The name of each list. The words fill two columns from one list. */
+  readonly names: readonly string[]
+
+  constructor({ hasKeys, hasWords }: Schema, fields: readonly FieldName[] = FIELD_NAMES) {
+    const texts = fields.filter(isIndexedField)
+    this.keyedFields = hasKeys ? texts : []
+    this.hasWords = hasWords && texts.length > 0
+    this.columns = [
+      ...this.keyedFields.map((name) => KEY_COLUMNS[name]),
+      ...(this.hasWords ? [WORDS, WORDS_OF] : []),
+    ]
+    this.names = [...this.keyedFields.map(keyName), ...(this.hasWords ? ['words'] : [])]
+  }
+
+  /** The placeholders of the lists. @param first the number of the first one. */
+  readonly lists = (first: number): string[] => this.names.map((_, i) => `$${first + i}::text[]`)
+
+  /** The SQL of each column for new books. @param table the name of the table that has the lists. */
+  values(table: string): string[] {
+    return [
+      ...this.keyedFields.map((name) => `${table}.${keyName(name)}`),
+      ...(this.hasWords ? wordValues(table) : []),
+    ]
+  }
+
+  /** The lists for the placeholders. @param words returns the words of each book, as `wordsOf` makes them. */
+  of(books: readonly BookChanges[], words: () => readonly (string | null)[]): (string | null)[][] {
+    const keys = books.map((book) => keysOf(book, this.keyedFields))
+    return [
+      ...this.keyedFields.map((_, i) => keys.map((each) => each[i] ?? null)),
+      ...(this.hasWords ? [[...words()]] : []),
+    ]
+  }
+}
+
+const keyName = (name: IndexedField) => `${name}_key`
 
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SELECT_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`

@@ -1,8 +1,7 @@
 import { type FieldName, isNullable, isTextField } from '../../catalogue/book.ts'
 import { plainKey, sortKey } from '../../catalogue/sort-key.ts'
-import { columnOrEmpty } from '../client-server/page-sql.ts'
+import { columnOrEmpty, KEY_COLUMNS } from '../client-server/page-sql.ts'
 import type { KeySource } from '../client-server/queries.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { matchesWords, plainKeyOf, SEPARATOR } from './search-index.ts'
 

@@ -13,8 +13,8 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
-import type { Runner } from '../client-server/pool.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import { YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
 import { meaningOf } from './errors.ts'
@@ -175,18 +175,18 @@ export interface Schema {
 
 /** @throws StoreNotOpened if the table or the database is not suitable; otherwise what pg throws. */
 export async function ensureSchema(
-  runner: Runner<pg.Client>,
+  pool: ConnectionPool<pg.Client>,
   report: (message: string) => void,
   isForReads: boolean,
 ): Promise<Schema> {
-  await runner.run(checkEncoding)
-  await runner.run((client) => ensureTable(client, editor, BOOK_COLUMNS))
-  await runner.run(async (client) => {
+  await pool.run(checkEncoding)
+  await pool.run((client) => ensureTable(client, editor, BOOK_COLUMNS))
+  await pool.run(async (client) => {
     const readsOnly = isForReads || (await isReadOnly(client))
     checkRights(await missingRights(client), await editor.administration(client), report, readsOnly)
   })
-  await runner.run(checkDurability)
-  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, [KEYS, WORD_GROUP], report)
+  await pool.run(checkDurability)
+  const [hasKeys = false, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORD_GROUP], report)
   return { hasKeys, hasWords }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
-import type { Kind } from '../../../src/store/client-server/connection-share.ts'
+import type { Kind } from '../../../src/store/client-server/connections.ts'
 import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import type { RunOptions } from '../../../src/store/client-server/pool.ts'
 import {
