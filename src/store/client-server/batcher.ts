@@ -1,16 +1,12 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { notAnswered } from './pool.ts'
 
-/** The most requests in one batch. */
+/** The most requests in a batch, and their text in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH = 128
-
-/** The most text in one batch, in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH_TEXT = 256 * 1024
 
-/** The most requests that wait. Further ones are refused at once. */
+/** The most requests that wait, and their text in UTF-16 code units. Further ones are refused at once. */
 const MAX_WAITING = 5000
-
-/** The most text in all waiting requests, in UTF-16 code units. Further requests are refused at once. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** How long a request under way waits for its result after its deadline, in milliseconds. */
@@ -135,7 +131,12 @@ export class Batcher<Request, Result> {
     while (this.#batches < this.#maxBatches) {
       const batch = this.#takeBatch()
       if (batch.length === 0) return
-      void this.#run(batch)
+      this.#batches++
+      this.#operation.onBatch(batch.length)
+      void this.#doTogether(batch).then(() => {
+        this.#batches--
+        this.#send()
+      })
     }
   }
 
@@ -159,14 +160,6 @@ export class Batcher<Request, Result> {
       batch.push(pending)
     }
     return batch
-  }
-
-  async #run(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    this.#operation.onBatch(batch.length)
-    this.#batches++
-    await this.#doTogether(batch)
-    this.#batches--
-    this.#send()
   }
 
   /** Does not wait for requests that the batch leaves undone, so that the next batch can begin. */
@@ -202,14 +195,12 @@ export class Batcher<Request, Result> {
   }
 
   async #doAlone(pending: Pending<Request, Result>): Promise<void> {
-    const { request, end } = pending
-    try {
-      const take = () => ({ requests: [request], end })
-      const [outcome] = await this.#operation.perform(take, end - Date.now(), true)
-      this.#settle(pending, () => pending.resolve(outcome?.result))
-    } catch (error) {
-      this.#settle(pending, () => pending.reject(error))
-    }
+    const { request, end, resolve, reject } = pending
+    const take = () => ({ requests: [request], end })
+    await this.#operation.perform(take, end - Date.now(), true).then(
+      ([outcome]) => this.#settle(pending, () => resolve(outcome?.result)),
+      (error) => this.#settle(pending, () => reject(error)),
+    )
   }
 
   #settle(pending: Pending<Request, Result>, settle: () => void): void {

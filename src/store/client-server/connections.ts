@@ -38,13 +38,9 @@ export interface Driver<Connection> {
   end(connection: Connection): Promise<void>
 }
 
-/** How long the server may take to cancel a statement, in milliseconds. */
+/** How long the server may take to cancel a statement, to end a transaction and to end a connection; in milliseconds. */
 const CANCEL_TIME = 1000
-
-/** How long the server may take to end a transaction, in milliseconds. */
 const RESET_TIME = 1000
-
-/** How long the server may take to end a connection, in milliseconds. */
 const END_TIME = 4000
 
 /** A connection that was idle for longer, in milliseconds, is not used again: a firewall may have dropped it. */
@@ -80,51 +76,27 @@ interface Waiting<Connection> extends User {
 
 /** The connections that one kind of use may have, and the users that wait for them. Clients take turns. */
 class ConnectionShare<Waiting extends User> {
-  readonly #max: number
-  readonly #maxOfClient: number
   readonly waiting = new FairQueue<Waiting>(MAX_WAITING)
-  /** Connections in use, by client and in total. */
+  /** The connections in use or being opened, by client and in total. */
   readonly #usedBy = new Map<string, number>()
   #used = 0
+  readonly isFull: () => boolean
+  /** Whether a client may have one more, unless the share is full. */
+  readonly hasRoom: (client: string) => boolean
 
   /** @param maxOfClient how many one client may have. */
   constructor(max: number, maxOfClient = max) {
-    this.#max = max
-    this.#maxOfClient = maxOfClient
+    this.isFull = () => this.#used >= max
+    this.hasRoom = (client) => (this.#usedBy.get(client) ?? 0) < maxOfClient
   }
 
-  mayUse({ client }: User): boolean {
-    return this.#used < this.#max && this.#hasRoom(client)
+  /** @param change 1 for a connection that is in use now, −1 for one that is free again. */
+  count(change: 1 | -1, { client }: User): void {
+    this.#used += change
+    const used = (this.#usedBy.get(client) ?? 0) + change
+    if (used === 0) this.#usedBy.delete(client)
+    else this.#usedBy.set(client, used)
   }
-
-  /** Counts a connection that is in use or being opened. */
-  use({ client }: User): void {
-    this.#used++
-    this.#usedBy.set(client, this.#count(client) + 1)
-  }
-
-  free({ client }: User): void {
-    this.#used--
-    const count = this.#count(client) - 1
-    if (count === 0) this.#usedBy.delete(client)
-    else this.#usedBy.set(client, count)
-  }
-
-  /** @returns the next user that may have a connection. It still waits. */
-  next(): Waiting | undefined {
-    return this.#used < this.#max ? this.waiting.peek(this.#hasRoom) : undefined
-  }
-
-  /** Removes the user that `next` returns. */
-  takeNext(): Waiting | undefined {
-    return this.waiting.take(this.#hasRoom)
-  }
-
-  #count(client: string): number {
-    return this.#usedBy.get(client) ?? 0
-  }
-
-  readonly #hasRoom = (client: string) => this.#count(client) < this.#maxOfClient
 }
 
 /** No connection could be made. `cause` is the error of the driver. */
@@ -148,7 +120,8 @@ export class Connections<Connection> {
   #idle: { readonly connection: Connection; readonly since: number }[] = []
   #lastNumber = 0
   #closed: { readonly promise: Promise<void>; resolve(): void } | undefined
-  #connectError: unknown
+  /** Why the last attempt to connect failed; undefined if it did not. */
+  connectError: unknown
   /** While it runs, no connection is made. */
   #connectTimer: NodeJS.Timeout | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
@@ -166,11 +139,6 @@ export class Connections<Connection> {
       search: new ConnectionShare(searches, Math.max(1, searches - 1)),
     }
     this.#maxAge = maxAge
-  }
-
-  /** Why the last attempt to connect failed; undefined if it did not. */
-  get connectError(): unknown {
-    return this.#connectError
   }
 
   get isClosed(): boolean {
@@ -202,7 +170,7 @@ export class Connections<Connection> {
     if (oldAt === undefined) this.discard(connection, user)
     else if (Date.now() >= oldAt) this.#retire(connection, user)
     else {
-      this.#shares[user.kind].free(user)
+      this.#shares[user.kind].count(-1, user)
       this.#offer(connection)
     }
   }
@@ -219,11 +187,7 @@ export class Connections<Connection> {
     this.#alive.delete(connection)
     this.#driver.destroy(connection)
     // Only then is its place free: otherwise the server would be busy on ever more connections.
-    withTimeout(
-      this.#driver.cancel(connection),
-      CANCEL_TIME,
-      'the server did not cancel the statement in time',
-    )
+    withTimeout(this.#driver.cancel(connection), CANCEL_TIME, 'the statement was not cancelled in time')
       .catch(() => {})
       .finally(() => this.#closeOne(user))
   }
@@ -250,7 +214,7 @@ export class Connections<Connection> {
     this.#renewedAt = Date.now()
     // As if they were lost: those in use are destroyed when their work is done.
     this.#alive.clear()
-    for (const { connection } of this.#idle.splice(0)) this.discard(connection)
+    this.discardIdle(Number.POSITIVE_INFINITY)
   }
 
   load() {
@@ -270,20 +234,20 @@ export class Connections<Connection> {
 
   /** @returns undefined if the caller has to wait. */
   #take(user: User): Connection | Promise<Connection> | undefined {
-    if (!this.#shares[user.kind].mayUse(user)) return undefined
+    const share = this.#shares[user.kind]
+    if (share.isFull() || !share.hasRoom(user.client)) return undefined
     const idle = this.#takeIdle()
     if (idle === undefined) return this.#mayConnect() ? this.#connect(user) : undefined
-    this.#shares[user.kind].use(user)
+    share.count(1, user)
     return idle
   }
 
   #takeIdle(): Connection | undefined {
-    const newest = this.#idle.pop()
-    if (newest === undefined) return undefined
-    if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer. They are destroyed and not ended, because the server might not answer.
-    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.discard(connection)
-    return undefined
+    const [oldest] = this.#idle
+    const before = Date.now() - MAX_IDLE_TIME
+    // They are destroyed and not ended, because the server might not answer.
+    if (oldest !== undefined && oldest.since < before) this.discardIdle(before)
+    return this.#idle.pop()?.connection
   }
 
   #mayConnect(): boolean {
@@ -292,15 +256,15 @@ export class Connections<Connection> {
 
   async #connect(user: User): Promise<Connection> {
     this.#open++
-    this.#shares[user.kind].use(user)
+    this.#shares[user.kind].count(1, user)
     try {
       const connection = await this.#driver.connect()
-      this.#connectError = undefined
+      this.connectError = undefined
       this.#alive.set(connection, Date.now() + this.#maxAge * (1 - AGE_SPREAD * Math.random()))
       this.#driver.onLost(connection, () => this.#forget(connection))
       return connection
     } catch (cause) {
-      this.#connectError = cause
+      this.connectError = cause
       this.#connectTimer ??= setTimeout(() => {
         this.#connectTimer = undefined
         this.#serveWaiting()
@@ -311,18 +275,18 @@ export class Connections<Connection> {
   }
 
   async #wait({ kind, client }: User, passed: Promise<never>): Promise<Connection> {
-    const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    const waiting = { kind, client, number: ++this.#lastNumber, resolve, reject }
+    const waiting = { kind, client, number: ++this.#lastNumber, ...Promise.withResolvers<Connection>() }
     const queue = this.#shares[kind].waiting
     passed.catch(() => queue.delete(waiting))
-    queue.add(waiting)?.reject(tooMany())
-    return promise
+    const error = { reason: 'overload', nothingWritten: true } as const
+    queue.add(waiting)?.reject(new StoreUnavailable('too many requests wait for a connection', error))
+    return waiting.promise
   }
 
   #offer(connection: Connection): void {
     const next = this.#nextWaiting()
     if (next !== undefined) {
-      this.#shares[next.kind].use(next)
+      this.#shares[next.kind].count(1, next)
       next.resolve(connection)
     } else if (this.#closed !== undefined) this.#retire(connection)
     else this.#idle.push({ connection, since: Date.now() })
@@ -347,7 +311,7 @@ export class Connections<Connection> {
 
   #closeOne(user?: User): void {
     this.#open--
-    if (user !== undefined) this.#shares[user.kind].free(user)
+    if (user !== undefined) this.#shares[user.kind].count(-1, user)
     this.#serveWaiting()
     if (this.#open === 0) this.#closed?.resolve()
   }
@@ -364,15 +328,11 @@ export class Connections<Connection> {
   #nextWaiting(): Waiting<Connection> | undefined {
     let first: Waiting<Connection> | undefined
     for (const share of Object.values(this.#shares)) {
-      const next = share.next()
+      const next = share.isFull() ? undefined : share.waiting.peek(share.hasRoom)
       if (next !== undefined && (first === undefined || next.number < first.number)) first = next
     }
-    return first && this.#shares[first.kind].takeNext()
+    if (first === undefined) return undefined
+    const { waiting, hasRoom } = this.#shares[first.kind]
+    return waiting.take(hasRoom)
   }
 }
-
-const tooMany = () =>
-  new StoreUnavailable('too many requests wait for a connection', {
-    reason: 'overload',
-    nothingWritten: true,
-  })
