@@ -46,6 +46,10 @@ export function keysOf(
   return fields.map((name) => String(sortKey(name, book[name] ?? '')))
 }
 
+/** The beginnings of the texts that are indexed. @param length in characters. */
+export const textsUpTo = (length: number) =>
+  INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${length}) AS ${name}`).join(', ')
+
 /** A further column for the readiness check, to find out whether books can be read. */
 export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 

@@ -51,9 +51,13 @@ const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 /** Stands for the row format among the names of objects, and is missing while the table has an older format. */
 const ROW_FORMAT = 'ROW_FORMAT'
 
-const keyIndex = (name: string, columns: string): SchemaObject => ({
+const column = (name: string, type: string): SchemaObject => ({
   name,
-  sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
+  sql: `ALTER TABLE books ADD COLUMN ${name} ${type}`,
+})
+const index = (name: string, of: string): SchemaObject => ({
+  name,
+  sql: `ALTER TABLE books ADD INDEX ${name} (${of}, id)`,
 })
 
 /** The sort key of a year that may be NULL, computed and as a column. */
@@ -73,18 +77,16 @@ const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
     // In the older formats, an index entry has at most 767 bytes.
     { name: ROW_FORMAT, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
     // Before the objects below, because the server rewrites the table.
-    ...(hasNullYears
-      ? [{ name: YEAR_KEY, sql: `ALTER TABLE books ADD COLUMN ${YEAR_KEY} BIGINT AS (${YEAR}) STORED` }]
-      : []),
+    ...(hasNullYears ? [column(YEAR_KEY, `BIGINT AS (${YEAR}) STORED`)] : []),
     {
       name: AUTHOR_KEY,
       sql: `ALTER TABLE books ${[TITLE_KEY, AUTHOR_KEY].map((name) => `ADD COLUMN ${name} VARBINARY(2000) NOT NULL DEFAULT ''`)}`,
     },
-    { name: KEYS_DUE, sql: `ALTER TABLE books ADD COLUMN ${KEYS_DUE} TINYINT AS (${LACKS_KEYS}) VIRTUAL` },
-    keyIndex(`books_by_${KEYS_DUE}`, KEYS_DUE),
-    keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
-    keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
-    hasNullYears ? keyIndex('books_by_year', YEAR_KEY) : keyIndex('books_by_plain_year', 'year'),
+    column(KEYS_DUE, `TINYINT AS (${LACKS_KEYS}) VIRTUAL`),
+    index(`books_by_${KEYS_DUE}`, KEYS_DUE),
+    index(`books_by_${TITLE_KEY}`, TITLE_KEY),
+    index(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
+    hasNullYears ? index('books_by_year', YEAR_KEY) : index('books_by_plain_year', 'year'),
   ],
 })
 
@@ -101,18 +103,9 @@ const WORD_GROUP: SchemaGroup = {
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
       ) ENGINE = InnoDB`,
     },
-    {
-      name: WORDS_OF,
-      sql: `ALTER TABLE books ADD COLUMN ${WORDS_OF} VARBINARY(32)`,
-    },
-    {
-      name: WORDS_DUE,
-      sql: `ALTER TABLE books ADD COLUMN ${WORDS_DUE} TINYINT AS (${IS_STALE}) VIRTUAL`,
-    },
-    {
-      name: `books_by_${WORDS_DUE}`,
-      sql: `ALTER TABLE books ADD INDEX books_by_${WORDS_DUE} (${WORDS_DUE}, id)`,
-    },
+    column(WORDS_OF, 'VARBINARY(32)'),
+    column(WORDS_DUE, `TINYINT AS (${IS_STALE}) VIRTUAL`),
+    index(`books_by_${WORDS_DUE}`, WORDS_DUE),
   ],
 }
 

@@ -2,7 +2,7 @@ import type { Connection } from 'mysql2/promise'
 import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS, KEYS_DUE, textsUpTo } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
@@ -31,9 +31,7 @@ const WORDS_AT_ONCE = 2000
 
 // Without the hint, the server may read the whole table in the order of ids.
 const SELECT_STALE = `
-  SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
-    LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
-    ${IS_READ_ONLY} AS isReadOnly
+  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS isReadOnly
   FROM books FORCE INDEX (books_by_${WORDS_DUE})
   WHERE ${WORDS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
 
@@ -93,7 +91,7 @@ function indexOf<Entry extends { readonly id: number }>(
 /** An expression with two parameters for each book: its id and the value. */
 export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
 
-const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+const TEXTS = textsUpTo(COMPARED_LENGTH)
 
 // Without the hint, the server may read the whole table in the order of ids.
 const SELECT_WITHOUT_KEYS = `

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
-import { KEY_COLUMNS } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS, textsUpTo } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
@@ -50,9 +50,7 @@ export function matchesWords(
 
 // In this order, the index of stale books is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
-  SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
-    left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
-    ${IS_READ_ONLY} AS "isReadOnly"
+  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${STALE_ID} IS NOT NULL AND ${STALE_ID} > $1::bigint ORDER BY ${STALE_ID} LIMIT ${STALE_BOOKS}`
 
 const STORE = `
@@ -94,11 +92,9 @@ export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${
 /** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
 export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
 
-const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
-
 // In this order, the index of books without keys is the only cheap plan, however many of them the planner expects.
 const SELECT_WITHOUT_KEYS = `
-  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS "isReadOnly"
+  SELECT id, ${textsUpTo(COMPARED_LENGTH)}, ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
   ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
 
