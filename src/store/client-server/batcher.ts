@@ -194,10 +194,10 @@ export class Batcher<Request, Result> {
     }
   }
 
-  async #doAlone(pending: Pending<Request, Result>): Promise<void> {
+  #doAlone(pending: Pending<Request, Result>): Promise<void> {
     const { request, end, resolve, reject } = pending
     const take = () => ({ requests: [request], end })
-    await this.#operation.perform(take, end - Date.now(), true).then(
+    return this.#operation.perform(take, end - Date.now(), true).then(
       ([outcome]) => this.#settle(pending, () => resolve(outcome?.result)),
       (error) => this.#settle(pending, () => reject(error)),
     )
