@@ -78,24 +78,16 @@ export class PostgresDriver extends HostDriver<pg.Client, PostgresTarget> implem
     const { tls } = this.target
     // Like libpq, ignores sslmode on a Unix socket.
     if (tls.mode === 'disable' || address.host?.startsWith('/')) return open(false)
-    switch (tls.mode) {
-      case 'allow':
-        return open(false).catch((error) => {
-          if (!isRefusedByHba(error)) throw error
-          return open(this.encrypted)
-        })
-      case 'prefer':
-        return open(this.encrypted).catch((error) => {
-          if (isWithoutTls(error)) return open(false)
-          if (!isRefusedByHba(error)) throw error
-          // The second error would only say that TLS is missing.
-          return open(false).catch((other) => {
-            throw isRefusedByHba(other) ? error : other
-          })
-        })
-      default:
-        return open(this.encrypted)
-    }
+    if (tls.mode !== 'allow' && tls.mode !== 'prefer') return open(this.encrypted)
+    const first = tls.mode === 'allow' ? false : this.encrypted
+    const second = first === false ? this.encrypted : false
+    return open(first).catch((error) => {
+      if (!isRefusedByHba(error) && !isWithoutTls(error)) throw error
+      return open(second).catch((other) => {
+        // If both are refused, the second error would only say that the other one is missing.
+        throw isRefusedByHba(error) && isRefusedByHba(other) ? error : other
+      })
+    })
   }
 
   async #open(client: pg.Client, time: ConnectTime) {

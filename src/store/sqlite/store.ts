@@ -10,6 +10,7 @@ import {
   StoreNotOpened,
   StoreUnavailable,
 } from '../../catalogue/store.ts'
+import { describeError } from '../../errors.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
 import { openBookReader } from './book-reader.ts'
@@ -18,7 +19,7 @@ import { describeAccess, describeProblem, isDenied, isLocked } from './errors.ts
 import { importIntoSqlite } from './import.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import { ResponseCount, SqliteThreads, ThreadClient } from './threads.ts'
+import { ResponseCount, type SqliteThreads, startThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
 /** Milliseconds that a query may take, waiting included: several times what counting a million books takes. */
@@ -58,7 +59,11 @@ export function prepareSqlite(
   try {
     makeDirectory(dirname(path))
   } catch (error) {
-    throw notOpened(path, `its directory cannot be made: ${messageOf(error)}; ${describeAccess(path)}`, error)
+    throw notOpened(
+      path,
+      `its directory cannot be made: ${describeError(error)}; ${describeAccess(path)}`,
+      error,
+    )
   }
   let database: DatabaseSync | undefined
   try {
@@ -70,15 +75,15 @@ export function prepareSqlite(
       ensureSchema(database)
     } catch (error) {
       if (onReadOnly === undefined || !isDenied(error) || !isCurrent(database)) throw error
-      onReadOnly(messageOf(error) + describeProblem(error, path))
+      onReadOnly(describeError(error) + describeProblem(error, path))
     }
-    return new SqliteThreads(path, database, report)
+    return startThreads(path, database, report)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
     const busy = '; another process keeps it locked, or its file system has no locks (docs/configuration.md)'
     const problem = isLocked(error) ? busy : describeProblem(error, path)
-    throw notOpened(path, messageOf(error) + problem, error)
+    throw notOpened(path, describeError(error) + problem, error)
   }
 }
 
@@ -91,8 +96,13 @@ export function openSqliteAlone(path: string, report: (message: string) => void,
   const onReadOnly = (reason: string) =>
     report(`this user can only read the file, and cannot run the service on it: ${reason}`)
   const threads = prepareSqlite(path, report, isReadOnly ? onReadOnly : undefined)
-  const connect = threads.connect.bind(threads)
-  return openSqlite({ path, connect, responses: new ResponseCount(), threads: 1, end: () => threads.close() })
+  return openSqlite({
+    path,
+    connect: threads.connect,
+    responses: new ResponseCount(),
+    threads: 1,
+    end: threads.close,
+  })
 }
 
 /** Opens a prepared file for a thread that answers requests. This reads books itself; other threads do the rest. */
@@ -227,8 +237,6 @@ async function hasRoom(path: string): Promise<boolean> {
     return false
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function notOpened(path: string, reason: string, cause: unknown): StoreNotOpened {
   return new StoreNotOpened(`the database file ${path} cannot be opened: ${reason}`, { cause })
