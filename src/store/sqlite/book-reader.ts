@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Book, COLUMNS, type FieldValue } from '../../catalogue/book.ts'
 import { STREAM_PAGE } from '../../catalogue/page.ts'
 import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
-import type { Page, PageBounds, Store } from '../../catalogue/store.ts'
+import type { Page, PageBounds } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './errors.ts'
@@ -48,17 +48,11 @@ export class SharedReadTransaction {
   }
 }
 
-/** Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer. */
-export interface BookReader extends Pick<Store, 'find' | 'close'> {
-  /**
-   * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
-   * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
-   */
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined
-}
-
-/** @param path of a file that a store has already opened. */
-export function openBookReader(path: string, responses: ResponseCount): BookReader {
+/**
+ * Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer.
+ * @param path of a file that a store has already opened.
+ */
+export function openBookReader(path: string, responses: ResponseCount) {
   const database = openConnection(path)
   database.exec('PRAGMA query_only = ON')
   const snapshot = new SharedReadTransaction(database, responses)
@@ -97,9 +91,13 @@ export function openBookReader(path: string, responses: ResponseCount): BookRead
   }
 
   return {
-    find: async (id) => read(() => select.get(id) as Book | undefined),
+    find: async (id: number) => read(() => select.get(id) as Book | undefined),
 
-    page(query, after, bounds) {
+    /**
+     * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
+     * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
+     */
+    page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
       if (idOrder(query)?.descending !== false) return undefined
       return read(() => {
         const begin = Number(after?.[0] ?? 0)

@@ -32,18 +32,13 @@ export type Outcome = { readonly book: WrittenBook | undefined } | { readonly er
 const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
 const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 
-/** Applies writes in batches. A batch is one transaction, so it waits for the disk only once. */
-export interface GroupCommit {
-  /**
-   * Applies the writes in order and commits. A failed write does not affect the others. If the transaction cannot begin
-   * or commit, or SQLite rolls it back, all writes fail and none is visible. (If the disk refused the commit, and the
-   * process crashes before the next one, the writes may still be in the log.)
-   * @returns the outcomes, in the order of the writes, once they are on the disk.
-   */
-  commit(writes: readonly Write[]): Outcome[]
-}
-
-export function groupCommitOf(database: DatabaseSync): GroupCommit {
+/**
+ * @returns what applies writes in order and commits them. They are one transaction, so they wait for the disk only once.
+ * A failed write does not affect the others. If the transaction cannot begin or commit, or SQLite rolls it back, all
+ * writes fail and none is visible. (If the disk refused the commit, and the process crashes before the next one, the
+ * writes may still be in the log.) The outcomes are in the order of the writes, once they are on the disk.
+ */
+export function groupCommit(database: DatabaseSync): (writes: readonly Write[]) => Outcome[] {
   const insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
   const removeAny = database.prepare('DELETE FROM books WHERE id = ?')
   const removeExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${IS_EXPECTED}`)
@@ -81,17 +76,15 @@ export function groupCommitOf(database: DatabaseSync): GroupCommit {
     }
   }
 
-  return {
-    commit(writes) {
-      try {
-        database.exec('BEGIN IMMEDIATE')
-        const outcomes = writes.map(applyAlone)
-        database.exec('COMMIT')
-        return outcomes
-      } catch (error) {
-        if (database.isTransaction) database.exec('ROLLBACK')
-        return writes.map(() => ({ error }))
-      }
-    },
+  return (writes) => {
+    try {
+      database.exec('BEGIN IMMEDIATE')
+      const outcomes = writes.map(applyAlone)
+      database.exec('COMMIT')
+      return outcomes
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK')
+      return writes.map(() => ({ error }))
+    }
   }
 }

@@ -1,6 +1,5 @@
 /** A thread that writes one import to the file. Meanwhile, requests are answered and other books are written. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Imported } from '../../catalogue/store.ts'
 import { Rpc } from '../../threads/rpc.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import { inTemporaryFiles, storeError } from './errors.ts'
@@ -11,15 +10,7 @@ export interface ImportStart {
   readonly options: StagingOptions
 }
 
-export interface ImportFunctions {
-  add(books: BookValues): void
-  /** @returns whether to call it again. */
-  skipExisting(): boolean
-  count(): Imported
-  /** @throws StoreNotEmpty */
-  store(): Imported
-  end(): void
-}
+export type ImportFunctions = typeof functions
 
 const { path, options } = workerData as ImportStart
 const database = openConnection(path)
@@ -31,10 +22,12 @@ const staging = () => {
   return made
 }
 
-const functions: ImportFunctions = {
-  add: (books) => inTemporaryFiles(() => staging().add(books)),
+const functions = {
+  add: (books: BookValues) => inTemporaryFiles(() => staging().add(books)),
+  /** @returns whether to call it again. */
   skipExisting: () => inTemporaryFiles(() => staging().skipExisting()),
   count: () => staging().counts(),
+  /** @throws StoreNotEmpty */
   store: () => staging().store(),
   end: () => database.close(),
 }

@@ -19,20 +19,9 @@ type Noted = Book | { readonly id: number; readonly year: null }
  * write only notes its book in UNINDEXED. The index follows in steps, before the next query unless that takes too long.
  * The books are the source of truth, and work that a crash leaves undone is still noted.
  */
-export interface SearchIndex {
-  /** The highest id of the noted books; 0 if there are none. */
-  last(): number
-  /**
-   * Indexes the first noted books, at least one. After the last noted book, it also creates an index of keys that is
-   * missing.
-   * @param time in milliseconds, after which it takes no further book.
-   * @returns the number of books, and the id of the last: −1 if an index was missing, Infinity when all is done.
-   * @throws the error of node:sqlite; then nothing has changed.
-   */
-  step(time: number): { readonly books: number; readonly last: number }
-}
+export type SearchIndex = ReturnType<typeof searchIndexOf>
 
-export function searchIndexOf(database: DatabaseSync): SearchIndex {
+export function searchIndexOf(database: DatabaseSync) {
   const noted = database.prepare(`
     SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
       substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
@@ -66,9 +55,17 @@ export function searchIndexOf(database: DatabaseSync): SearchIndex {
   }
 
   return {
+    /** The highest id of the noted books; 0 if there are none. */
     last: () => Number(lastNoted.get()?.id ?? 0),
 
-    step(time) {
+    /**
+     * Indexes the first noted books, at least one. After the last noted book, it also creates an index of keys that is
+     * missing.
+     * @param time in milliseconds, after which it takes no further book.
+     * @returns the number of books, and the id of the last: −1 if an index was missing, Infinity when all is done.
+     * @throws the error of node:sqlite; then nothing has changed.
+     */
+    step(time: number) {
       const end = performance.now() + time
       try {
         // A step need not wait for the disk: a power cut that undoes it also restores its notes.

@@ -3,33 +3,13 @@ import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import { storeError } from './errors.ts'
-import { groupCommitOf, type Write, type WrittenBook } from './group-commit.ts'
+import { groupCommit, type Write, type WrittenBook } from './group-commit.ts'
 import { scheduleIndex } from './index-scheduler.ts'
 import { ensureSchema } from './schema.ts'
 import { searchIndexOf } from './search-index.ts'
 import { countsCommits, path, serve } from './serve.ts'
 
-export interface WriterFunctions {
-  /** @returns the id. */
-  create(book: NewBook): Promise<number>
-  update(id: number, changes: BookChanges, expected: Book | undefined): Promise<Book | undefined>
-  delete(id: number, expected: Book | undefined): Promise<boolean>
-  /** Resolves when the index has everything that was committed before. */
-  index(): Promise<void>
-  /**
-   * Holds commits back, so that an import can take the write lock without blocking this thread. When the call resolves,
-   * none is running.
-   */
-  pause(): void
-  resume(): void
-  /**
-   * Throws while nothing can be written. It writes to find out, but only after a refused write or with a doubtful disk:
-   * anybody may ask for it, and a commit costs a flush. With both, it throws at once: there may be room for a probe
-   * where there was none for the refused write.
-   * @param isDoubtful whether the system says that the disk is full or the file cannot be written.
-   */
-  probe(isDoubtful: boolean): void
-}
+export type WriterFunctions = ReturnType<typeof client>['functions']
 
 /** KiB of page cache, used as needed. A write to a page that is not cached has to read it first. */
 const PAGE_CACHE = 8 * 1024
@@ -41,7 +21,7 @@ interface Pending extends PromiseWithResolvers<WrittenBook | undefined> {
 const database = openConnection(path)
 makeDurable(database)
 database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
-const groupCommit = groupCommitOf(database)
+const commit = groupCommit(database)
 const scheduler = scheduleIndex(searchIndexOf(database))
 
 /** The writes of all clients. Those that arrive during a commit share the next one. */
@@ -71,7 +51,7 @@ function commitSoon(): void {
 }
 
 function commitAll(batch: readonly Pending[]): void {
-  const outcomes = groupCommit.commit(batch.map(({ write }) => write))
+  const outcomes = commit(batch.map(({ write }) => write))
   for (const [i, { resolve, reject }] of batch.entries()) {
     const outcome = outcomes[i]
     if (outcome === undefined) reject(new Error('a write was left without an outcome'))
@@ -91,6 +71,12 @@ function noted(error: unknown): unknown {
   return error
 }
 
+/**
+ * Throws while nothing can be written. It writes to find out, but only after a refused write or with a doubtful disk:
+ * anybody may ask for it, and a commit costs a flush. With both, it throws at once: there may be room for a probe where
+ * there was none for the refused write.
+ * @param isDoubtful whether the system says that the disk is full or the file cannot be written.
+ */
 function probe(isDoubtful: boolean): void {
   if (!isDoubtful && refusal === undefined) return
   if (isDoubtful && refusal !== undefined) throw refusal
@@ -102,16 +88,20 @@ function probe(isDoubtful: boolean): void {
 
 function client() {
   let pausesOfClient = 0
-  const functions: WriterFunctions = {
-    async create(book) {
+  const functions = {
+    /** @returns the id. */
+    async create(book: NewBook): Promise<number> {
       const written = await add({ kind: 'create', book })
       if (written === undefined) throw new Error('INSERT gave no id')
       return written.id
     },
-    update: async (id, changes, expected) =>
+    update: async (id: number, changes: BookChanges, expected: Book | undefined) =>
       (await add({ kind: 'update', id, changes, expected })) as Book | undefined,
-    delete: async (id, expected) => (await add({ kind: 'delete', id, expected })) !== undefined,
+    delete: async (id: number, expected: Book | undefined) =>
+      (await add({ kind: 'delete', id, expected })) !== undefined,
+    /** Resolves when the index has everything that was committed before. */
     index: () => scheduler.bringUpToDate(),
+    /** Holds commits back, so that an import can take the write lock without blocking this thread. */
     pause() {
       pausesOfClient++
       pauses++
