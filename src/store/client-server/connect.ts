@@ -6,17 +6,14 @@ import { type HostChoice, hostNames, isForReads } from './hosts.ts'
 import { ConnectionPool } from './pool.ts'
 import { type ServerEngine, serverStore } from './store.ts'
 
-/** How long a start waits for a server that is not ready, in milliseconds. */
+/** How long a start waits for a server that is not ready, and the time between two attempts; in milliseconds. */
 const WAITING_TIME = 30_000
-
-/** The time between two attempts, in milliseconds. */
 const INTERVAL = 500
 
 export interface OpenOptions {
   readonly connections: number
-  /** In milliseconds. */
+  /** In milliseconds, like the time that an operation may take. */
   readonly connectionMaxAge: number
-  /** How long an operation may take, in milliseconds. */
   readonly timeout: number
   /** Tells the operator something, in one line. */
   report(message: string): void

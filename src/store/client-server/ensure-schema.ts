@@ -76,10 +76,8 @@ export interface Administration {
 /** Whether the table is so large that writes would wait long while it is changed or indexed. */
 export const IS_LARGE = '(SELECT COUNT(*) > 10000 FROM (SELECT 1 FROM books LIMIT 10001) counted)'
 
-/** How long to try to create the table while other instances do so, in milliseconds. */
+/** How long to try to create the table, and the objects of a group, while other instances do so; in milliseconds. */
 const TABLE_TIME = 2000
-
-/** How long to try to add the objects of a group while other instances do so, in milliseconds. */
 const RACE_TIME = 300_000
 
 /** How long the objects of a group may take in all, in milliseconds. An index of a large table takes long. */
@@ -91,10 +89,8 @@ const SILENT_TIME = 2000
 /** Attempts that are made in any case. A start that stood still in its first one used to end with a duplicate key. */
 const LEAST_ATTEMPTS = 5
 
-/** The longest wait after the first lost race, in milliseconds. It doubles with each further one. */
+/** The longest waits after the first lost race, and after any; in milliseconds. It doubles with each further one. */
 const INTERVAL = 50
-
-/** The longest wait after any lost race, in milliseconds. */
 const LONGEST_INTERVAL = 5000
 
 /**

@@ -11,10 +11,8 @@ const ATTEMPTS = 5
 /** How often a read is repeated after its connection was lost. No more, because the read may be the cause. */
 const LOST_ATTEMPTS = 3
 
-/** The longest pause before the first retry, in milliseconds. It doubles each time, and is random: others retry too. */
+/** The longest pauses before the first retry and before any, in milliseconds. They are random: others retry too. */
 const PAUSE = 50
-
-/** The longest pause before any retry, in milliseconds. */
 const LONGEST_PAUSE = 400
 
 /** The least time for another attempt, in milliseconds. With less, it would not be known what became of it. */

@@ -16,10 +16,8 @@ export const STEP_TIME = 10
 /** Up to this total length of title and author, in UTF-16 code units, making words takes less than a millisecond. */
 const SHORT_TEXT = 500
 
-/** The index is updated after this many milliseconds without a write. */
+/** The index is updated after so many milliseconds without a write, and after so many writes. */
 const DELAY = 200
-
-/** The index is also updated after this many writes. */
 const MAX_WRITES = 500
 
 /** The time between reports to the operator during a long pass, in milliseconds. */
@@ -91,12 +89,10 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
 }
 
 /**
- * Keeps an index of words or of sort keys up to date. The service itself makes these, so that all engines find the same
- * books in the same order. The database knows which books are stale, whichever program wrote them: a fingerprint of the
- * indexed texts is stored with each book, and a sort key contains its text. The index follows the writes in steps of
- * many books, and is brought up to date before a query that needs it. Indexing words in the transaction of each write
- * would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books that
- * other programs wrote are stale.
+ * Keeps an index of words or of sort keys up to date, in steps that follow the writes, and before a query that needs it.
+ * The database knows which books are stale, whichever program wrote them: a fingerprint of the indexed texts is stored
+ * with each book, and a sort key contains its text. Indexing words in the transaction of each write would take MySQL four
+ * round trips instead of one. Sort keys are written with the book, so only those that other programs wrote are stale.
  */
 export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #index: BookIndex<Entry>

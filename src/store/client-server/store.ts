@@ -19,14 +19,12 @@ const READY_TIME = 2000
 /** After an import of this many books, the server is told to make new statistics. */
 const LARGE_IMPORT = 1000
 
-/** How long making statistics may take, in milliseconds. */
+/** How long making statistics may take, and how long closing waits for them; in milliseconds. */
 const ANALYZE_TIME = 600_000
+const CLOSE_TIME = 4000
 
 /** How long an import that skips existing books waits for the sort keys of all books, in milliseconds. */
 const KEYS_TIME = 600_000
-
-/** How long closing waits for statistics, in milliseconds. */
-const CLOSE_TIME = 4000
 
 /** What differs between the engines: what they do on a connection. */
 export interface ServerEngine<Connection> extends QueryEngine<Connection> {

@@ -21,7 +21,6 @@ import { lockForService } from './service-lock.ts'
 const PAGES_PER_STEP = 1000
 
 const PERMISSIONS = 0o777
-
 const OWNER_ONLY = 0o600
 
 type Progress = (copied: number, total: number) => void

@@ -5,19 +5,16 @@ import { type Imported, type ImportOptions, StoreNotEmpty } from '../../catalogu
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
 
-/** KiB of cache for pages of the database. */
+/** KiB of cache for pages of the database, and of the staging table; its others are in a temporary file. */
 const PAGE_CACHE = 2 * 1024
-
-/** KiB of cache for pages of the staging table; the others are in a temporary file. */
 const STAGING_CACHE = 1024
 
 /**
- * Books of the catalogue that one statement compares. Between statements, others can write, the write-ahead log can
- * restart, and the import can be cancelled.
+ * Books of the catalogue that one statement compares, and bytes of their texts, which are in memory meanwhile. A single
+ * book may have more. Between statements, others can write, the write-ahead log can restart, and the import can be
+ * cancelled.
  */
 const COMPARED = 250
-
-/** Bytes of their texts, which are in memory until the statement ends. A single book may have more. */
 const COMPARED_BYTES = 2 * 1024 * 1024
 
 /** The most staged books that one statement removes. */

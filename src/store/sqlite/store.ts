@@ -25,10 +25,8 @@ import type { WriterFunctions } from './writer-thread.ts'
 /** Milliseconds that a query may take, waiting included: several times what counting a million books takes. */
 const QUERY_TIME = 10_000
 
-/** The most unanswered writes, of all threads together. Further ones are refused at once. */
+/** The most unanswered writes of all threads, and UTF-16 code units of their texts. Further ones are refused at once. */
 const MAX_WRITES = 5000
-
-/** The most UTF-16 code units of all their texts. */
 const MAX_TEXT = 32 * 1024 * 1024
 
 /** Free bytes with which a disk is certainly not full: more than a few writes need. */
