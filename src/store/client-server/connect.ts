@@ -46,7 +46,7 @@ export async function openServer<Connection, Schema>(
   try {
     const schema = await prepareWhenReady(server, pool, report)
     pool.opened()
-    return serverStore(pool, server.engineOf(schema), isForReads(server.target), report)
+    return serverStore(pool, server.engineOf(schema), isForReads(server.target))
   } catch (error) {
     await pool.close()
     throw error

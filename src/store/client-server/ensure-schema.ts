@@ -33,9 +33,8 @@ export function bookColumnsOf({
 }: Readonly<Record<'id' | 'text' | 'integer', ColumnType>>): readonly BookColumn[] {
   const fields = FIELD_NAMES.map((name) => {
     const { sql, accepted } = isTextField(name) ? text : integer
-    return isNullable(name)
-      ? { name, sql, accepted, isNullable: true }
-      : { name, sql: `${sql} NOT NULL`, accepted, isNullable: false }
+    const mayBeNull = isNullable(name)
+    return { name, sql: mayBeNull ? sql : `${sql} NOT NULL`, accepted, isNullable: mayBeNull }
   })
   return [{ name: 'id', isNullable: false, ...id }, ...fields]
 }
@@ -256,10 +255,11 @@ export function checkRights(
   const lacked = readsOnly ? all.filter((right) => right === 'SELECT') : all
   if (lacked.length === 0) return
   const what = `the account has no right to ${lacked.join(', ')} on the table books`
-  if (lacked.includes('SELECT')) throw new StoreNotOpened(advice(what, administration, administration.use))
-  if (writesNothing(lacked)) {
+  const help = (more: string) => advice(`${what}${more}`, administration, administration.use)
+  if (lacked.includes('SELECT')) throw new StoreNotOpened(help(''))
+  if (!writesNothing(lacked)) report(help(': such requests are answered with 503'))
+  else {
     const instead = ' (for an instance that only reads, DB_URL needs target_session_attrs=any)'
-    throw new StoreNotOpened(advice(`${what}${instead}`, administration, administration.use))
+    throw new StoreNotOpened(help(instead))
   }
-  report(advice(`${what}: such requests are answered with 503`, administration, administration.use))
 }

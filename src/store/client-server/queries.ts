@@ -1,6 +1,7 @@
 import { type Book, bookOf, type IndexedField } from '../../catalogue/book.ts'
 import { pageOf } from '../../catalogue/page.ts'
 import { type BookFilter, filtersTexts, idOrder, type SortKeys, textsIn } from '../../catalogue/query.ts'
+import { plainKey, sortKey } from '../../catalogue/sort-key.ts'
 import {
   type Page,
   type PageBounds,
@@ -35,6 +36,12 @@ export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]
  * - `computed`: what SQL can make of the texts: in the order of code points, and without an index.
  */
 export type KeySource = 'stored' | 'incomplete' | 'computed'
+
+/** The `keyOf` of the dialects of servers. */
+export function keyFrom(keys: KeySource, name: IndexedField, text: string): string | undefined {
+  if (keys === 'incomplete') return undefined
+  return keys === 'computed' ? plainKey(text) : String(sortKey(name, text))
+}
 
 export interface QueryEngine<Connection> {
   /** The SQL for a query that searches these words. If the database has no sort keys, they are computed. */

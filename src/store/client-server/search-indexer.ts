@@ -20,9 +20,6 @@ const SHORT_TEXT = 500
 const DELAY = 200
 const MAX_WRITES = 500
 
-/** The time between reports to the operator during a long pass, in milliseconds. */
-const REPORT_INTERVAL = 15_000
-
 /** A book whose entry in an index is missing or out of date. */
 export interface StaleBook {
   readonly id: number
@@ -65,25 +62,17 @@ export interface BookIndex<Entry = BookWords> {
 }
 
 interface Content<Entry> {
-  /** For reports. */
-  readonly name: string
-  /** The consequence while books are missing, for reports. */
-  readonly without: string
   entryOf(book: StaleBook): Entry
   /** The number of words in an entry; 0 without words. */
   lengthOf(entry: Entry): number
 }
 
 export const WORDS_OF_BOOKS: Content<BookWords> = {
-  name: 'words',
-  without: 'searches do not find the others yet',
   entryOf: ({ id, fingerprint, ...texts }) => ({ id, fingerprint, words: wordsOfBook(texts) }),
   lengthOf: ({ words }) => words.length,
 }
 
 export const KEYS_OF_BOOKS: Content<BookKeys> = {
-  name: 'sort keys',
-  without: 'in lists sorted by title or author, the others come first',
   entryOf: ({ id, title, author }) => ({ id, keys: keysOf({ title, author }) }),
   lengthOf: () => 0,
 }
@@ -97,7 +86,6 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
 export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #index: BookIndex<Entry>
   readonly #content: Content<Entry>
-  readonly #report: (message: string) => void
   #running: Promise<unknown> = Promise.resolve()
   /** The pass that begins when the running one ends. */
   #next: Promise<boolean> | undefined
@@ -109,11 +97,9 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   /** When the last pass began, if everything was indexed after it. */
   #completeAt = Number.NEGATIVE_INFINITY
 
-  /** @param report tells the operator something, in one line. */
-  constructor(index: BookIndex<Entry>, content: Content<Entry>, report: (message: string) => void) {
+  constructor(index: BookIndex<Entry>, content: Content<Entry>) {
     this.#index = index
     this.#content = content
-    this.#report = report
     // A first pass without a write: the books may be older than the index.
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
@@ -175,10 +161,7 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
 
   /** @returns whether everything is indexed. */
   async #indexAll(): Promise<boolean> {
-    let reported = Date.now()
     let after = 0
-    let books = 0
-    let reports = 0
     let stale: readonly StaleBook[] = []
     for (let isLast = false; !this.#isClosed; ) {
       if (stale.length === 0) {
@@ -195,19 +178,12 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
         throw error
       })
       if (stored === undefined) return false
-      books += stored
       // A book that has changed since may still be stale, so these books are looked up again.
       const isChanged = stored < step.length
       if (!isChanged) after = step.at(-1)?.id ?? after
       stale = isChanged ? [] : stale.slice(step.length)
       if (isChanged) isLast = false
-      if (Date.now() < reported + REPORT_INTERVAL) continue
-      const { name, without } = this.#content
-      this.#report(`indexing the ${name} of books, ${books} so far; ${without}`)
-      reported = Date.now()
-      reports++
     }
-    if (reports > 0) this.#report(`indexed the ${this.#content.name} of ${books} books`)
     return true
   }
 

@@ -44,16 +44,14 @@ export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   analyze?(connection: Connection): Promise<unknown>
 }
 
-/** @param report tells the operator something, in one line. */
 export function serverStore<Connection>(
   pool: ConnectionPool<Connection>,
   engine: ServerEngine<Connection>,
   isForReads: boolean,
-  report: (message: string) => void,
 ): Store {
   const [wordIndex, keyIndex] = [engine.searchIndex?.(pool), engine.keyIndex?.(pool)]
-  const words = wordIndex && new BookIndexer(wordIndex, WORDS_OF_BOOKS, report)
-  const keys = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS, report)
+  const words = wordIndex && new BookIndexer(wordIndex, WORDS_OF_BOOKS)
+  const keys = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS)
   const batches = batchesOf(pool, engine.books)
   const analyzing = new AbortController()
 
