@@ -14,15 +14,13 @@ const READ_BATCHES = 2
 /** One for each kind of write: what arrives during a commit shares the next, and ids are in the order of arrival. */
 const WRITE_BATCHES = 1
 
-export interface Update {
-  readonly id: number
-  readonly changes: BookChanges
-  readonly expected: Book | undefined
-}
-
 export interface Deletion {
   readonly id: number
   readonly expected: Book | undefined
+}
+
+export interface Update extends Deletion {
+  readonly changes: BookChanges
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { describeError } from '../../errors.ts'
@@ -145,10 +146,6 @@ export async function connectToHost<Connection>(
   throw new AggregateError(errors, `no host can be used: ${reasons.join('; ')}`)
 }
 
-interface Emitter {
-  on(event: 'error' | 'end', callback: () => void): this
-}
-
 /** What the targets of both engines have. */
 export interface ServerTarget extends HostChoice {
   readonly user: string | undefined
@@ -157,7 +154,7 @@ export interface ServerTarget extends HostChoice {
 }
 
 /** A driver whose connections lead to one of the hosts of a target, which is read again for each of them. */
-export abstract class HostDriver<Connection extends Emitter, Target extends ServerTarget> {
+export abstract class HostDriver<Connection extends Pick<EventEmitter, 'on'>, Target extends ServerTarget> {
   readonly #latest: () => Target
   readonly #silent: SilentHosts = new Map()
   protected target: Target
@@ -179,7 +176,8 @@ export abstract class HostDriver<Connection extends Emitter, Target extends Serv
   }
 
   onLost(connection: Connection, callback: () => void): void {
-    connection.on('error', callback).on('end', callback)
+    connection.on('error', callback)
+    connection.on('end', callback)
   }
 
   protected abstract open(address: Address, time: ConnectTime): Promise<Opened<Connection>>

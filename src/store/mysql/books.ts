@@ -93,12 +93,12 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
 /** @returns the ids of the books that exist and are as expected. They are locked now. */
 async function lock(
   connection: Connection,
-  requests: readonly (Update | Deletion)[],
+  requests: readonly Deletion[],
   alone: boolean,
 ): Promise<number[]> {
   const ids = requests.map(({ id }) => id)
   const locked = byId(await rowsOf<Book>(connection, alone ? LOCK : LOCK_FREE, [ids]))
-  const isExpected = ({ id, expected = locked.get(id) }: Update | Deletion) =>
+  const isExpected = ({ id, expected = locked.get(id) }: Deletion) =>
     locked.has(id) && FIELD_NAMES.every((name) => locked.get(id)?.[name] === expected?.[name])
   return requests.filter(isExpected).map(({ id }) => id)
 }

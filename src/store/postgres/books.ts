@@ -171,7 +171,7 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
   const extras = extrasOf(schema)
   const INSERT = insertOf(extras, false)
   const INSERT_ONE = insertOf(extras, true)
-  const valuesOf = (client: pg.Client, requests: readonly (Update | Deletion)[], end: number) => {
+  const valuesOf = (client: pg.Client, requests: readonly Deletion[], end: number) => {
     const isExpecting = requests[0]?.expected !== undefined
     const expected = isExpecting ? listsOf(requests.map(({ expected }) => expected)) : []
     const values = [requests.map(({ id }) => id), serverTime(client, end), ...expected]

@@ -11,40 +11,32 @@ import type { ResponseCount } from './threads.ts'
 /**
  * One read transaction for all reads of a turn of the event loop. Taking and releasing locks for each read would be two
  * thirds of the cost of reading a book.
+ * @returns what begins it: all reads until the end of this turn, or until the count changes, see the same state of the
+ * database.
  */
-export class SharedReadTransaction {
-  readonly #database: DatabaseSync
-  readonly #responses: ResponseCount
-  readonly #begin: StatementSync
-  readonly #rollback: StatementSync
-  #isOpen = false
+export function sharedReads(database: DatabaseSync, responses: ResponseCount): () => void {
+  const begin = database.prepare('BEGIN')
+  const rollback = database.prepare('ROLLBACK')
+  let isOpen = false
   /** The response count when the transaction began. */
-  #begunAt = 0
+  let begunAt = 0
 
-  constructor(database: DatabaseSync, responses: ResponseCount) {
-    this.#database = database
-    this.#responses = responses
-    this.#begin = database.prepare('BEGIN')
-    this.#rollback = database.prepare('ROLLBACK')
-  }
-
-  /** All reads until the end of this turn, or until the count changes, see the same state of the database. */
-  begin(): void {
-    const responses = this.#responses.get()
-    if (this.#isOpen && responses === this.#begunAt) return
-    this.#end()
-    this.#begin.run()
-    this.#begunAt = responses
-    this.#isOpen = true
-    setImmediate(() => this.#end())
-  }
-
-  #end(): void {
-    if (!this.#isOpen) return
-    this.#isOpen = false
+  function end(): void {
+    if (!isOpen) return
+    isOpen = false
     // Nothing was written, and unlike a commit, a rollback does not fail after a failed read. Some read errors end the
     // transaction, and so does closing the database.
-    if (this.#database.isOpen && this.#database.isTransaction) this.#rollback.run()
+    if (database.isOpen && database.isTransaction) rollback.run()
+  }
+
+  return () => {
+    const count = responses.get()
+    if (isOpen && count === begunAt) return
+    end()
+    begin.run()
+    begunAt = count
+    isOpen = true
+    setImmediate(end)
   }
 }
 
@@ -55,7 +47,7 @@ export class SharedReadTransaction {
 export function openBookReader(path: string, responses: ResponseCount) {
   const database = openConnection(path)
   database.exec('PRAGMA query_only = ON')
-  const snapshot = new SharedReadTransaction(database, responses)
+  const beginReads = sharedReads(database, responses)
   const select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
   const idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
   const lastId = database.prepare('SELECT max(id) AS id FROM books')
@@ -72,7 +64,7 @@ export function openBookReader(path: string, responses: ResponseCount) {
 
   const read = <Result>(all: () => Result): Result =>
     attempt(() => {
-      snapshot.begin()
+      beginReads()
       return all()
     })
 

@@ -34,13 +34,9 @@ export type Question =
 
 export type QueryResult = SentPage | Statistics | number
 
-export interface QueryFunctions {
-  /** @param number for `cancel`. @param who the client. */
-  ask(number: number, question: Question, who: string): Promise<QueryAnswer>
-  cancel(number: number): void
-}
+export type QueryFunctions = ReturnType<typeof client>['functions']
 
-export interface QueryAnswer {
+interface QueryAnswer {
   readonly result: QueryResult
   /** Whether to call `QueryOptions.onIncomplete`. */
   readonly isIncomplete: boolean
@@ -97,15 +93,16 @@ connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) =
 
 function client() {
   const asked = new Map<number, Query>()
-  const functions: QueryFunctions = {
-    async ask(number, question, client) {
+  const functions = {
+    /** @param number for `cancel`. */
+    async ask(number: number, question: Question, client: string): Promise<QueryAnswer> {
       const index = needsIndex(question) ? 'current' : 'none'
       const query: Query = { question, client, index, isCancelled: false, ...Promise.withResolvers() }
       asked.set(number, query)
       answerInTurn(query)
       return await query.promise.finally(() => asked.delete(number))
     },
-    cancel(number) {
+    cancel(number: number) {
       const query = asked.get(number)
       if (query !== undefined) query.isCancelled = true
     },
