@@ -47,7 +47,6 @@ export interface Operation<Request, Result> extends Grouping<Request> {
   isRepeatable(error: unknown): boolean
   /** Whether this error means that the server does not know the statement for several requests. */
   isUnknown(error: unknown): boolean
-  /** Called for each batch with the number of its requests. */
   onBatch(requests: number): void
 }
 

@@ -9,7 +9,6 @@ const MAX_WAITING = 5000
 /** What a connection is used for. Counts, statistics and all queries that no index answers at once are searches. */
 export type Kind = 'read' | 'write' | 'page' | 'search'
 
-/** Who uses a connection, and for what. */
 export interface User {
   readonly kind: Kind
   readonly client: string
@@ -18,12 +17,10 @@ export interface User {
 /** The time for connecting, in milliseconds. By default an operation has more, so that its error can name the cause. */
 export const CONNECT_TIME = 3000
 
-/** What the pool needs of a database driver. */
 export interface Driver<Connection> {
   meaningOf(error: unknown): ErrorMeaning
   /** Connects within CONNECT_TIME. */
   connect(): Promise<Connection>
-  /** Calls back when the connection ends by itself. */
   onLost(connection: Connection, callback: () => void): void
   /**
    * Tells the server to stop what it is doing on a connection that has been destroyed. Many servers do not notice that
@@ -32,9 +29,7 @@ export interface Driver<Connection> {
   cancel(connection: Connection): Promise<void>
   /** Ends the transaction after the server has refused a statement. @throws if the connection is lost. */
   reset(connection: Connection): Promise<unknown>
-  /** Cuts the connection at once, whatever it is doing. */
   destroy(connection: Connection): void
-  /** Ends an idle connection as its protocol prescribes. */
   end(connection: Connection): Promise<void>
 }
 
@@ -164,7 +159,6 @@ export class Connections<Connection> {
     }
   }
 
-  /** Takes back a connection that can be used again. */
   release(connection: Connection, user: User): void {
     const oldAt = this.#alive.get(connection)
     if (oldAt === undefined) this.discard(connection, user)

@@ -78,7 +78,6 @@ export class ConnectTime {
     this.#stream = stream
   }
 
-  /** Call it when connecting has succeeded or failed. */
   end(): void {
     clearInterval(this.#timer)
   }
@@ -91,7 +90,6 @@ export const checksRole = (choice: HostChoice) => choice.hosts.length > 1 || wan
 export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>
   sessionAttrs !== 'read-write' && sessionAttrs !== 'primary'
 
-/** The hosts, for messages. */
 export const hostNames = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost' }) => host).join(', ')
 
 /**

@@ -28,7 +28,6 @@ export interface RunOptions {
   readonly time?: number
   /** By default a write. All others may be repeated after a lost connection. */
   readonly kind?: Kind
-  /** Who asks. Clients take turns. */
   readonly client?: string | undefined
   /** Whether the work may be done again if the server has certainly not done it. By default true. */
   readonly isRepeatable?: boolean
@@ -202,7 +201,6 @@ export class ConnectionPool<Connection> {
   }
 }
 
-/** The error of the driver. */
 const causeOf = (error: unknown) => (error instanceof NotConnected ? error.cause : error)
 
 /** The error for work that has not ended in time. @param time in milliseconds. */

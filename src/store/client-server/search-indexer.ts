@@ -32,10 +32,8 @@ export interface StaleBook {
   readonly isReadOnly: boolean | number
 }
 
-/** The words of a book, as the index stores them. */
 export interface BookWords {
   readonly id: number
-  /** Identifies the texts that have these words. */
   readonly fingerprint: string
   readonly words: readonly string[]
 }
@@ -159,7 +157,6 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
     return this.#next
   }
 
-  /** @returns whether everything is indexed. */
   async #indexAll(): Promise<boolean> {
     let after = 0
     let stale: readonly StaleBook[] = []

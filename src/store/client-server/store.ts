@@ -29,9 +29,8 @@ const KEYS_TIME = 600_000
 /** What differs between the engines: what they do on a connection. */
 export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   readonly books: BookStatements<Connection>
-  /** Makes the index of words; undefined if the database has none. */
+  /** Make the indexes of words and of sort keys; undefined where the database has none. */
   readonly searchIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
-  /** Makes the index of sort keys; undefined if the database has none. */
   readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex<BookKeys>) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean

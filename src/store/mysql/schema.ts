@@ -40,11 +40,11 @@ const DESCRIPTION = `
       COALESCE(CONCAT(' ', character_set_name), '')) AS type
   FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'books'`
 
-const ENGINE = `
-  SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
-
-/** Storage engines that may lose acknowledged writes. */
-const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
+/** Why the table cannot be used: storage engines that may lose acknowledged writes. */
+const FAULTS = `
+  SELECT CONCAT('the table books is kept by ', engine, ', which may lose writes; it has to be InnoDB') AS fault
+  FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'
+    AND LOWER(engine) IN ('myisam', 'memory', 'aria', 'csv')`
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
@@ -172,7 +172,8 @@ export async function ensureSchema(
     const readsOnly = isForReads || (await isReadOnly(connection))
     checkRights(await missingRights(connection), await editor.administration(connection), report, readsOnly)
   })
-  await pool.run(checkDurability)
+  const faults = await pool.run((connection) => rowsOf<{ fault: string }>(connection, FAULTS))
+  for (const { fault } of faults) throw new StoreNotOpened(fault)
   const [nullable] = await pool.run((connection) => readNames(connection, NULLABLE_YEAR))
   const hasNullYears = nullable !== undefined
   const groups = [keyGroup(hasNullYears), WORD_GROUP]
@@ -208,15 +209,6 @@ async function addColumns(connection: Connection, sql: string): Promise<void> {
     `ALTER TABLE books ${rows.map(({ name, column }) => `ADD INDEX IF NOT EXISTS ${name} (${column}, id)`)}`,
   )
   if (addition.status === 'rejected') throw addition.reason
-}
-
-async function checkDurability(connection: Connection): Promise<void> {
-  const [{ engine } = { engine: '' }] = await rowsOf<{ engine: string }>(connection, ENGINE)
-  if (NOT_DURABLE.includes(engine.toLowerCase())) {
-    throw new StoreNotOpened(
-      `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
-    )
-  }
 }
 
 /** A statement that needs each right. */

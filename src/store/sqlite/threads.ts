@@ -37,7 +37,6 @@ export interface Parent {
 
 /** Counts the responses of all threads, in shared memory. A read must be at least as new as every earlier response. */
 export class ResponseCount {
-  /** To share the count with another thread. */
   readonly memory: SharedArrayBuffer
   readonly #count: Int32Array
 
