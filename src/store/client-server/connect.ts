@@ -39,45 +39,32 @@ interface DatabaseServer<Connection, Schema> {
  * @throws StoreNotOpened if the server is not ready in time, or at once for an error that will not pass.
  */
 export async function openServer<Connection, Schema>(
-  server: DatabaseServer<Connection, Schema>,
+  { product, target, driver, ensureSchema, engineOf }: DatabaseServer<Connection, Schema>,
   { connections, connectionMaxAge, timeout, report }: OpenOptions,
 ): Promise<Store> {
-  const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
-  try {
-    const schema = await prepareWhenReady(server, pool, report)
-    pool.opened()
-    return serverStore(pool, server.engineOf(schema), isForReads(server.target))
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-}
-
-async function prepareWhenReady<Connection, Schema>(
-  { product, target, driver, ensureSchema }: DatabaseServer<Connection, Schema>,
-  pool: ConnectionPool<Connection>,
-  report: OpenOptions['report'],
-): Promise<Schema> {
   const name = `the ${product} server at ${target.socket ?? hostNames(target)}`
+  const pool = new ConnectionPool(driver, { size: connections, maxAge: connectionMaxAge, timeout })
   let end = Date.now() + WAITING_TIME
-  for (let attempt = 1; ; attempt++) {
+  for (let isFirst = true; ; isFirst = false) {
     const begin = Date.now()
     try {
-      return await ensureSchema(pool, report, isForReads(target))
+      const schema = await ensureSchema(pool, report, isForReads(target))
+      pool.opened()
+      return serverStore(pool, engineOf(schema), isForReads(target))
     } catch (error) {
       // There is no cause if the server did not answer.
       const cause = error instanceof StoreUnavailable ? error.cause : error
       const reason = describeError(cause ?? error)
-      if (cause !== undefined && !driver.meaningOf(cause).isNotReady) {
-        throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
-      }
       // The server worked on an index for long, and failed only now: the wait begins anew.
       if (Date.now() - begin > WAITING_TIME) end = Date.now() + WAITING_TIME
       const waited = `${WAITING_TIME / 1000} seconds`
-      if (Date.now() > end) {
-        throw new StoreNotOpened(`${name} was not ready within ${waited}: ${reason}`, { cause: error })
+      const isHopeless = cause !== undefined && !driver.meaningOf(cause).isNotReady
+      if (isHopeless || Date.now() > end) {
+        await pool.close()
+        const what = isHopeless ? 'cannot be used' : `was not ready within ${waited}`
+        throw new StoreNotOpened(`${name} ${what}: ${reason}`, { cause: error })
       }
-      if (attempt === 1) report(`waiting up to ${waited} for ${name}: ${reason}`)
+      if (isFirst) report(`waiting up to ${waited} for ${name}: ${reason}`)
     }
     await sleep(INTERVAL)
   }

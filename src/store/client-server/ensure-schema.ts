@@ -138,13 +138,24 @@ export async function ensureObjects<Connection>(
   groups: readonly SchemaGroup[],
   report: (message: string) => void,
 ): Promise<boolean[]> {
+  async function addMissing(connection: Connection, wanted: readonly SchemaObject[]): Promise<void> {
+    const message = 'adding indexes to the table books, during which writes may have to wait'
+    const notice = setTimeout(() => report(message), SILENT_TIME)
+    await retryLostRaces(editor.meaningOf, RACE_TIME, async () => {
+      const existing = await editor.objects(connection)
+      for (const { name, sql } of wanted) if (!existing.includes(name)) await editor.execute(connection, sql)
+    }).finally(() => clearTimeout(notice))
+  }
+
   const results: boolean[] = []
   const faults: string[] = []
   const forAdministrator: SchemaObject[] = []
   for (const { without, objects } of groups) {
     try {
-      const time = { time: GROUP_TIME, isRepeatable: false }
-      await pool.run((connection) => addMissing(connection, editor, objects, report), time)
+      await pool.run((connection) => addMissing(connection, objects), {
+        time: GROUP_TIME,
+        isRepeatable: false,
+      })
       results.push(true)
     } catch (error) {
       const cause = error instanceof StoreUnavailable ? error.cause : error
@@ -171,26 +182,6 @@ export async function ensureObjects<Connection>(
 
 export const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
   `${what}. An administrator can run this in the database ${database}, and start the service again: ${statements.filter((sql) => sql !== '').join(' ')}`
-
-async function addMissing<Connection>(
-  connection: Connection,
-  { objects, execute, meaningOf }: SchemaEditor<Connection>,
-  wanted: readonly SchemaObject[],
-  report: (message: string) => void,
-): Promise<void> {
-  const notice = setTimeout(
-    () => report('adding indexes to the table books, during which writes may have to wait'),
-    SILENT_TIME,
-  )
-  try {
-    await retryLostRaces(meaningOf, RACE_TIME, async () => {
-      const existing = await objects(connection)
-      for (const { name, sql } of wanted) if (!existing.includes(name)) await execute(connection, sql)
-    })
-  } finally {
-    clearTimeout(notice)
-  }
-}
 
 /**
  * Repeats work that failed because other instances did the same. The intervals grow, because a statement that waits for
