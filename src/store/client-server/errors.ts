@@ -44,7 +44,9 @@ export function meanings<Code>(
     const codes = codesOf(error)
     if (codes !== undefined)
       return codes.map((code) => byCode.get(code)).find((known) => known) ?? { outcome: 'refused' }
-    if (isDefect(error)) return { outcome: 'unknown' }
+    // A defect of this program rather than of the server or the network.
+    if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
+      return { outcome: 'unknown' }
     const isNotReady =
       error instanceof AggregateError
         ? error.errors.some((each) => meaningOf(each).isNotReady)
@@ -86,9 +88,4 @@ export function isUnreachable(error: unknown): boolean {
 /** The `code` of an error of a driver or of the system. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-/** Whether the error is a defect of this program rather than of the server or the network. */
-function isDefect(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

@@ -56,18 +56,13 @@ export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 /** The size of a title and an author, in bytes of UTF-8. */
 const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(COALESCE(${name}, ''))`).join(' + ')
 
-interface Selection {
-  readonly where: string
-  readonly fields: readonly SortField[]
-}
-
 /**
  * The statement that reads the first books of a selection, and the sort keys of `texts`, in the SQL that all servers
  * share. It reads the sizes first, so that the server never holds a whole page of long texts in memory. It limits the
  * books before it adds up their sizes: otherwise, MariaDB would add up those of all books to the end of the table.
  */
 export function selectPage(
-  { where, fields }: Selection,
+  { where, fields }: { readonly where: string; readonly fields: readonly SortField[] },
   dialect: Pick<Dialect, 'key'>,
   { books, text }: PageBounds,
   texts: readonly IndexedField[] = [],

@@ -28,8 +28,7 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
   readonly meaningOf = meaningOf
   /** How long to wait for a lock, in seconds. */
   readonly #lockTime: number
-  readonly #sockets = new WeakMap<Connection, Socket>()
-  readonly #addresses = new WeakMap<Connection, Address>()
+  readonly #endpoints = new WeakMap<Connection, { readonly socket: Socket; readonly address: Address }>()
 
   /** @param timeout how long an operation of the store may take, in milliseconds. */
   constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
@@ -39,7 +38,7 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
 
   /** Uses another connection, because the server reads nothing from this one until its statement ends. */
   async cancel(connection: Connection): Promise<void> {
-    const address = this.#addresses.get(connection)
+    const { address } = this.#endpoints.get(connection) ?? {}
     if (address === undefined) return
     const time = new ConnectTime(CONNECT_TIME)
     const [canceller] = await this.open(address, time).finally(() => time.end())
@@ -56,11 +55,11 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
 
   /** Not mysql2's `destroy`, which waits until the server closes its side too. */
   destroy(connection: Connection): void {
-    this.#sockets.get(connection)?.destroy()
+    this.#endpoints.get(connection)?.socket.destroy()
   }
 
   async end(connection: Connection): Promise<void> {
-    const socket = this.#sockets.get(connection)
+    const { socket } = this.#endpoints.get(connection) ?? {}
     await connection.end()
     if (socket?.closed === false) await once(socket, 'close')
   }
@@ -92,8 +91,7 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
         ...(password !== undefined && { password }),
         ...(tls !== undefined && { ssl: sslOptions(tls) }),
       })
-      this.#sockets.set(connection, socket)
-      this.#addresses.set(connection, { host, port })
+      this.#endpoints.set(connection, { socket, address: { host, port } })
       // Without a listener, the error of a lost connection would end the process. Statements on it fail anyway.
       connection.on('error', () => {})
       await settleConnection(connection, this.#lockTime)

@@ -38,9 +38,7 @@ const engineOf = (schema: Schema): ServerEngine<Connection> => ({
  * Does not prepare the statement, because the server would keep more and more different ones. mysql2 writes bytes as
  * hexadecimal literals, so texts need no escaping.
  */
-const query: ServerEngine<Connection>['query'] = (connection, sql, values) =>
-  rowsOf<unknown>(
-    connection,
-    sql,
-    values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value)),
-  )
+const query: ServerEngine<Connection>['query'] = (connection, sql, values) => {
+  const bytes = values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
+  return rowsOf<unknown>(connection, sql, bytes)
+}

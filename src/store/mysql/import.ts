@@ -37,16 +37,13 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
     insert: async (books, known) => {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
       const added = books.filter((book) => !existing?.has(identityText(book)))
-      await insert(
-        INSERT,
-        added.map((book) => valuesOf(schema, book)),
-      )
+      const rows = added.map((book) => valuesOf(schema, book))
+      await insert(INSERT, rows)
     },
-    insertWithIds: (books) =>
-      insert(
-        INSERT_WITH_IDS,
-        books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)]),
-      ),
+    async insertWithIds(books) {
+      const rows = books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)])
+      await insert(INSERT_WITH_IDS, rows)
+    },
     stored: async () => stored,
     // InnoDB continues after the highest stored id by itself.
     continueIds: async () => {},

@@ -54,8 +54,6 @@ export async function readPage(
   // The last book is one too many. A single book is kept, because the page must not be empty.
   if (more && found.length > 1) found.pop()
   const last = found.at(-1)
-  return pageOf(
-    found.map(({ book }) => book),
-    { last: last && positionOf(last.key, query.order, last.rank), more },
-  )
+  const books = found.map(({ book }) => book)
+  return pageOf(books, { last: last && positionOf(last.key, query.order, last.rank), more })
 }

@@ -84,11 +84,8 @@ connection.function(SORT_KEY, { deterministic: true }, (name, text) =>
 
 connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) => {
   const has = new Set(wordsOfBook({ title: String(title), author: String(author) }))
-  return Number(
-    String(words)
-      .split(' ')
-      .every((word) => has.has(word)),
-  )
+  const wanted = String(words).split(' ')
+  return Number(wanted.every((word) => has.has(word)))
 })
 
 function client() {
