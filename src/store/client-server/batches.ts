@@ -55,7 +55,7 @@ export interface BookStatements<Connection> {
 
 /** Requests for single books. Those that arrive together share statements and commits. */
 export function batchesOf<Connection>(pool: ConnectionPool<Connection>, books: BookStatements<Connection>) {
-  /** @param perform gives an outcome for each request. A request that is done `alone` always has one. */
+  /** @param perform gives the outcome of each request; undefined for one that was left undone. */
   function batcher<Request, Result>(
     kind: 'read' | 'write',
     perform: (

@@ -12,7 +12,7 @@ const INTERVAL = 500
 
 export interface OpenOptions {
   readonly connections: number
-  /** In milliseconds, like the time that an operation may take. */
+  /** In milliseconds, like `timeout`, which is how long an operation may take. */
   readonly connectionMaxAge: number
   readonly timeout: number
   /** Tells the operator something, in one line. */

@@ -49,7 +49,7 @@ export interface QueryEngine<Connection> {
   query(connection: Connection, ...statement: Parameters<Query>): ReturnType<Query>
 }
 
-/** @param words @param keys maintain the indexes that the database has. */
+/** @param words maintains the index of words, if the database has one. @param keys likewise, for sort keys. */
 export function queriesOf<Connection>(
   pool: ConnectionPool<Connection>,
   engine: QueryEngine<Connection>,
