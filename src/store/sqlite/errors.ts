@@ -107,11 +107,11 @@ function describeDenial(path: string): string {
 export function inTemporaryFiles<Result>(operation: () => Result): Result {
   try {
     return operation()
-  } catch (cause) {
-    if (meaningOf(cause)?.name !== 'FULL') throw cause
+  } catch (error) {
+    if (meaningOf(error)?.name !== 'FULL') throw error
     const advice = 'free some, or name another directory in SQLITE_TMPDIR'
     const message = `there is no room for temporary files; ${advice}`
-    throw new StoreUnavailable(message, { cause, reason: 'temporary_disk', nothingWritten: true })
+    throw new StoreUnavailable(message, { reason: 'temporary_disk', nothingWritten: true })
   }
 }
 
