@@ -29,7 +29,6 @@ export class FairQueue<Item extends { readonly client: string }> {
     return refused
   }
 
-  /** Does nothing if the item is not in the queue. */
   delete(item: Item): void {
     const items = this.#clients.get(item.client)
     if (!items?.delete(item)) return

@@ -4,11 +4,6 @@ import { type DbUrl, latestTarget } from './db-url.ts'
 import { openSqliteAlone } from './sqlite/store.ts'
 import { DEFAULT_TIMEOUT } from './timeout.ts'
 
-interface SqliteOptions {
-  /** Whether a file that can only be read is accepted. */
-  readonly reads?: boolean
-}
-
 const DEFAULTS: OpenOptions = {
   connections: 10,
   connectionMaxAge: 30 * 60_000,
@@ -18,23 +13,24 @@ const DEFAULTS: OpenOptions = {
 
 /**
  * Opens the store and brings its schema up to date. Loads only the driver that it needs, so the service starts quickly.
+ * With `reads`, a file of SQLite that can only be read is accepted.
  * @throws StoreNotOpened
  */
 export async function openStore(
   dbUrl: DbUrl,
-  { reads, ...given }: Partial<OpenOptions> & SqliteOptions = {},
+  { reads, ...given }: Partial<OpenOptions> & { readonly reads?: boolean } = {},
 ): Promise<Store> {
   const options = { ...DEFAULTS, ...given }
   switch (dbUrl.engine) {
     case 'sqlite':
       return openSqliteAlone(dbUrl.path, options.report, reads)
-    case 'postgres':
-      return (await import('./postgres/engine.ts')).openPostgres(
-        dbUrl.target,
-        () => latestTarget(dbUrl),
-        options,
-      )
-    case 'mysql':
-      return (await import('./mysql/engine.ts')).openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
+    case 'postgres': {
+      const { openPostgres } = await import('./postgres/engine.ts')
+      return openPostgres(dbUrl.target, () => latestTarget(dbUrl), options)
+    }
+    case 'mysql': {
+      const { openMysql } = await import('./mysql/engine.ts')
+      return openMysql(dbUrl.target, () => latestTarget(dbUrl), options)
+    }
   }
 }

@@ -3,16 +3,13 @@ import { StoreUnavailable } from '../catalogue/store.ts'
 /** Milliseconds that an operation may take, waiting included, unless STORE_TIMEOUT is set. */
 export const DEFAULT_TIMEOUT = 4000
 
-export interface Deadline {
-  /** Rejects with StoreUnavailable when the time is over, or with the signal's reason. */
-  readonly passed: Promise<never>
-  isPassed(): boolean
-  /** Stops the timer. Call it when the work is done. */
-  clear(): void
-}
-
-/** @param time in milliseconds. @param late makes the error when it is over. @param signal ends it early. */
-export function startDeadline(time: number, late: () => StoreUnavailable, signal?: AbortSignal): Deadline {
+/**
+ * @param time in milliseconds.
+ * @param late makes the error with which `passed` rejects when the time is over.
+ * @param signal ends it early, with its reason.
+ * @returns also `clear`, which stops the timer. Call it when the work is done.
+ */
+export function startDeadline(time: number, late: () => Error, signal?: AbortSignal) {
   const { promise, reject } = Promise.withResolvers<never>()
   let isPassed = false
   const pass = (reason: unknown) => {
@@ -57,12 +54,11 @@ export async function isTrueWithin(
   signal?: AbortSignal,
 ): Promise<boolean> {
   signal?.throwIfAborted()
-  const { promise, resolve, reject } = Promise.withResolvers<false>()
-  const timer = setTimeout(() => resolve(false), Math.max(0, milliseconds))
-  const abandon = () => reject(signal?.reason)
-  signal?.addEventListener('abort', abandon)
-  return await Promise.race([work, promise]).finally(() => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', abandon)
+  const late = new Error('late')
+  const deadline = startDeadline(milliseconds, () => late, signal)
+  const isLate = deadline.passed.catch((error: unknown) => {
+    if (error !== late) throw error
+    return false
   })
+  return await Promise.race([work, isLate]).finally(deadline.clear)
 }

@@ -1,16 +1,12 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { notAnswered } from './pool.ts'
 
-/** The most requests in one batch. */
+/** The most requests in a batch, and their text in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH = 128
-
-/** The most text in one batch, in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH_TEXT = 256 * 1024
 
-/** The most requests that wait. Further ones are refused at once. */
+/** The most requests that wait, and their text in UTF-16 code units. Further ones are refused at once. */
 const MAX_WAITING = 5000
-
-/** The most text in all waiting requests, in UTF-16 code units. Further requests are refused at once. */
 const MAX_WAITING_TEXT = 32 * 1024 * 1024
 
 /** How long a request under way waits for its result after its deadline, in milliseconds. */
@@ -26,33 +22,35 @@ interface Batch<Request> {
   readonly end: number
 }
 
-interface Operation<Request, Result> {
-  /**
-   * Does several requests at once.
-   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
-   * it failed must not be done any more.
-   * @param time in milliseconds.
-   * @returns the outcomes of the requests that were taken last, in their order.
-   */
-  together(take: () => Batch<Request>, time: number): Promise<readonly Outcome<Result>[]>
-  /** Does one request, and waits for locks that others hold. @param time in milliseconds. */
-  alone(request: Request, time: number): Promise<Result>
-  /** Whether the requests of a batch that failed with this error may be done again. */
-  isRepeatable(error: unknown): boolean
-  /** Whether this error means that the server does not know the statement for several requests. */
-  isUnknown?(error: unknown): boolean
+/** Which requests share a batch. */
+export interface Grouping<Request> {
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
   /** Only requests of the same shape share a batch. */
   shapeOf?(request: Request): string
   /** The length of all texts of a request, in UTF-16 code units. */
   lengthOf?(request: Request): number
+}
+
+export interface Operation<Request, Result> extends Grouping<Request> {
   readonly isWrite: boolean
-  /** Called for each batch with the number of its requests. */
+  /**
+   * Does several requests at once, or one.
+   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
+   * it failed must not be done any more.
+   * @param time in milliseconds.
+   * @param alone whether there is one request, which is to wait for locks that others hold.
+   * @returns the outcomes of the requests that were taken last, in their order.
+   */
+  perform(take: () => Batch<Request>, time: number, alone: boolean): Promise<readonly Outcome<Result>[]>
+  /** Whether the requests of a batch that failed with this error may be done again. */
+  isRepeatable(error: unknown): boolean
+  /** Whether this error means that the server does not know the statement for several requests. */
+  isUnknown(error: unknown): boolean
   onBatch(requests: number): void
 }
 
-interface Pending<Request, Result> extends PromiseWithResolvers<Result> {
+interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefined> {
   readonly request: Request
   readonly key: number | undefined
   readonly shape: string | undefined
@@ -87,8 +85,11 @@ export class Batcher<Request, Result> {
     this.#timeout = timeout
   }
 
-  /** @throws StoreUnavailable after the deadline, or at once if too much waits; else what the operation throws. */
-  async do(request: Request): Promise<Result> {
+  /**
+   * @returns undefined if the request was left undone even alone: there was nothing to do.
+   * @throws StoreUnavailable after the deadline, or at once if too much waits; else what the operation throws.
+   */
+  async do(request: Request): Promise<Result | undefined> {
     const { keyOf, shapeOf, lengthOf } = this.#operation
     const length = lengthOf?.(request) ?? 0
     if (this.#waiting.size >= MAX_WAITING || this.#waitingText + length > MAX_WAITING_TEXT)
@@ -102,7 +103,7 @@ export class Batcher<Request, Result> {
       shape: shapeOf?.(request),
       length,
       end: Date.now() + this.#timeout,
-      ...Promise.withResolvers<Result>(),
+      ...Promise.withResolvers<Result | undefined>(),
     }
     this.#waiting.add(pending)
     this.#waitingText += length
@@ -129,7 +130,12 @@ export class Batcher<Request, Result> {
     while (this.#batches < this.#maxBatches) {
       const batch = this.#takeBatch()
       if (batch.length === 0) return
-      void this.#run(batch)
+      this.#batches++
+      this.#operation.onBatch(batch.length)
+      void this.#doTogether(batch).then(() => {
+        this.#batches--
+        this.#send()
+      })
     }
   }
 
@@ -155,17 +161,9 @@ export class Batcher<Request, Result> {
     return batch
   }
 
-  async #run(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    this.#operation.onBatch(batch.length)
-    this.#batches++
-    await this.#doTogether(batch)
-    this.#batches--
-    this.#send()
-  }
-
   /** Does not wait for requests that the batch leaves undone, so that the next batch can begin. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { together, isRepeatable, isUnknown } = this.#operation
+    const { perform, isRepeatable, isUnknown } = this.#operation
     let taken = batch
     const take = () => {
       taken = batch.filter(({ end }) => Date.now() < end)
@@ -178,9 +176,9 @@ export class Batcher<Request, Result> {
     let outcomes: readonly Outcome<Result>[] = []
     let failure: StoreUnavailable | undefined
     try {
-      if (this.#isKnown) outcomes = await together(take, end - Date.now())
+      if (this.#isKnown) outcomes = await perform(take, end - Date.now(), false)
     } catch (error) {
-      if (isUnknown?.(error)) this.#isKnown = false
+      if (isUnknown(error)) this.#isKnown = false
       if (!isRepeatable(error)) {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return
@@ -195,13 +193,13 @@ export class Batcher<Request, Result> {
     }
   }
 
-  async #doAlone(pending: Pending<Request, Result>): Promise<void> {
-    try {
-      const result = await this.#operation.alone(pending.request, pending.end - Date.now())
-      this.#settle(pending, () => pending.resolve(result))
-    } catch (error) {
-      this.#settle(pending, () => pending.reject(error))
-    }
+  #doAlone(pending: Pending<Request, Result>): Promise<void> {
+    const { request, end, resolve, reject } = pending
+    const take = () => ({ requests: [request], end })
+    return this.#operation.perform(take, end - Date.now(), true).then(
+      ([outcome]) => this.#settle(pending, () => resolve(outcome?.result)),
+      (error) => this.#settle(pending, () => reject(error)),
+    )
   }
 
   #settle(pending: Pending<Request, Result>, settle: () => void): void {

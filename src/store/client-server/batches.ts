@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { type Book, type BookChanges, changedFields, type NewBook, textLength } from '../../catalogue/book.ts'
-import { Batcher } from './batcher.ts'
+import { Batcher, type Grouping, type Operation, type Outcome } from './batcher.ts'
 import type { ShortBookRow } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 
@@ -14,15 +14,13 @@ const READ_BATCHES = 2
 /** One for each kind of write: what arrives during a commit shares the next, and ids are in the order of arrival. */
 const WRITE_BATCHES = 1
 
-export interface Update {
-  readonly id: number
-  readonly changes: BookChanges
-  readonly expected: Book | undefined
-}
-
 export interface Deletion {
   readonly id: number
   readonly expected: Book | undefined
+}
+
+export interface Update extends Deletion {
+  readonly changes: BookChanges
 }
 
 /**
@@ -56,138 +54,81 @@ export interface BookStatements<Connection> {
 }
 
 /** Requests for single books. Those that arrive together share statements and commits. */
-export class BatchedBooks<Connection> {
-  readonly #pool: ConnectionPool<Connection>
-  readonly #reads: Batcher<number, Book | undefined>
-  readonly #creates: Batcher<NewBook, Book | undefined>
-  readonly #updates: Batcher<Update, Book | undefined>
-  readonly #deletions: Batcher<Deletion, boolean>
+export function batchesOf<Connection>(pool: ConnectionPool<Connection>, books: BookStatements<Connection>) {
+  /** @param perform gives the outcome of each request; undefined for one that was left undone. */
+  function batcher<Request, Result>(
+    kind: 'read' | 'write',
+    perform: (
+      connection: Connection,
+      requests: readonly Request[],
+      end: number,
+      alone: boolean,
+    ) => Promise<readonly Outcome<Result>[]>,
+    grouping: Grouping<Request> = {},
+  ) {
+    const isWrite = kind === 'write'
+    const operation: Operation<Request, Result> = {
+      ...grouping,
+      isWrite,
+      perform: (take, time, alone) =>
+        pool.run(
+          async (connection) => {
+            const { requests, end } = take()
+            return requests.length === 0 ? [] : perform(connection, requests, end, alone)
+          },
+          { time, kind, isConflictRepeated: alone || !isWrite },
+        ),
+      isRepeatable: (error) => !isWrite || pool.hasDoneNothing(error),
+      isUnknown: (error) => pool.isUnknownSyntax(error),
+      onBatch: (requests) => (isWrite ? groupCommits : batchedReads).publish(requests),
+    }
+    return new Batcher(operation, isWrite ? WRITE_BATCHES : READ_BATCHES, pool.timeout)
+  }
+  const outcomeOf = <Result>(result: Result | undefined) => (result === undefined ? undefined : { result })
 
-  constructor(pool: ConnectionPool<Connection>, books: BookStatements<Connection>) {
-    this.#pool = pool
-    this.#reads = new Batcher(
-      {
-        together: (take, time) =>
-          pool.run(
-            async (connection) => {
-              const { requests: ids } = take()
-              const [first, ...others] = ids
-              if (first === undefined) return []
-              if (others.length === 0) return [{ result: await books.read(connection, first) }]
-              const found = byId(await books.find(connection, ids))
-              return ids.map((id) => {
-                const row = found.get(id)
-                return row === undefined || row.title !== null ? { result: row } : undefined
-              })
-            },
-            { time, kind: 'read' },
-          ),
-        alone: (id, time) => pool.run((connection) => books.read(connection, id), { time, kind: 'read' }),
-        isRepeatable: () => true,
-        isWrite: false,
-        onBatch: (requests) => batchedReads.publish(requests),
-      },
-      READ_BATCHES,
-      pool.timeout,
-    )
-    this.#creates = this.#writes<NewBook, Book | undefined>({
-      write: (connection, requests, end, alone) => books.create(connection, requests, end, alone),
-      isDone: (book) => book !== undefined,
-      lengthOf: textLength,
-    })
-    this.#updates = this.#writes<Update, Book | undefined>({
-      async write(connection, updates, end, alone) {
+  return {
+    reads: batcher<number, Book | undefined>('read', async (connection, ids, _end, alone) => {
+      const [first = 0, ...others] = ids
+      if (alone || others.length === 0) return [{ result: await books.read(connection, first) }]
+      const found = byId(await books.find(connection, ids))
+      return ids.map((id) => {
+        const row = found.get(id)
+        return row === undefined || row.title !== null ? { result: row } : undefined
+      })
+    }),
+
+    creates: batcher<NewBook, Book>(
+      'write',
+      async (...given) => (await books.create(...given)).map(outcomeOf),
+      { lengthOf: textLength },
+    ),
+
+    updates: batcher<Update, Book>(
+      'write',
+      async (connection, updates, end, alone) => {
         const stored = byId(await books.update(connection, updates, end, alone))
-        return updates.map(({ id }) => stored.get(id))
+        return updates.map(({ id }) => outcomeOf(stored.get(id)))
       },
-      isDone: (book) => book !== undefined,
-      keyOf: ({ id }) => id,
-      shapeOf: ({ changes, expected }) => `${changedFields(changes)} ${expected !== undefined}`,
-      lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
-    })
-    this.#deletions = this.#writes<Deletion, boolean>({
-      async write(connection, deletions, end, alone) {
-        const deleted = new Set(await books.delete(connection, deletions, end, alone))
-        return deletions.map(({ id }) => deleted.has(id))
-      },
-      isDone: (isDeleted) => isDeleted,
-      keyOf: ({ id }) => id,
-      shapeOf: ({ expected }) => String(expected !== undefined),
-      lengthOf: ({ expected }) => textLength(expected ?? {}),
-    })
-  }
-
-  async create(book: NewBook): Promise<Book> {
-    const created = await this.#creates.do(book)
-    if (created === undefined) throw new Error('INSERT returned no row')
-    return created
-  }
-
-  find(id: number): Promise<Book | undefined> {
-    return this.#reads.do(id)
-  }
-
-  update(update: Update): Promise<Book | undefined> {
-    return this.#updates.do(update)
-  }
-
-  delete(deletion: Deletion): Promise<boolean> {
-    return this.#deletions.do(deletion)
-  }
-
-  get waiting(): number {
-    return [this.#reads, this.#creates, this.#updates, this.#deletions].reduce(
-      (sum, { waiting }) => sum + waiting,
-      0,
-    )
-  }
-
-  /** Makes the batcher for one kind of write. */
-  #writes<Request, Result>({ write, isDone, ...rest }: Writes<Connection, Request, Result>) {
-    const pool = this.#pool
-    return new Batcher<Request, Result>(
       {
-        ...rest,
-        together: (take, time) =>
-          pool.run(
-            async (connection) => {
-              const { requests, end } = take()
-              if (requests.length === 0) return []
-              const results = await write(connection, requests, end, false)
-              return results.map((result) => (isDone(result) ? { result } : undefined))
-            },
-            { time, attempts: 1 },
-          ),
-        alone: async (request, time) => {
-          const [result] = await pool.run((connection, end) => write(connection, [request], end, true), {
-            time,
-          })
-          return result as Result
-        },
-        isRepeatable: (error) => pool.hasDoneNothing(error),
-        isUnknown: (error) => pool.isUnknownSyntax(error),
-        isWrite: true,
-        onBatch: (requests) => groupCommits.publish(requests),
+        keyOf: ({ id }) => id,
+        shapeOf: ({ changes, expected }) => `${changedFields(changes)} ${expected !== undefined}`,
+        lengthOf: ({ changes, expected }) => textLength(changes) + textLength(expected ?? {}),
       },
-      WRITE_BATCHES,
-      pool.timeout,
-    )
-  }
-}
+    ),
 
-interface Writes<Connection, Request, Result> {
-  /** @returns the result of each request, in their order. */
-  write(
-    connection: Connection,
-    requests: readonly Request[],
-    end: number,
-    alone: boolean,
-  ): Promise<readonly Result[]>
-  /** Whether a result is final. Otherwise the request is done alone. */
-  isDone(result: Result): boolean
-  keyOf?(request: Request): number
-  shapeOf?(request: Request): string
-  lengthOf(request: Request): number
+    deletions: batcher<Deletion, true>(
+      'write',
+      async (connection, deletions, end, alone) => {
+        const deleted = new Set(await books.delete(connection, deletions, end, alone))
+        return deletions.map(({ id }) => (deleted.has(id) ? { result: true } : undefined))
+      },
+      {
+        keyOf: ({ id }) => id,
+        shapeOf: ({ expected }) => String(expected !== undefined),
+        lengthOf: ({ expected }) => textLength(expected ?? {}),
+      },
+    ),
+  }
 }
 
 export const byId = <Row extends Pick<Book, 'id'>>(rows: readonly Row[]): ReadonlyMap<number, Row> =>

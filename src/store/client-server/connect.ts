@@ -1,78 +1,70 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { Driver } from './connections.ts'
-import { ConnectionPool, type Runner } from './pool.ts'
+import { type HostChoice, hostNames, isForReads } from './hosts.ts'
+import { ConnectionPool } from './pool.ts'
+import { type ServerEngine, serverStore } from './store.ts'
 
-/** How long a start waits for a server that is not ready, in milliseconds. */
+/** How long a start waits for a server that is not ready, and the time between two attempts; in milliseconds. */
 const WAITING_TIME = 30_000
-
-/** The time between two attempts, in milliseconds. */
 const INTERVAL = 500
 
 export interface OpenOptions {
   readonly connections: number
-  /** In milliseconds. */
+  /** In milliseconds, like `timeout`, which is how long an operation may take. */
   readonly connectionMaxAge: number
-  /** How long an operation may take, in milliseconds. */
   readonly timeout: number
   /** Tells the operator something, in one line. */
   report(message: string): void
 }
 
-interface DatabaseServer<Connection, Prepared> {
-  /** For messages. */
-  readonly name: string
+interface DatabaseServer<Connection, Schema> {
+  /** For messages, such as PostgreSQL. */
+  readonly product: string
+  readonly target: HostChoice & { readonly socket?: string | undefined }
   readonly driver: Driver<Connection>
   /** Prepares the database for books. Called again if the server was not ready. */
-  prepare(runner: Runner<Connection>): Promise<Prepared>
+  ensureSchema(
+    pool: ConnectionPool<Connection>,
+    report: OpenOptions['report'],
+    isForReads: boolean,
+  ): Promise<Schema>
+  engineOf(schema: Schema): ServerEngine<Connection>
 }
 
 /**
  * Connects to a server and prepares its database. Tries again while the server is not ready, for example because both
  * start at the same time.
- * @returns the connections, and the result of `prepare`.
  * @throws StoreNotOpened if the server is not ready in time, or at once for an error that will not pass.
  */
-export async function connect<Connection, Prepared>(
-  server: DatabaseServer<Connection, Prepared>,
+export async function openServer<Connection, Schema>(
+  { product, target, driver, ensureSchema, engineOf }: DatabaseServer<Connection, Schema>,
   { connections, connectionMaxAge, timeout, report }: OpenOptions,
-): Promise<[ConnectionPool<Connection>, Prepared]> {
-  const pool = new ConnectionPool(server.driver, { size: connections, maxAge: connectionMaxAge, timeout })
-  try {
-    const prepared = await prepareWhenReady(server, pool, report)
-    pool.opened()
-    return [pool, prepared]
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-}
-
-async function prepareWhenReady<Connection, Prepared>(
-  { name, driver, prepare }: DatabaseServer<Connection, Prepared>,
-  pool: ConnectionPool<Connection>,
-  report: OpenOptions['report'],
-): Promise<Prepared> {
+): Promise<Store> {
+  const name = `the ${product} server at ${target.socket ?? hostNames(target)}`
+  const pool = new ConnectionPool(driver, { size: connections, maxAge: connectionMaxAge, timeout })
   let end = Date.now() + WAITING_TIME
-  for (let attempt = 1; ; attempt++) {
+  for (let isFirst = true; ; isFirst = false) {
     const begin = Date.now()
     try {
-      return await prepare(pool)
+      const schema = await ensureSchema(pool, report, isForReads(target))
+      pool.opened()
+      return serverStore(pool, engineOf(schema), isForReads(target))
     } catch (error) {
       // There is no cause if the server did not answer.
       const cause = error instanceof StoreUnavailable ? error.cause : error
       const reason = describeError(cause ?? error)
-      if (cause !== undefined && !driver.meaningOf(cause).isNotReady) {
-        throw new StoreNotOpened(`${name} cannot be used: ${reason}`, { cause: error })
-      }
       // The server worked on an index for long, and failed only now: the wait begins anew.
       if (Date.now() - begin > WAITING_TIME) end = Date.now() + WAITING_TIME
       const waited = `${WAITING_TIME / 1000} seconds`
-      if (Date.now() > end) {
-        throw new StoreNotOpened(`${name} was not ready within ${waited}: ${reason}`, { cause: error })
+      const isHopeless = cause !== undefined && !driver.meaningOf(cause).isNotReady
+      if (isHopeless || Date.now() > end) {
+        await pool.close()
+        const what = isHopeless ? 'cannot be used' : `was not ready within ${waited}`
+        throw new StoreNotOpened(`${name} ${what}: ${reason}`, { cause: error })
       }
-      if (attempt === 1) report(`waiting up to ${waited} for ${name}: ${reason}`)
+      if (isFirst) report(`waiting up to ${waited} for ${name}: ${reason}`)
     }
     await sleep(INTERVAL)
   }

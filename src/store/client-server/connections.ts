@@ -1,17 +1,26 @@
 import { StoreUnavailable } from '../../catalogue/store.ts'
+import { FairQueue } from '../fair-queue.ts'
 import { withTimeout } from '../timeout.ts'
-import { ConnectionShare, type Kind, type User } from './connection-share.ts'
 import type { ErrorMeaning } from './errors.ts'
+
+/** How many callers of each kind may wait for a connection. */
+const MAX_WAITING = 5000
+
+/** What a connection is used for. Counts, statistics and all queries that no index answers at once are searches. */
+export type Kind = 'read' | 'write' | 'page' | 'search'
+
+export interface User {
+  readonly kind: Kind
+  readonly client: string
+}
 
 /** The time for connecting, in milliseconds. By default an operation has more, so that its error can name the cause. */
 export const CONNECT_TIME = 3000
 
-/** What the pool needs of a database driver. */
 export interface Driver<Connection> {
   meaningOf(error: unknown): ErrorMeaning
   /** Connects within CONNECT_TIME. */
   connect(): Promise<Connection>
-  /** Calls back when the connection ends by itself. */
   onLost(connection: Connection, callback: () => void): void
   /**
    * Tells the server to stop what it is doing on a connection that has been destroyed. Many servers do not notice that
@@ -20,19 +29,13 @@ export interface Driver<Connection> {
   cancel(connection: Connection): Promise<void>
   /** Ends the transaction after the server has refused a statement. @throws if the connection is lost. */
   reset(connection: Connection): Promise<unknown>
-  /** Cuts the connection at once, whatever it is doing. */
   destroy(connection: Connection): void
-  /** Ends an idle connection as its protocol prescribes. */
   end(connection: Connection): Promise<void>
 }
 
-/** How long the server may take to cancel a statement, in milliseconds. */
+/** How long the server may take to cancel a statement, to end a transaction and to end a connection; in milliseconds. */
 const CANCEL_TIME = 1000
-
-/** How long the server may take to end a transaction, in milliseconds. */
 const RESET_TIME = 1000
-
-/** How long the server may take to end a connection, in milliseconds. */
 const END_TIME = 4000
 
 /** A connection that was idle for longer, in milliseconds, is not used again: a firewall may have dropped it. */
@@ -66,6 +69,31 @@ interface Waiting<Connection> extends User {
   reject(error: unknown): void
 }
 
+/** The connections that one kind of use may have, and the users that wait for them. Clients take turns. */
+class ConnectionShare<Waiting extends User> {
+  readonly waiting = new FairQueue<Waiting>(MAX_WAITING)
+  /** The connections in use or being opened, by client and in total. */
+  readonly #usedBy = new Map<string, number>()
+  #used = 0
+  readonly isFull: () => boolean
+  /** Whether a client may have one more, unless the share is full. */
+  readonly hasRoom: (client: string) => boolean
+
+  /** @param maxOfClient how many one client may have. */
+  constructor(max: number, maxOfClient = max) {
+    this.isFull = () => this.#used >= max
+    this.hasRoom = (client) => (this.#usedBy.get(client) ?? 0) < maxOfClient
+  }
+
+  /** @param change 1 for a connection that is in use now, −1 for one that is free again. */
+  count(change: 1 | -1, { client }: User): void {
+    this.#used += change
+    const used = (this.#usedBy.get(client) ?? 0) + change
+    if (used === 0) this.#usedBy.delete(client)
+    else this.#usedBy.set(client, used)
+  }
+}
+
 /** No connection could be made. `cause` is the error of the driver. */
 export class NotConnected extends Error {}
 
@@ -87,7 +115,8 @@ export class Connections<Connection> {
   #idle: { readonly connection: Connection; readonly since: number }[] = []
   #lastNumber = 0
   #closed: { readonly promise: Promise<void>; resolve(): void } | undefined
-  #connectError: unknown
+  /** Why the last attempt to connect failed; undefined if it did not. */
+  connectError: unknown
   /** While it runs, no connection is made. */
   #connectTimer: NodeJS.Timeout | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
@@ -105,11 +134,6 @@ export class Connections<Connection> {
       search: new ConnectionShare(searches, Math.max(1, searches - 1)),
     }
     this.#maxAge = maxAge
-  }
-
-  /** Why the last attempt to connect failed; undefined if it did not. */
-  get connectError(): unknown {
-    return this.#connectError
   }
 
   get isClosed(): boolean {
@@ -135,13 +159,12 @@ export class Connections<Connection> {
     }
   }
 
-  /** Takes back a connection that can be used again. */
   release(connection: Connection, user: User): void {
     const oldAt = this.#alive.get(connection)
     if (oldAt === undefined) this.discard(connection, user)
     else if (Date.now() >= oldAt) this.#retire(connection, user)
     else {
-      this.#shares[user.kind].free(user)
+      this.#shares[user.kind].count(-1, user)
       this.#offer(connection)
     }
   }
@@ -158,11 +181,7 @@ export class Connections<Connection> {
     this.#alive.delete(connection)
     this.#driver.destroy(connection)
     // Only then is its place free: otherwise the server would be busy on ever more connections.
-    withTimeout(
-      this.#driver.cancel(connection),
-      CANCEL_TIME,
-      'the server did not cancel the statement in time',
-    )
+    withTimeout(this.#driver.cancel(connection), CANCEL_TIME, 'the statement was not cancelled in time')
       .catch(() => {})
       .finally(() => this.#closeOne(user))
   }
@@ -189,14 +208,14 @@ export class Connections<Connection> {
     this.#renewedAt = Date.now()
     // As if they were lost: those in use are destroyed when their work is done.
     this.#alive.clear()
-    for (const { connection } of this.#idle.splice(0)) this.discard(connection)
+    this.discardIdle(Number.POSITIVE_INFINITY)
   }
 
   load() {
     return {
       connections_used: this.#open - this.#idle.length,
       connections_idle: this.#idle.length,
-      requests_waiting: Object.values(this.#shares).reduce((sum, { waiting }) => sum + waiting, 0),
+      requests_waiting: Object.values(this.#shares).reduce((sum, { waiting }) => sum + waiting.size, 0),
     }
   }
 
@@ -209,20 +228,20 @@ export class Connections<Connection> {
 
   /** @returns undefined if the caller has to wait. */
   #take(user: User): Connection | Promise<Connection> | undefined {
-    if (!this.#shares[user.kind].mayUse(user)) return undefined
+    const share = this.#shares[user.kind]
+    if (share.isFull() || !share.hasRoom(user.client)) return undefined
     const idle = this.#takeIdle()
     if (idle === undefined) return this.#mayConnect() ? this.#connect(user) : undefined
-    this.#shares[user.kind].use(user)
+    share.count(1, user)
     return idle
   }
 
   #takeIdle(): Connection | undefined {
-    const newest = this.#idle.pop()
-    if (newest === undefined) return undefined
-    if (Date.now() - newest.since <= MAX_IDLE_TIME) return newest.connection
-    // The others have been idle for longer. They are destroyed and not ended, because the server might not answer.
-    for (const { connection } of [newest, ...this.#idle.splice(0)]) this.discard(connection)
-    return undefined
+    const [oldest] = this.#idle
+    const before = Date.now() - MAX_IDLE_TIME
+    // They are destroyed and not ended, because the server might not answer.
+    if (oldest !== undefined && oldest.since < before) this.discardIdle(before)
+    return this.#idle.pop()?.connection
   }
 
   #mayConnect(): boolean {
@@ -231,15 +250,15 @@ export class Connections<Connection> {
 
   async #connect(user: User): Promise<Connection> {
     this.#open++
-    this.#shares[user.kind].use(user)
+    this.#shares[user.kind].count(1, user)
     try {
       const connection = await this.#driver.connect()
-      this.#connectError = undefined
+      this.connectError = undefined
       this.#alive.set(connection, Date.now() + this.#maxAge * (1 - AGE_SPREAD * Math.random()))
       this.#driver.onLost(connection, () => this.#forget(connection))
       return connection
     } catch (cause) {
-      this.#connectError = cause
+      this.connectError = cause
       this.#connectTimer ??= setTimeout(() => {
         this.#connectTimer = undefined
         this.#serveWaiting()
@@ -250,18 +269,18 @@ export class Connections<Connection> {
   }
 
   async #wait({ kind, client }: User, passed: Promise<never>): Promise<Connection> {
-    const { promise, resolve, reject } = Promise.withResolvers<Connection>()
-    const waiting = { kind, client, number: ++this.#lastNumber, resolve, reject }
-    const share = this.#shares[kind]
-    passed.catch(() => share.leave(waiting))
-    share.wait(waiting)?.reject(tooMany())
-    return promise
+    const waiting = { kind, client, number: ++this.#lastNumber, ...Promise.withResolvers<Connection>() }
+    const queue = this.#shares[kind].waiting
+    passed.catch(() => queue.delete(waiting))
+    const error = { reason: 'overload', nothingWritten: true } as const
+    queue.add(waiting)?.reject(new StoreUnavailable('too many requests wait for a connection', error))
+    return waiting.promise
   }
 
   #offer(connection: Connection): void {
     const next = this.#nextWaiting()
     if (next !== undefined) {
-      this.#shares[next.kind].use(next)
+      this.#shares[next.kind].count(1, next)
       next.resolve(connection)
     } else if (this.#closed !== undefined) this.#retire(connection)
     else this.#idle.push({ connection, since: Date.now() })
@@ -286,7 +305,7 @@ export class Connections<Connection> {
 
   #closeOne(user?: User): void {
     this.#open--
-    if (user !== undefined) this.#shares[user.kind].free(user)
+    if (user !== undefined) this.#shares[user.kind].count(-1, user)
     this.#serveWaiting()
     if (this.#open === 0) this.#closed?.resolve()
   }
@@ -303,15 +322,11 @@ export class Connections<Connection> {
   #nextWaiting(): Waiting<Connection> | undefined {
     let first: Waiting<Connection> | undefined
     for (const share of Object.values(this.#shares)) {
-      const next = share.next()
+      const next = share.isFull() ? undefined : share.waiting.peek(share.hasRoom)
       if (next !== undefined && (first === undefined || next.number < first.number)) first = next
     }
-    return first && this.#shares[first.kind].takeNext()
+    if (first === undefined) return undefined
+    const { waiting, hasRoom } = this.#shares[first.kind]
+    return waiting.take(hasRoom)
   }
 }
-
-const tooMany = () =>
-  new StoreUnavailable('too many requests wait for a connection', {
-    reason: 'overload',
-    nothingWritten: true,
-  })

@@ -3,7 +3,7 @@ import { FIELD_NAMES, isNullable, isTextField } from '../../catalogue/book.ts'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { ErrorMeaning } from './errors.ts'
-import type { Runner } from './pool.ts'
+import type { ConnectionPool } from './pool.ts'
 
 /** A column as the server describes it. */
 export interface Column {
@@ -33,9 +33,8 @@ export function bookColumnsOf({
 }: Readonly<Record<'id' | 'text' | 'integer', ColumnType>>): readonly BookColumn[] {
   const fields = FIELD_NAMES.map((name) => {
     const { sql, accepted } = isTextField(name) ? text : integer
-    return isNullable(name)
-      ? { name, sql, accepted, isNullable: true }
-      : { name, sql: `${sql} NOT NULL`, accepted, isNullable: false }
+    const mayBeNull = isNullable(name)
+    return { name, sql: mayBeNull ? sql : `${sql} NOT NULL`, accepted, isNullable: mayBeNull }
   })
   return [{ name: 'id', isNullable: false, ...id }, ...fields]
 }
@@ -76,10 +75,8 @@ export interface Administration {
 /** Whether the table is so large that writes would wait long while it is changed or indexed. */
 export const IS_LARGE = '(SELECT COUNT(*) > 10000 FROM (SELECT 1 FROM books LIMIT 10001) counted)'
 
-/** How long to try to create the table while other instances do so, in milliseconds. */
+/** How long to try to create the table, and the objects of a group, while other instances do so; in milliseconds. */
 const TABLE_TIME = 2000
-
-/** How long to try to add the objects of a group while other instances do so, in milliseconds. */
 const RACE_TIME = 300_000
 
 /** How long the objects of a group may take in all, in milliseconds. An index of a large table takes long. */
@@ -91,10 +88,8 @@ const SILENT_TIME = 2000
 /** Attempts that are made in any case. A start that stood still in its first one used to end with a duplicate key. */
 const LEAST_ATTEMPTS = 5
 
-/** The longest wait after the first lost race, in milliseconds. It doubles with each further one. */
+/** The longest waits after the first lost race, and after any; in milliseconds. It doubles with each further one. */
 const INTERVAL = 50
-
-/** The longest wait after any lost race, in milliseconds. */
 const LONGEST_INTERVAL = 5000
 
 /**
@@ -138,18 +133,29 @@ export async function ensureTable<Connection>(
  * @throws StoreUnavailable if the server is not ready.
  */
 export async function ensureObjects<Connection>(
-  runner: Runner<Connection>,
+  pool: ConnectionPool<Connection>,
   editor: SchemaEditor<Connection>,
   groups: readonly SchemaGroup[],
   report: (message: string) => void,
 ): Promise<boolean[]> {
+  async function addMissing(connection: Connection, wanted: readonly SchemaObject[]): Promise<void> {
+    const message = 'adding indexes to the table books, during which writes may have to wait'
+    const notice = setTimeout(() => report(message), SILENT_TIME)
+    await retryLostRaces(editor.meaningOf, RACE_TIME, async () => {
+      const existing = await editor.objects(connection)
+      for (const { name, sql } of wanted) if (!existing.includes(name)) await editor.execute(connection, sql)
+    }).finally(() => clearTimeout(notice))
+  }
+
   const results: boolean[] = []
   const faults: string[] = []
   const forAdministrator: SchemaObject[] = []
   for (const { without, objects } of groups) {
     try {
-      const time = { time: GROUP_TIME, isRepeatable: false }
-      await runner.run((connection) => addMissing(connection, editor, objects, report), time)
+      await pool.run((connection) => addMissing(connection, objects), {
+        time: GROUP_TIME,
+        isRepeatable: false,
+      })
       results.push(true)
     } catch (error) {
       const cause = error instanceof StoreUnavailable ? error.cause : error
@@ -162,11 +168,11 @@ export async function ensureObjects<Connection>(
     }
   }
   if (faults.length === 0) return results
-  const existing = await runner.run(editor.objects)
+  const existing = await pool.run(editor.objects)
   const missing = forAdministrator.filter(({ name }) => !existing.includes(name))
   if (missing.length === 0) report(faults.join('; '))
   else {
-    const administration = await runner.run(editor.administration)
+    const administration = await pool.run(editor.administration)
     const [before, after] = administration.around
     const statements = missing.map(({ sql }) => `${sql.replace(/\s+/g, ' ').trim()};`)
     report(advice(faults.join('; '), administration, before, ...statements, after))
@@ -176,26 +182,6 @@ export async function ensureObjects<Connection>(
 
 export const advice = (what: string, { database }: Administration, ...statements: readonly string[]) =>
   `${what}. An administrator can run this in the database ${database}, and start the service again: ${statements.filter((sql) => sql !== '').join(' ')}`
-
-async function addMissing<Connection>(
-  connection: Connection,
-  { objects, execute, meaningOf }: SchemaEditor<Connection>,
-  wanted: readonly SchemaObject[],
-  report: (message: string) => void,
-): Promise<void> {
-  const notice = setTimeout(
-    () => report('adding indexes to the table books, during which writes may have to wait'),
-    SILENT_TIME,
-  )
-  try {
-    await retryLostRaces(meaningOf, RACE_TIME, async () => {
-      const existing = await objects(connection)
-      for (const { name, sql } of wanted) if (!existing.includes(name)) await execute(connection, sql)
-    })
-  } finally {
-    clearTimeout(notice)
-  }
-}
 
 /**
  * Repeats work that failed because other instances did the same. The intervals grow, because a statement that waits for
@@ -260,10 +246,11 @@ export function checkRights(
   const lacked = readsOnly ? all.filter((right) => right === 'SELECT') : all
   if (lacked.length === 0) return
   const what = `the account has no right to ${lacked.join(', ')} on the table books`
-  if (lacked.includes('SELECT')) throw new StoreNotOpened(advice(what, administration, administration.use))
-  if (writesNothing(lacked)) {
+  const help = (more: string) => advice(`${what}${more}`, administration, administration.use)
+  if (lacked.includes('SELECT')) throw new StoreNotOpened(help(''))
+  if (!writesNothing(lacked)) report(help(': such requests are answered with 503'))
+  else {
     const instead = ' (for an instance that only reads, DB_URL needs target_session_attrs=any)'
-    throw new StoreNotOpened(advice(`${what}${instead}`, administration, administration.use))
+    throw new StoreNotOpened(help(instead))
   }
-  report(advice(`${what}: such requests are answered with 503`, administration, administration.use))
 }

@@ -28,9 +28,31 @@ export interface ErrorMeaning {
 /** Whether the server has certainly done nothing. */
 export const isUndone = ({ outcome }: ErrorMeaning) => outcome !== 'lost' && outcome !== 'unknown'
 
-/** The meaning of an error that no server has reported: the connection is lost, cut, or no longer trusted. */
-export function meaningOfFailure(error: unknown, isNotReady: boolean): ErrorMeaning {
-  return isDefect(error) ? { outcome: 'unknown' } : { outcome: 'lost', reason: 'connection', isNotReady }
+/**
+ * Makes the `meaningOf` of an engine.
+ * @param table the meanings of codes. Any other code means that the statement is at fault and was not executed.
+ * @param codesOf returns the code that a server has reported, and its class; undefined for an error of the connection.
+ * @param isCut whether an error that no server has reported means that the server has ended the connection.
+ */
+export function meanings<Code>(
+  table: readonly (readonly [meaning: ErrorMeaning, codes: readonly Code[]])[],
+  codesOf: (error: unknown) => readonly Code[] | undefined,
+  isCut: (error: unknown) => boolean,
+): (error: unknown) => ErrorMeaning {
+  const byCode = new Map(table.flatMap(([meaning, codes]) => codes.map((code) => [code, meaning])))
+  return function meaningOf(error): ErrorMeaning {
+    const codes = codesOf(error)
+    if (codes !== undefined)
+      return codes.map((code) => byCode.get(code)).find((known) => known) ?? { outcome: 'refused' }
+    // A defect of this program rather than of the server or the network.
+    if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError)
+      return { outcome: 'unknown' }
+    const isNotReady =
+      error instanceof AggregateError
+        ? error.errors.some((each) => meaningOf(each).isNotReady)
+        : isUnreachable(error) || isCut(error)
+    return { outcome: 'lost', reason: 'connection', isNotReady }
+  }
 }
 
 /** The code of the error for a server that can be reached, but cannot be used as it is now. */
@@ -66,9 +88,4 @@ export function isUnreachable(error: unknown): boolean {
 /** The `code` of an error of a driver or of the system. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
-/** Whether the error is a defect of this program rather than of the server or the network. */
-function isDefect(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

@@ -1,6 +1,10 @@
+import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
+import type { ConnectionOptions } from 'node:tls'
 import { describeError } from '../../errors.ts'
+import { CONNECT_TIME } from './connections.ts'
 import { UNSUITABLE } from './errors.ts'
+import { currentTlsOptions, type TlsSettings, tlsOptions } from './tls.ts'
 
 /**
  * Which servers suit: the values of libpq's target_session_attrs. Here `primary` means the same as `read-write`, and
@@ -74,7 +78,6 @@ export class ConnectTime {
     this.#stream = stream
   }
 
-  /** Call it when connecting has succeeded or failed. */
   end(): void {
     clearInterval(this.#timer)
   }
@@ -87,7 +90,6 @@ export const checksRole = (choice: HostChoice) => choice.hosts.length > 1 || wan
 export const isForReads = ({ sessionAttrs = 'read-write' }: HostChoice) =>
   sessionAttrs !== 'read-write' && sessionAttrs !== 'primary'
 
-/** The hosts, for messages. */
 export const hostNames = ({ hosts }: HostChoice) => hosts.map(({ host = 'localhost' }) => host).join(', ')
 
 /**
@@ -140,6 +142,44 @@ export async function connectToHost<Connection>(
   if (choice.hosts.length === 1) throw errors[0]
   const reasons = hosts.map((address, i) => `${keyOf(address)}: ${describeError(errors[i])}`)
   throw new AggregateError(errors, `no host can be used: ${reasons.join('; ')}`)
+}
+
+/** What the targets of both engines have. */
+export interface ServerTarget extends HostChoice {
+  readonly user: string | undefined
+  readonly password: string | undefined
+  readonly tls: TlsSettings
+}
+
+/** A driver whose connections lead to one of the hosts of a target, which is read again for each of them. */
+export abstract class HostDriver<Connection extends Pick<EventEmitter, 'on'>, Target extends ServerTarget> {
+  readonly #latest: () => Target
+  readonly #silent: SilentHosts = new Map()
+  protected target: Target
+  /** Options for an encrypted connection. */
+  protected encrypted: ConnectionOptions
+
+  /** @param latest returns the target of each new connection. @throws StoreNotOpened if a TLS file cannot be read. */
+  constructor(target: Target, latest = () => target) {
+    this.#latest = latest
+    this.target = target
+    this.encrypted = tlsOptions(target.tls)
+  }
+
+  async connect(): Promise<Connection> {
+    this.target = this.#latest()
+    this.encrypted = currentTlsOptions(this.target.tls)
+    const open = (address: Address, time: ConnectTime) => this.open(address, time)
+    return connectToHost(this.target, CONNECT_TIME, this.#silent, open, (each) => this.destroy(each))
+  }
+
+  onLost(connection: Connection, callback: () => void): void {
+    connection.on('error', callback)
+    connection.on('end', callback)
+  }
+
+  protected abstract open(address: Address, time: ConnectTime): Promise<Opened<Connection>>
+  abstract destroy(connection: Connection): void
 }
 
 const keyOf = ({ host, port }: Address) => `${host}${port ? `:${port}` : ''}`

@@ -34,75 +34,62 @@ export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
   transactionOn: (connection: Connection) => ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
-  { signal, ...options }: ImportOptions,
+  { signal: given, skipExisting, dryRun, keepIds }: ImportOptions,
 ): Promise<Imported> {
   // The signal cancels nothing from the commit on. Otherwise it would not be known whether the books are stored.
   const cancelled = new AbortController()
-  const cancel = () => cancelled.abort(signal?.reason)
-  const ignoreSignal = () => signal?.removeEventListener('abort', cancel)
-  signal?.throwIfAborted()
-  signal?.addEventListener('abort', cancel)
-  const work = (connection: Connection) =>
-    importOn(transactionOn(connection), groups, options, cancelled.signal, ignoreSignal)
-  const result = await pool
-    .run(work, {
-      time: IMPORT_HOURS * 3600_000,
-      // `groups` can be read only once.
-      isRepeatable: false,
-      signal: cancelled.signal,
-    })
-    .finally(ignoreSignal)
+  const { signal } = cancelled
+  const cancel = () => cancelled.abort(given?.reason)
+  const ignoreSignal = () => given?.removeEventListener('abort', cancel)
+  given?.throwIfAborted()
+  given?.addEventListener('abort', cancel)
+
+  /** Returns errors of `groups` instead of throwing them, which would cost the pool the connection. */
+  async function importOn(connection: Connection) {
+    const transaction = transactionOn(connection)
+    const refuse = async (refused: unknown) => {
+      await inTime(transaction.rollback())
+      return { refused }
+    }
+    await inTime(transaction.begin())
+    if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
+    // In an empty table, there is nothing to look up. On MySQL, doing so took two thirds more time.
+    const known = skipExisting ? (await inTime(transaction.highestId())) || undefined : undefined
+    const iterator = groups[Symbol.asyncIterator]()
+    let all = 0
+    try {
+      for (;;) {
+        const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
+        if ('refused' in next) return refuse(next.refused)
+        if (next.done) break
+        signal.throwIfAborted()
+        await inTime(keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known))
+        all += next.value.length
+      }
+    } finally {
+      await iterator.return?.()
+    }
+    const added = await inTime(transaction.stored())
+    if (keepIds) {
+      // Another client may have created a book in the meantime.
+      if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
+      if (added > 0) await inTime(transaction.continueIds())
+    }
+    // After an abort, the connection still works for a moment: nothing may be committed then.
+    signal.throwIfAborted()
+    if (dryRun) await inTime(transaction.rollback())
+    else {
+      ignoreSignal()
+      await inTime(transaction.commit(), true)
+    }
+    return { imported: { added, skipped: all - added } }
+  }
+
+  // `groups` can be read only once.
+  const options = { time: IMPORT_HOURS * 3600_000, isRepeatable: false, signal }
+  const result = await pool.run(importOn, options).finally(ignoreSignal)
   if ('refused' in result) throw result.refused
   return result.imported
-}
-
-/**
- * Returns errors of `groups` instead of throwing them, which would cost the pool the connection.
- * @param onCommit called just before the commit.
- */
-async function importOn(
-  transaction: ImportTransaction,
-  groups: AsyncIterable<readonly ImportedBook[]>,
-  { skipExisting, dryRun, keepIds }: ImportOptions,
-  signal: AbortSignal,
-  onCommit: () => void,
-): Promise<{ readonly imported: Imported } | { readonly refused: unknown }> {
-  const refuse = async (refused: unknown) => {
-    await inTime(transaction.rollback())
-    return { refused }
-  }
-  await inTime(transaction.begin())
-  if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
-  // In an empty table, there is nothing to look up. On MySQL, doing so took two thirds more time.
-  const known = skipExisting ? (await inTime(transaction.highestId())) || undefined : undefined
-  const iterator = groups[Symbol.asyncIterator]()
-  let all = 0
-  try {
-    for (;;) {
-      const next = await iterator.next().catch((error: unknown) => ({ refused: error }))
-      if ('refused' in next) return refuse(next.refused)
-      if (next.done) break
-      signal.throwIfAborted()
-      await inTime(keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known))
-      all += next.value.length
-    }
-  } finally {
-    await iterator.return?.()
-  }
-  const added = await inTime(transaction.stored())
-  if (keepIds) {
-    // Another client may have created a book in the meantime.
-    if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
-    if (added > 0) await inTime(transaction.continueIds())
-  }
-  // After an abort, the connection still works for a moment: nothing may be committed then.
-  signal.throwIfAborted()
-  if (dryRun) await inTime(transaction.rollback())
-  else {
-    onCommit()
-    await inTime(transaction.commit(), true)
-  }
-  return { imported: { added, skipped: all - added } }
 }
 
 /** @param isCommit whether it is not known what was stored if the server does not answer in time. */

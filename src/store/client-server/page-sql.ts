@@ -2,12 +2,14 @@ import {
   type Book,
   FIELD_NAMES,
   type FieldName,
+  INDEXED_FIELDS,
   type IndexedField,
   isNullable,
   isTextField,
   TEXT_FIELDS,
 } from '../../catalogue/book.ts'
 import type { SortField } from '../../catalogue/query.ts'
+import { SORT_KEY_VERSION, sortKey } from '../../catalogue/sort-key.ts'
 import type { PageBounds } from '../../catalogue/store.ts'
 import { type Dialect, orderBy } from '../query/dialect.ts'
 
@@ -27,16 +29,32 @@ export const bookColumns = (table = '') =>
   `${table}id, ${FIELD_NAMES.map((name) => `${columnOrEmpty(name, table)} AS ${name}`).join(', ')}`
 export const BOOK = bookColumns()
 
+/** The columns with the sort keys of the texts; empty in a row that another program wrote. */
+export const KEY_COLUMNS: Readonly<Record<IndexedField, string>> = {
+  title: `title_key_${SORT_KEY_VERSION}`,
+  author: `author_key_${SORT_KEY_VERSION}`,
+}
+
+/** The column, or on PostgreSQL the index, that tells which books have no sort keys, or those of earlier texts. */
+export const KEYS_DUE = `sort_keys_${SORT_KEY_VERSION}_due`
+
+/** @param fields whose sort keys are returned. */
+export function keysOf(
+  book: Readonly<Partial<Record<IndexedField, string>>>,
+  fields: readonly IndexedField[] = INDEXED_FIELDS,
+): string[] {
+  return fields.map((name) => String(sortKey(name, book[name] ?? '')))
+}
+
+/** The beginnings of the texts that are indexed. @param length in characters. */
+export const textsUpTo = (length: number) =>
+  INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${length}) AS ${name}`).join(', ')
+
 /** A further column for the readiness check, to find out whether books can be read. */
 export const ANY_BOOK = ', (SELECT year FROM books WHERE id = 1) AS year'
 
 /** The size of a title and an author, in bytes of UTF-8. */
 const TEXT_SIZE = TEXT_FIELDS.map((name) => `OCTET_LENGTH(COALESCE(${name}, ''))`).join(' + ')
-
-interface Selection {
-  readonly where: string
-  readonly fields: readonly SortField[]
-}
 
 /**
  * The statement that reads the first books of a selection, and the sort keys of `texts`, in the SQL that all servers
@@ -44,7 +62,7 @@ interface Selection {
  * books before it adds up their sizes: otherwise, MariaDB would add up those of all books to the end of the table.
  */
 export function selectPage(
-  { where, fields }: Selection,
+  { where, fields }: { readonly where: string; readonly fields: readonly SortField[] },
   dialect: Pick<Dialect, 'key'>,
   { books, text }: PageBounds,
   texts: readonly IndexedField[] = [],

@@ -1,9 +1,22 @@
+import timers from 'node:timers/promises'
 import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { startDeadline } from '../timeout.ts'
-import type { Kind, User } from './connection-share.ts'
+import type { Kind, User } from './connections.ts'
 import { type ConnectionLimits, Connections, type Driver, NotConnected } from './connections.ts'
-import { isUndone } from './errors.ts'
-import { ATTEMPTS, withRetries } from './retry.ts'
+import { type FailureOutcome, isUndone } from './errors.ts'
+
+/** How often work is tried that the server rolls back because of a conflict. */
+const ATTEMPTS = 5
+
+/** How often a read is repeated after its connection was lost. No more, because the read may be the cause. */
+const LOST_ATTEMPTS = 3
+
+/** The longest pauses before the first retry and before any, in milliseconds. They are random: others retry too. */
+const PAUSE = 50
+const LONGEST_PAUSE = 400
+
+/** The least time for another attempt, in milliseconds. With less, it would not be known what became of it. */
+const LEAST_TIME = 100
 
 interface PoolOptions extends ConnectionLimits {
   /** How long an operation may take, in milliseconds. */
@@ -15,25 +28,13 @@ export interface RunOptions {
   readonly time?: number
   /** By default a write. All others may be repeated after a lost connection. */
   readonly kind?: Kind
-  /** Who asks. Clients take turns. */
   readonly client?: string | undefined
   /** Whether the work may be done again if the server has certainly not done it. By default true. */
   readonly isRepeatable?: boolean
-  /** How often work is tried that the server rolls back because of a conflict. */
-  readonly attempts?: number
+  /** Whether work is tried again that the server has rolled back because of a conflict. By default true. */
+  readonly isConflictRepeated?: boolean
   readonly signal?: AbortSignal | undefined
 }
-
-/**
- * Does work on a connection of a store.
- * @param work may be called several times. `end` is its deadline, as `Date.now()`.
- */
-export type RunOn<Connection> = <Result>(
-  work: (connection: Connection, end: number) => Promise<Result>,
-) => Promise<Result>
-
-/** What preparing a database needs of the pool. */
-export type Runner<Connection> = Pick<ConnectionPool<Connection>, 'run'>
 
 /** Does work on the connections to one database server within a deadline, and again where that is safe. */
 export class ConnectionPool<Connection> {
@@ -56,6 +57,7 @@ export class ConnectionPool<Connection> {
   /**
    * Does the work on a connection. Repeats it if the server has certainly not done it, and a read also after a lost
    * connection.
+   * @param work may be called several times. `end` is its deadline, as `Date.now()`.
    * @throws StoreUnavailable after the deadline, if too many wait, and for errors that may pass; the reason of the
    * signal; else what connecting or the work throws.
    */
@@ -64,21 +66,24 @@ export class ConnectionPool<Connection> {
     { time = this.timeout, ...options }: RunOptions = {},
   ): Promise<Result> {
     const end = Date.now() + time
-    const { kind = 'write', isRepeatable = true, attempts = ATTEMPTS, signal } = options
-    try {
-      return await withRetries((cause) => this.#attempt(work, end, time, causeOf(cause), options), {
-        outcomeOf: (error) =>
-          error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome,
-        isWrite: kind === 'write',
-        isRepeatable,
-        attempts,
-        isOpened: this.#isOpened,
-        end,
-        signal,
-        isClosed: () => this.#connections.isClosed,
-      })
-    } catch (error) {
-      throw signal?.aborted ? error : this.#failure(error, kind)
+    const { kind = 'write', signal } = options
+    let cause: unknown
+    let losses = 0
+    for (let number = 1; ; number++) {
+      try {
+        return await this.#attempt(work, end, time, cause, options)
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
+        const outcome = error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome
+        if (outcome === 'lost') losses++
+        const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
+        const isLate = Date.now() + pause + LEAST_TIME >= end
+        if (isLate || !this.#isToRepeat(outcome, number, losses, options)) throw this.#failure(error, kind)
+        await timers.setTimeout(pause)
+        if (this.#connections.isClosed) throw this.#failure(error, kind)
+        cause = causeOf(error)
+      }
     }
   }
 
@@ -103,8 +108,26 @@ export class ConnectionPool<Connection> {
     return this.#connections.close()
   }
 
+  /**
+   * While the store is being opened, only conflicts are retried, and other errors are reported at once.
+   * @param outcome of the attempt with this number; undefined if there was no connection.
+   */
+  #isToRepeat(
+    outcome: FailureOutcome | undefined,
+    number: number,
+    losses: number,
+    { kind = 'write', isRepeatable = true, isConflictRepeated = true }: RunOptions,
+  ): boolean {
+    if (outcome === undefined) return this.#isOpened
+    if (!isRepeatable) return false
+    if (outcome === 'conflict') return isConflictRepeated && number < ATTEMPTS
+    if (!this.#isOpened) return false
+    if (outcome === 'lost') return kind !== 'write' && losses <= LOST_ATTEMPTS
+    // `late` with time left: the clock of the server has been set. A new connection compares the clocks again.
+    return outcome === 'moved' || outcome === 'late'
+  }
+
   #failure(error: unknown, kind: Kind): unknown {
-    if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) return error
     const meaning = this.#driver.meaningOf(causeOf(error))
     const { reason, outcome } = meaning
     if (error instanceof NotConnected) {
@@ -178,7 +201,6 @@ export class ConnectionPool<Connection> {
   }
 }
 
-/** The error of the driver. */
 const causeOf = (error: unknown) => (error instanceof NotConnected ? error.cause : error)
 
 /** The error for work that has not ended in time. @param time in milliseconds. */

@@ -2,7 +2,7 @@ import { type BookChanges, textLength } from '../../catalogue/book.ts'
 import { wordsOfBook } from '../../catalogue/search-words.js'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { keysOf } from './sort-keys.ts'
+import { keysOf } from './page-sql.ts'
 
 /** The most books that are looked up at once. */
 export const STALE_BOOKS = 200
@@ -16,14 +16,9 @@ export const STEP_TIME = 10
 /** Up to this total length of title and author, in UTF-16 code units, making words takes less than a millisecond. */
 const SHORT_TEXT = 500
 
-/** The index is updated after this many milliseconds without a write. */
+/** The index is updated after so many milliseconds without a write, and after so many writes. */
 const DELAY = 200
-
-/** The index is also updated after this many writes. */
 const MAX_WRITES = 500
-
-/** The time between reports to the operator during a long pass, in milliseconds. */
-const REPORT_INTERVAL = 15_000
 
 /** A book whose entry in an index is missing or out of date. */
 export interface StaleBook {
@@ -37,10 +32,8 @@ export interface StaleBook {
   readonly isReadOnly: boolean | number
 }
 
-/** The words of a book, as the index stores them. */
 export interface BookWords {
   readonly id: number
-  /** Identifies the texts that have these words. */
   readonly fingerprint: string
   readonly words: readonly string[]
 }
@@ -67,41 +60,30 @@ export interface BookIndex<Entry = BookWords> {
 }
 
 interface Content<Entry> {
-  /** For reports. */
-  readonly name: string
-  /** The consequence while books are missing, for reports. */
-  readonly without: string
   entryOf(book: StaleBook): Entry
   /** The number of words in an entry; 0 without words. */
   lengthOf(entry: Entry): number
 }
 
 export const WORDS_OF_BOOKS: Content<BookWords> = {
-  name: 'words',
-  without: 'searches do not find the others yet',
   entryOf: ({ id, fingerprint, ...texts }) => ({ id, fingerprint, words: wordsOfBook(texts) }),
   lengthOf: ({ words }) => words.length,
 }
 
 export const KEYS_OF_BOOKS: Content<BookKeys> = {
-  name: 'sort keys',
-  without: 'in lists sorted by title or author, the others come first',
   entryOf: ({ id, title, author }) => ({ id, keys: keysOf({ title, author }) }),
   lengthOf: () => 0,
 }
 
 /**
- * Keeps an index of words or of sort keys up to date. The service itself makes these, so that all engines find the same
- * books in the same order. The database knows which books are stale, whichever program wrote them: a fingerprint of the
- * indexed texts is stored with each book, and a sort key contains its text. The index follows the writes in steps of
- * many books, and is brought up to date before a query that needs it. Indexing words in the transaction of each write
- * would take MySQL four round trips instead of one. Sort keys are written with the book, so only those of books that
- * other programs wrote are stale.
+ * Keeps an index of words or of sort keys up to date, in steps that follow the writes, and before a query that needs it.
+ * The database knows which books are stale, whichever program wrote them: a fingerprint of the indexed texts is stored
+ * with each book, and a sort key contains its text. Indexing words in the transaction of each write would take MySQL four
+ * round trips instead of one. Sort keys are written with the book, so only those that other programs wrote are stale.
  */
 export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   readonly #index: BookIndex<Entry>
   readonly #content: Content<Entry>
-  readonly #report: (message: string) => void
   #running: Promise<unknown> = Promise.resolve()
   /** The pass that begins when the running one ends. */
   #next: Promise<boolean> | undefined
@@ -113,11 +95,9 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   /** When the last pass began, if everything was indexed after it. */
   #completeAt = Number.NEGATIVE_INFINITY
 
-  /** @param report tells the operator something, in one line. */
-  constructor(index: BookIndex<Entry>, content: Content<Entry>, report: (message: string) => void) {
+  constructor(index: BookIndex<Entry>, content: Content<Entry>) {
     this.#index = index
     this.#content = content
-    this.#report = report
     // A first pass without a write: the books may be older than the index.
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
@@ -177,12 +157,8 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
     return this.#next
   }
 
-  /** @returns whether everything is indexed. */
   async #indexAll(): Promise<boolean> {
-    let reported = Date.now()
     let after = 0
-    let books = 0
-    let reports = 0
     let stale: readonly StaleBook[] = []
     for (let isLast = false; !this.#isClosed; ) {
       if (stale.length === 0) {
@@ -199,19 +175,12 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
         throw error
       })
       if (stored === undefined) return false
-      books += stored
       // A book that has changed since may still be stale, so these books are looked up again.
       const isChanged = stored < step.length
       if (!isChanged) after = step.at(-1)?.id ?? after
       stale = isChanged ? [] : stale.slice(step.length)
       if (isChanged) isLast = false
-      if (Date.now() < reported + REPORT_INTERVAL) continue
-      const { name, without } = this.#content
-      this.#report(`indexing the ${name} of books, ${books} so far; ${without}`)
-      reported = Date.now()
-      reports++
     }
-    if (reports > 0) this.#report(`indexed the ${this.#content.name} of ${books} books`)
     return true
   }
 

@@ -50,12 +50,14 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
   const { mode, authority, certificate, key } = settings
   if (mode === 'disable') return {}
   const files = {
-    ...(authority !== undefined && authority !== 'system' && { ca: readAuthority(authority) }),
+    // Node would ignore a file without certificates, and then trust nobody.
+    ...(authority !== undefined &&
+      authority !== 'system' && { ca: read(authority, (pem) => new X509Certificate(pem)) }),
     ...(certificate !== undefined && { cert: read(certificate) }),
     ...(key !== undefined && { key: read(key) }),
   }
   // Checked here: a driver would fail with every connection, and perhaps not say why.
-  check(() => createSecureContext(files), `${certificate} and ${key}`)
+  use(() => createSecureContext(files), `the PEM in ${certificate} and ${key} cannot be used for TLS`)
   if (!checksSigner(settings)) return { ...files, rejectUnauthorized: false }
   return {
     ...files,
@@ -76,27 +78,16 @@ export function currentTlsOptions(settings: TlsSettings): ConnectionOptions {
   }
 }
 
-/** Checks the file, because Node would ignore one without certificates, and then trust nobody. */
-function readAuthority(path: string): Buffer {
-  const file = read(path)
-  check(() => new X509Certificate(file), path)
-  return file
+function read(path: string, check: (pem: Buffer) => unknown = () => {}): Buffer {
+  const pem = use(() => readFileSync(path), 'a file for TLS cannot be read')
+  use(() => check(pem), `the PEM in ${path} cannot be used for TLS`)
+  return pem
 }
 
-function read(path: string): Buffer {
+function use<Result>(work: () => Result, otherwise: string): Result {
   try {
-    return readFileSync(path)
-  } catch (error) {
-    throw new StoreNotOpened(`a file for TLS cannot be read: ${(error as Error).message}`)
-  }
-}
-
-function check(use: () => unknown, paths: string): void {
-  try {
-    use()
-  } catch (error) {
-    throw new StoreNotOpened(`the PEM in ${paths} cannot be used for TLS: ${(error as Error).message}`, {
-      cause: error,
-    })
+    return work()
+  } catch (cause) {
+    throw new StoreNotOpened(`${otherwise}: ${(cause as Error).message}`, { cause })
   }
 }

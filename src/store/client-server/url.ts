@@ -1,21 +1,10 @@
 import type { Address } from './hosts.ts'
 
-/** The decoded parts of a URL. A part that is absent or empty is undefined. */
-export interface ServerUrl {
-  readonly user: string | undefined
-  readonly password: string | undefined
-  /** At least one. */
-  readonly hosts: readonly Address[]
-  readonly database: string | undefined
-  /** If a name occurs several times, the last value counts. */
-  readonly parameters: ReadonlyMap<string, string>
-}
-
 /**
- * Reads `scheme://user:password@host:port,host:port/database?name=value`.
+ * Reads `scheme://user:password@host:port,host:port/database?name=value`. A part that is absent or empty is undefined.
  * @throws Error whose message says what is wrong, without anything that may be a password.
  */
-export function parseServerUrl(text: string): ServerUrl {
+export function parseServerUrl(text: string) {
   if (/\p{Cc}/u.test(text)) throw new Error('has a line break or another control character')
   // An @ after the account is refused: it would mean that the password contains an unescaped /.
   const match = /^[a-z]+:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#@]*))?(?:\?([^#]*))?$/i.exec(text)

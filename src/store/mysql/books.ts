@@ -11,9 +11,16 @@ import {
   type NewBook,
 } from '../../catalogue/book.ts'
 import { type BookStatements, byId, type Deletion, type Update } from '../client-server/batches.ts'
-import { BOOK, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
-import { KEY_COLUMNS, keysOf } from '../client-server/sort-keys.ts'
+import {
+  BOOK,
+  IS_SHORT,
+  KEY_COLUMNS,
+  keysOf,
+  SHORT_BOOK,
+  type ShortBookRow,
+} from '../client-server/page-sql.ts'
 import { assignments } from '../query/dialect.ts'
+import { rowsOf } from './driver.ts'
 import { rolledBack } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { caseOfId, WORDS } from './search-index.ts'
@@ -51,14 +58,14 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
       return rows[0]
     },
 
-    find: (connection, ids) => select<ShortBookRow>(connection, READ_SHORT, ids),
+    find: (connection, ids) => rowsOf<ShortBookRow>(connection, READ_SHORT, [ids]),
 
     async create(connection, books, _end, alone) {
       const values = books.map((book) => valuesOf(schema, book))
       const created = (id: number, book = books[0]) => bookOf({ ...(book as NewBook), id })
       if (alone) return [created((await write(connection, INSERT, [values])).insertId)]
       // Ids may have gaps, so only RETURNING tells which book has which id. MySQL does not support it.
-      const rows = await select<Pick<Book, 'id'>>(connection, `${INSERT} RETURNING id`, values)
+      const rows = await rowsOf<Pick<Book, 'id'>>(connection, `${INSERT} RETURNING id`, [values])
       return rows.map(({ id }, i) => created(id, books[i]))
     },
 
@@ -86,12 +93,12 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
 /** @returns the ids of the books that exist and are as expected. They are locked now. */
 async function lock(
   connection: Connection,
-  requests: readonly (Update | Deletion)[],
+  requests: readonly Deletion[],
   alone: boolean,
 ): Promise<number[]> {
   const ids = requests.map(({ id }) => id)
-  const locked = byId(await select<Book>(connection, alone ? LOCK : LOCK_FREE, ids))
-  const isExpected = ({ id, expected = locked.get(id) }: Update | Deletion) =>
+  const locked = byId(await rowsOf<Book>(connection, alone ? LOCK : LOCK_FREE, [ids]))
+  const isExpected = ({ id, expected = locked.get(id) }: Deletion) =>
     locked.has(id) && FIELD_NAMES.every((name) => locked.get(id)?.[name] === expected?.[name])
   return requests.filter(isExpected).map(({ id }) => id)
 }
@@ -110,7 +117,7 @@ async function change(
   const values = columns.flatMap((_, i) => rows.flatMap((row, j) => [ids[j], row[i]]))
   const set = assignments(columns.map((column) => [column, cases]))
   await write(connection, `UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
-  const stored = await select<Book>(connection, READ, ids)
+  const stored = await rowsOf<Book>(connection, READ, [ids])
   const books = byId(stored)
   for (const { id, changes } of updates) {
     // If the change is missing, the server has rolled the transaction back without an error.
@@ -144,9 +151,4 @@ async function write(
 ): Promise<ResultSetHeader> {
   const [result] = await connection.query<ResultSetHeader>(sql, values.slice())
   return result
-}
-
-async function select<Row>(connection: Connection, sql: string, list: readonly unknown[]): Promise<Row[]> {
-  const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, [list])
-  return rows
 }

@@ -1,7 +1,7 @@
 import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
-import { COMPARED_LENGTH, plainKey, sortKey } from '../../catalogue/sort-key.ts'
-import type { KeySource, Query } from '../client-server/queries.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
+import { KEY_COLUMNS } from '../client-server/page-sql.ts'
+import { type KeySource, keyFrom, type Query } from '../client-server/queries.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { WORDS } from './search-index.ts'
 
@@ -40,10 +40,7 @@ export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Di
   return {
     placeholder: () => '?',
     key: (name) => names[name],
-    keyOf(name, text) {
-      if (keys === 'incomplete') return undefined
-      return keys === 'computed' ? plainKey(text) : String(sortKey(name, text))
-    },
+    keyOf: (name, text) => keyFrom(keys, name, text),
     equals: (name, placeholder) => `CAST(COALESCE(${name}, '') AS BINARY) = ${placeholder}`,
     hasWords(words, exact, bind) {
       const rarest = exact ? rare.exact : rare.prefix

@@ -4,15 +4,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import mysql, { type Connection, type RowDataPacket, type SslOptions } from 'mysql2/promise'
 import { CONNECT_TIME, type Driver } from '../client-server/connections.ts'
 import { codeOf } from '../client-server/errors.ts'
-import {
-  type Address,
-  ConnectTime,
-  checksRole,
-  connectToHost,
-  type SilentHosts,
-  unsuitable,
-} from '../client-server/hosts.ts'
-import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
+import { type Address, ConnectTime, checksRole, HostDriver, unsuitable } from '../client-server/hosts.ts'
 import { DEFAULT_TIMEOUT } from '../timeout.ts'
 import { meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
@@ -32,47 +24,24 @@ const STATE = `
 const READ_ONLY_SESSION = `
   SHOW SESSION VARIABLES WHERE variable_name IN ('tx_read_only', 'transaction_read_only') AND value = 'ON'`
 
-export class MysqlDriver implements Driver<Connection> {
+export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements Driver<Connection> {
   readonly meaningOf = meaningOf
-  readonly #latest: () => MysqlTarget
+  /** How long to wait for a lock, in seconds. */
   readonly #lockTime: number
-  #target: MysqlTarget
-  readonly #silent: SilentHosts = new Map()
-  #encrypted: TlsOptions
-  readonly #sockets = new WeakMap<Connection, Socket>()
-  readonly #addresses = new WeakMap<Connection, Address>()
+  readonly #endpoints = new WeakMap<Connection, { readonly socket: Socket; readonly address: Address }>()
 
-  /**
-   * @param latest returns the target of each new connection.
-   * @param timeout how long an operation of the store may take, in milliseconds.
-   * @throws StoreNotOpened if a file for TLS cannot be read.
-   */
+  /** @param timeout how long an operation of the store may take, in milliseconds. */
   constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
-    this.#latest = latest
+    super(target, latest)
     this.#lockTime = Math.max(1, Math.ceil(timeout / 1000) - 1)
-    this.#target = target
-    this.#encrypted = tlsOptions(target.tls)
-  }
-
-  async connect(): Promise<Connection> {
-    this.#target = this.#latest()
-    this.#encrypted = currentTlsOptions(this.#target.tls)
-    const open = (address: Address, time: ConnectTime) => this.#connectTo(address, time)
-    return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (connection) =>
-      this.destroy(connection),
-    )
-  }
-
-  onLost(connection: Connection, callback: () => void): void {
-    connection.on('error', callback).on('end', callback)
   }
 
   /** Uses another connection, because the server reads nothing from this one until its statement ends. */
   async cancel(connection: Connection): Promise<void> {
-    const address = this.#addresses.get(connection)
+    const { address } = this.#endpoints.get(connection) ?? {}
     if (address === undefined) return
     const time = new ConnectTime(CONNECT_TIME)
-    const [canceller] = await this.#connectTo(address, time).finally(() => time.end())
+    const [canceller] = await this.open(address, time).finally(() => time.end())
     try {
       await canceller.query(`KILL QUERY ${connection.threadId}`)
     } finally {
@@ -86,20 +55,20 @@ export class MysqlDriver implements Driver<Connection> {
 
   /** Not mysql2's `destroy`, which waits until the server closes its side too. */
   destroy(connection: Connection): void {
-    this.#sockets.get(connection)?.destroy()
+    this.#endpoints.get(connection)?.socket.destroy()
   }
 
   async end(connection: Connection): Promise<void> {
-    const socket = this.#sockets.get(connection)
+    const { socket } = this.#endpoints.get(connection) ?? {}
     await connection.end()
     if (socket?.closed === false) await once(socket, 'close')
   }
 
-  async #connectTo(address: Address, time: ConnectTime) {
-    const { tls, socket } = this.#target
+  protected async open(address: Address, time: ConnectTime) {
+    const { tls, socket } = this.target
     if (tls.mode === 'disable' || socket !== undefined) return this.#open(address, time)
     try {
-      return await this.#open(address, time, this.#encrypted)
+      return await this.#open(address, time, this.encrypted)
     } catch (error) {
       if (tls.mode !== 'prefer' || codeOf(error) !== 'HANDSHAKE_NO_SSL_SUPPORT') throw error
       return this.#open(address, time)
@@ -107,7 +76,7 @@ export class MysqlDriver implements Driver<Connection> {
   }
 
   async #open({ host = '', port = 0 }: Address, time: ConnectTime, tls?: TlsOptions) {
-    const { user, password, socket: path, database } = this.#target
+    const { user, password, socket: path, database } = this.target
     const place = path === undefined ? { host, port } : { path }
     const socket = connect({ ...place, noDelay: true, keepAlive: true })
     time.cut(() => socket)
@@ -122,12 +91,11 @@ export class MysqlDriver implements Driver<Connection> {
         ...(password !== undefined && { password }),
         ...(tls !== undefined && { ssl: sslOptions(tls) }),
       })
-      this.#sockets.set(connection, socket)
-      this.#addresses.set(connection, { host, port })
+      this.#endpoints.set(connection, { socket, address: { host, port } })
       // Without a listener, the error of a lost connection would end the process. Statements on it fail anyway.
       connection.on('error', () => {})
       await settleConnection(connection, this.#lockTime)
-      return [connection, checksRole(this.#target) && (await isReadOnly(connection))] as const
+      return [connection, checksRole(this.target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()
       throw error
@@ -135,14 +103,23 @@ export class MysqlDriver implements Driver<Connection> {
   }
 }
 
+/** Runs a statement without preparing it. */
+export async function rowsOf<Row>(
+  connection: Connection,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const [rows] = await connection.query<(Row & RowDataPacket)[]>(sql, values.slice())
+  return rows
+}
+
 /** @param more SQL of further columns to read. @throws a temporary error if a Galera node refuses all work. */
 export async function isReadOnly(connection: Connection, more = ''): Promise<boolean> {
-  type State = { isReadOnly: number; isDetached?: number } & RowDataPacket
-  const [rows] = await connection.query<State[]>(STATE + more)
-  if (rows[0]?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
-  if (rows[0]?.isReadOnly === 1) return true
-  const [session] = await connection.query<RowDataPacket[]>(READ_ONLY_SESSION)
-  return session.length > 0
+  type State = { isReadOnly: number; isDetached?: number }
+  const [state] = await rowsOf<State>(connection, STATE + more)
+  if (state?.isDetached) throw unsuitable('the node of Galera is not ready (wsrep_ready)')
+  if (state?.isReadOnly === 1) return true
+  return (await rowsOf(connection, READ_ONLY_SESSION)).length > 0
 }
 
 /** mysql2 has the setting verifyIdentity instead of Node's checkServerIdentity. */

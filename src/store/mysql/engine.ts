@@ -1,14 +1,9 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
-import type { Store } from '../../catalogue/store.ts'
-import { connect, type OpenOptions } from '../client-server/connect.ts'
-import { hostNames, isForReads } from '../client-server/hosts.ts'
-import { ANY_BOOK } from '../client-server/page-sql.ts'
-import type { Runner } from '../client-server/pool.ts'
-import { type ServerEngine, ServerStore } from '../client-server/store.ts'
-import type { Value } from '../query/dialect.ts'
+import type { Connection } from 'mysql2/promise'
+import { type OpenOptions, openServer } from '../client-server/connect.ts'
+import type { ServerEngine } from '../client-server/store.ts'
 import { mysqlBooks } from './books.ts'
 import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
-import { isReadOnly, MysqlDriver } from './driver.ts'
+import { isReadOnly, MysqlDriver, rowsOf } from './driver.ts'
 import { mysqlImport } from './import.ts'
 import { ensureSchema, mayWrite, type Schema } from './schema.ts'
 import { mysqlKeyIndex, mysqlSearchIndex } from './search-index.ts'
@@ -19,51 +14,31 @@ import type { MysqlTarget } from './url.ts'
  * @param latest returns the target for each new connection.
  * @throws StoreNotOpened
  */
-export async function openMysql(
-  target: MysqlTarget,
-  latest: () => MysqlTarget,
-  options: OpenOptions,
-): Promise<Store> {
-  const name = `the MySQL server at ${target.socket ?? hostNames(target)}`
-  const prepare = (runner: Runner<Connection>) => ensureSchema(runner, options.report, isForReads(target))
-  const [pool, schema] = await connect(
-    { name, driver: new MysqlDriver(target, latest, options.timeout), prepare },
-    options,
-  )
-  return new ServerStore(pool, mysqlEngine(schema, isForReads(target)), options.report)
+export function openMysql(target: MysqlTarget, latest: () => MysqlTarget, options: OpenOptions) {
+  const driver = new MysqlDriver(target, latest, options.timeout)
+  return openServer({ product: 'MySQL', target, driver, ensureSchema, engineOf }, options)
 }
 
-function mysqlEngine(schema: Schema, isForReads: boolean): ServerEngine<Connection> {
-  const { hasKeys, hasWords, yearKey } = schema
-  return {
-    books: mysqlBooks(schema),
-    searchIndex: hasWords ? mysqlSearchIndex : undefined,
-    keyIndex: hasKeys ? mysqlKeyIndex : undefined,
-    createsWords: () => false,
-    dialect: async (words, keys, query) =>
-      dialectOf(yearKey, hasKeys ? keys : 'computed', words ? await findRareWords(words, query) : NO_WORDS),
-    importOn: (connection) => mysqlImport(connection, schema),
-    query,
-
-    async ready(connection) {
-      const readOnly = await isReadOnly(connection, ANY_BOOK)
-      if (isForReads) return undefined
-      if (readOnly) return 'the database server is read-only'
-      return (await mayWrite(connection)) ? undefined : 'the account may not write'
-    },
-  }
-}
+const engineOf = (schema: Schema): ServerEngine<Connection> => ({
+  books: mysqlBooks(schema),
+  searchIndex: schema.hasWords ? mysqlSearchIndex : undefined,
+  keyIndex: schema.hasKeys ? mysqlKeyIndex : undefined,
+  createsWords: () => false,
+  async dialect(words, keys, query) {
+    const rare = words ? await findRareWords(words, query) : NO_WORDS
+    return dialectOf(schema.yearKey, schema.hasKeys ? keys : 'computed', rare)
+  },
+  isReadOnly,
+  mayWrite,
+  importOn: (connection) => mysqlImport(connection, schema),
+  query,
+})
 
 /**
  * Does not prepare the statement, because the server would keep more and more different ones. mysql2 writes bytes as
  * hexadecimal literals, so texts need no escaping.
  */
-async function query(
-  connection: Connection,
-  sql: string,
-  values: readonly Value[],
-): Promise<RowDataPacket[]> {
+const query: ServerEngine<Connection>['query'] = (connection, sql, values) => {
   const bytes = values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
-  const [rows] = await connection.query<RowDataPacket[]>(sql, bytes)
-  return rows
+  return rowsOf<unknown>(connection, sql, bytes)
 }

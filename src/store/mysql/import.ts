@@ -1,4 +1,4 @@
-import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Connection, ResultSetHeader } from 'mysql2/promise'
 import {
   FIELD_NAMES,
   type FieldName,
@@ -12,6 +12,7 @@ import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
 import { columnsOf, valuesOf } from './books.ts'
 import { dialectOf, NO_WORDS } from './dialect.ts'
+import { rowsOf } from './driver.ts'
 import type { Schema } from './schema.ts'
 
 export function mysqlImport(connection: Connection, schema: Schema): ImportTransaction {
@@ -26,27 +27,24 @@ export function mysqlImport(connection: Connection, schema: Schema): ImportTrans
     stored += affectedRows
   }
   const number = async (sql: string) => {
-    const [rows] = await connection.query<({ value: number | null } & RowDataPacket)[]>(sql)
-    return Number(rows[0]?.value ?? 0)
+    const [row] = await rowsOf<{ value: number | null }>(connection, sql)
+    return Number(row?.value ?? 0)
   }
   return {
     begin: () => connection.beginTransaction(),
     highestId: () => number('SELECT MAX(id) AS value FROM books'),
+    count: () => number('SELECT COUNT(*) AS value FROM books'),
     insert: async (books, known) => {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
       const added = books.filter((book) => !existing?.has(identityText(book)))
-      await insert(
-        INSERT,
-        added.map((book) => valuesOf(schema, book)),
-      )
+      const rows = added.map((book) => valuesOf(schema, book))
+      await insert(INSERT, rows)
     },
-    insertWithIds: (books) =>
-      insert(
-        INSERT_WITH_IDS,
-        books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)]),
-      ),
+    async insertWithIds(books) {
+      const rows = books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)])
+      await insert(INSERT_WITH_IDS, rows)
+    },
     stored: async () => stored,
-    count: () => number('SELECT COUNT(*) AS value FROM books'),
     // InnoDB continues after the highest stored id by itself.
     continueIds: async () => {},
     commit: () => connection.commit(),
@@ -72,7 +70,8 @@ async function findEqual(
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
   const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed', NO_WORDS)
   const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
-  const [rows] = await connection.query<(FoundBook & RowDataPacket)[]>(
+  const rows = await rowsOf<FoundBook>(
+    connection,
     `SELECT DISTINCT ${BYTES} FROM books WHERE ${key('title')} IN (?) AND id <= ?
      AND COALESCE(year, 0) IN (?) AND COALESCE(author, '') IN (?)`,
     [titles, known, unique(({ year }) => year), unique(({ author }) => author)],

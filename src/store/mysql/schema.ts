@@ -1,4 +1,4 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
@@ -15,11 +15,10 @@ import {
   type SchemaObject,
   WRITES,
 } from '../client-server/ensure-schema.ts'
-import { emptyOf } from '../client-server/page-sql.ts'
-import type { Runner } from '../client-server/pool.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { emptyOf, KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import { LACKS_KEYS } from './dialect.ts'
-import { isReadOnly } from './driver.ts'
+import { isReadOnly, rowsOf } from './driver.ts'
 import { meaningOf } from './errors.ts'
 import { IS_STALE, WORDS, WORDS_DUE, WORDS_OF } from './search-index.ts'
 
@@ -41,20 +40,24 @@ const DESCRIPTION = `
       COALESCE(CONCAT(' ', character_set_name), '')) AS type
   FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'books'`
 
-const ENGINE = `
-  SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'`
-
-/** Storage engines that may lose acknowledged writes. */
-const NOT_DURABLE = ['myisam', 'memory', 'aria', 'csv']
+/** Why the table cannot be used: storage engines that may lose acknowledged writes. */
+const FAULTS = `
+  SELECT CONCAT('the table books is kept by ', engine, ', which may lose writes; it has to be InnoDB') AS fault
+  FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'books'
+    AND LOWER(engine) IN ('myisam', 'memory', 'aria', 'csv')`
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
 /** Stands for the row format among the names of objects, and is missing while the table has an older format. */
 const ROW_FORMAT = 'ROW_FORMAT'
 
-const keyIndex = (name: string, columns: string): SchemaObject => ({
+const column = (name: string, type: string): SchemaObject => ({
   name,
-  sql: `ALTER TABLE books ADD INDEX ${name} (${columns}, id)`,
+  sql: `ALTER TABLE books ADD COLUMN ${name} ${type}`,
+})
+const index = (name: string, of: string): SchemaObject => ({
+  name,
+  sql: `ALTER TABLE books ADD INDEX ${name} (${of}, id)`,
 })
 
 /** The sort key of a year that may be NULL, computed and as a column. */
@@ -74,18 +77,16 @@ const keyGroup = (hasNullYears: boolean): SchemaGroup => ({
     // In the older formats, an index entry has at most 767 bytes.
     { name: ROW_FORMAT, sql: 'ALTER TABLE books ROW_FORMAT = DYNAMIC' },
     // Before the objects below, because the server rewrites the table.
-    ...(hasNullYears
-      ? [{ name: YEAR_KEY, sql: `ALTER TABLE books ADD COLUMN ${YEAR_KEY} BIGINT AS (${YEAR}) STORED` }]
-      : []),
+    ...(hasNullYears ? [column(YEAR_KEY, `BIGINT AS (${YEAR}) STORED`)] : []),
     {
       name: AUTHOR_KEY,
       sql: `ALTER TABLE books ${[TITLE_KEY, AUTHOR_KEY].map((name) => `ADD COLUMN ${name} VARBINARY(2000) NOT NULL DEFAULT ''`)}`,
     },
-    { name: KEYS_DUE, sql: `ALTER TABLE books ADD COLUMN ${KEYS_DUE} TINYINT AS (${LACKS_KEYS}) VIRTUAL` },
-    keyIndex(`books_by_${KEYS_DUE}`, KEYS_DUE),
-    keyIndex(`books_by_${TITLE_KEY}`, TITLE_KEY),
-    keyIndex(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
-    hasNullYears ? keyIndex('books_by_year', YEAR_KEY) : keyIndex('books_by_plain_year', 'year'),
+    column(KEYS_DUE, `TINYINT AS (${LACKS_KEYS}) VIRTUAL`),
+    index(`books_by_${KEYS_DUE}`, KEYS_DUE),
+    index(`books_by_${TITLE_KEY}`, TITLE_KEY),
+    index(`books_by_${AUTHOR_KEY}`, AUTHOR_KEY),
+    hasNullYears ? index('books_by_year', YEAR_KEY) : index('books_by_plain_year', 'year'),
   ],
 })
 
@@ -102,18 +103,9 @@ const WORD_GROUP: SchemaGroup = {
         book BIGINT NOT NULL, word VARBINARY(128) NOT NULL, PRIMARY KEY (book, word), INDEX (word, book)
       ) ENGINE = InnoDB`,
     },
-    {
-      name: WORDS_OF,
-      sql: `ALTER TABLE books ADD COLUMN ${WORDS_OF} VARBINARY(32)`,
-    },
-    {
-      name: WORDS_DUE,
-      sql: `ALTER TABLE books ADD COLUMN ${WORDS_DUE} TINYINT AS (${IS_STALE}) VIRTUAL`,
-    },
-    {
-      name: `books_by_${WORDS_DUE}`,
-      sql: `ALTER TABLE books ADD INDEX books_by_${WORDS_DUE} (${WORDS_DUE}, id)`,
-    },
+    column(WORDS_OF, 'VARBINARY(32)'),
+    column(WORDS_DUE, `TINYINT AS (${IS_STALE}) VIRTUAL`),
+    index(`books_by_${WORDS_DUE}`, WORDS_DUE),
   ],
 }
 
@@ -138,17 +130,14 @@ const DUE_INDEXES = `
     AND VERSION() LIKE '%MariaDB%' AND ${IS_LARGE}`
 
 const editor: SchemaEditor<Connection> = {
-  async columns(connection) {
-    const [rows] = await connection.query<(Column & RowDataPacket)[]>(DESCRIPTION)
-    return rows
-  },
+  columns: (connection) => rowsOf<Column>(connection, DESCRIPTION),
   objects: (connection) => readNames(connection, OBJECTS),
   execute: (connection, sql) => (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql),
   meaningOf,
   async administration(connection) {
-    type Row = { database: string; account: string } & RowDataPacket
-    const [rows] = await connection.query<Row[]>('SELECT DATABASE() AS `database`, CURRENT_USER() AS account')
-    const { database = '', account = '' } = rows[0] ?? {}
+    const sql = 'SELECT DATABASE() AS `database`, CURRENT_USER() AS account'
+    const [row] = await rowsOf<{ database: string; account: string }>(connection, sql)
+    const { database = '', account = '' } = row ?? {}
     const [, user, host] = /^(.*)@(.*)$/.exec(account.replaceAll("'", "''")) ?? []
     const name = `\`${database.replaceAll('`', '``')}\``
     // In a GRANT, _ and % in the name of a database are wildcards.
@@ -174,20 +163,21 @@ export interface Schema {
 
 /** @throws StoreNotOpened if the table is not suitable; otherwise what mysql2 throws. */
 export async function ensureSchema(
-  runner: Runner<Connection>,
+  pool: ConnectionPool<Connection>,
   report: (message: string) => void,
   isForReads: boolean,
 ): Promise<Schema> {
-  await runner.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
-  await runner.run(async (connection) => {
+  await pool.run((connection) => ensureTable(connection, editor, BOOK_COLUMNS, TABLE_OPTIONS))
+  await pool.run(async (connection) => {
     const readsOnly = isForReads || (await isReadOnly(connection))
     checkRights(await missingRights(connection), await editor.administration(connection), report, readsOnly)
   })
-  await runner.run(checkDurability)
-  const [nullable] = await runner.run((connection) => readNames(connection, NULLABLE_YEAR))
+  const faults = await pool.run((connection) => rowsOf<{ fault: string }>(connection, FAULTS))
+  for (const { fault } of faults) throw new StoreNotOpened(fault)
+  const [nullable] = await pool.run((connection) => readNames(connection, NULLABLE_YEAR))
   const hasNullYears = nullable !== undefined
   const groups = [keyGroup(hasNullYears), WORD_GROUP]
-  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, groups, report)
+  const [hasKeys = false, hasWords = false] = await ensureObjects(pool, editor, groups, report)
   const yearKey = hasKeys ? YEAR_KEY : YEAR
   return { hasKeys, hasWords, yearKey: hasNullYears ? yearKey : 'year' }
 }
@@ -210,7 +200,7 @@ const ADDS_PLAIN = /ADD COLUMN (?!.* AS )/
  * therefore drops such indexes, including those of an earlier version, and creates them again. Writes go on meanwhile.
  */
 async function addColumns(connection: Connection, sql: string): Promise<void> {
-  const [rows] = await connection.query<({ name: string; column: string } & RowDataPacket)[]>(DUE_INDEXES)
+  const rows = await rowsOf<{ name: string; column: string }>(connection, DUE_INDEXES)
   if (rows.length === 0) return alter(connection, sql)
   await alter(connection, `ALTER TABLE books ${rows.map(({ name }) => `DROP INDEX IF EXISTS ${name}`)}`)
   const [addition] = await Promise.allSettled([alter(connection, sql)])
@@ -219,16 +209,6 @@ async function addColumns(connection: Connection, sql: string): Promise<void> {
     `ALTER TABLE books ${rows.map(({ name, column }) => `ADD INDEX IF NOT EXISTS ${name} (${column}, id)`)}`,
   )
   if (addition.status === 'rejected') throw addition.reason
-}
-
-async function checkDurability(connection: Connection): Promise<void> {
-  const [rows] = await connection.query<RowDataPacket[]>(ENGINE)
-  const engine = String(rows[0]?.engine)
-  if (NOT_DURABLE.includes(engine.toLowerCase())) {
-    throw new StoreNotOpened(
-      `the table books is kept by ${engine}, which may lose writes; it has to be InnoDB`,
-    )
-  }
 }
 
 /** A statement that needs each right. */
@@ -264,7 +244,5 @@ async function isMissing(connection: Connection, right: Right): Promise<boolean>
   return false
 }
 
-async function readNames(connection: Connection, sql: string): Promise<string[]> {
-  const [rows] = await connection.query<({ name: string } & RowDataPacket)[]>(sql)
-  return rows.map(({ name }) => name)
-}
+const readNames = async (connection: Connection, sql: string) =>
+  (await rowsOf<{ name: string }>(connection, sql)).map(({ name }) => name)

@@ -1,16 +1,16 @@
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import { INDEXED_FIELDS } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
-import type { RunOn } from '../client-server/pool.ts'
+import { KEY_COLUMNS, KEYS_DUE, textsUpTo } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
   type BookKeys,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
-import { IS_READ_ONLY } from './driver.ts'
+import { IS_READ_ONLY, rowsOf } from './driver.ts'
 
 export const WORDS = `book_words_${WORDS_VERSION}`
 
@@ -31,9 +31,7 @@ const WORDS_AT_ONCE = 2000
 
 // Without the hint, the server may read the whole table in the order of ids.
 const SELECT_STALE = `
-  SELECT id, LEFT(COALESCE(title, ''), ${SEARCHED_LENGTH}) AS title,
-    LEFT(COALESCE(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
-    ${IS_READ_ONLY} AS isReadOnly
+  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS isReadOnly
   FROM books FORCE INDEX (books_by_${WORDS_DUE})
   WHERE ${WORDS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
 
@@ -44,8 +42,8 @@ const DELETE = `DELETE FROM ${WORDS} WHERE book IN (?)`
 const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
 const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
 
-export const mysqlSearchIndex = (run: RunOn<Connection>): BookIndex =>
-  indexOf(run, SELECT_STALE, LOCK, {
+export const mysqlSearchIndex = (pool: ConnectionPool<Connection>): BookIndex =>
+  indexOf(pool, SELECT_STALE, LOCK, {
     isOf: (entry, { fingerprint }) => entry.fingerprint === fingerprint,
     async store(connection, books) {
       const ids = books.map(({ id }) => id)
@@ -65,20 +63,20 @@ interface Entries<Entry> {
 
 /** @param lock selects and locks those of the given books that are stale. */
 function indexOf<Entry extends { readonly id: number }>(
-  run: RunOn<Connection>,
+  pool: ConnectionPool<Connection>,
   selectStale: string,
   lock: string,
   { isOf, store }: Entries<Entry>,
 ): BookIndex<Entry> {
-  const select = async (connection: Connection, sql: string, value: unknown) =>
-    (await connection.query<(StaleBook & RowDataPacket)[]>(sql, [value]))[0]
   return {
-    stale: (after) => run((connection) => select(connection, selectStale, after)),
+    stale: (after) => pool.run((connection) => rowsOf<StaleBook>(connection, selectStale, [after])),
     store: (entries) =>
-      run(async (connection) => {
+      pool.run(async (connection) => {
         await connection.beginTransaction()
         const ids = entries.map(({ id }) => id)
-        const locked = new Map((await select(connection, lock, ids)).map((book) => [book.id, book]))
+        const locked = new Map(
+          (await rowsOf<StaleBook>(connection, lock, [ids])).map((book) => [book.id, book]),
+        )
         const current = entries.filter((entry) => {
           const book = locked.get(entry.id)
           return book !== undefined && isOf(entry, book)
@@ -93,7 +91,7 @@ function indexOf<Entry extends { readonly id: number }>(
 /** An expression with two parameters for each book: its id and the value. */
 export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
 
-const TEXTS = INDEXED_FIELDS.map((name) => `LEFT(COALESCE(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
+const TEXTS = textsUpTo(COMPARED_LENGTH)
 
 // Without the hint, the server may read the whole table in the order of ids.
 const SELECT_WITHOUT_KEYS = `
@@ -102,8 +100,8 @@ const SELECT_WITHOUT_KEYS = `
 
 const LOCK_WITHOUT_KEYS = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
 
-export const mysqlKeyIndex = (run: RunOn<Connection>): BookIndex<BookKeys> =>
-  indexOf(run, SELECT_WITHOUT_KEYS, LOCK_WITHOUT_KEYS, {
+export const mysqlKeyIndex = (pool: ConnectionPool<Connection>): BookIndex<BookKeys> =>
+  indexOf(pool, SELECT_WITHOUT_KEYS, LOCK_WITHOUT_KEYS, {
     isOf: ({ keys }, book) => INDEXED_FIELDS.every((name, i) => book[name] === textOfKey(keys[i] ?? '')),
     async store(connection, books) {
       const ids = books.map(({ id }) => id)

@@ -1,15 +1,12 @@
 import { isIP } from 'node:net'
-import { type HostChoice, LOAD_BALANCE_HOSTS, SESSION_ATTRS } from '../client-server/hosts.ts'
-import { checksName, type TlsMode, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
+import { LOAD_BALANCE_HOSTS, SESSION_ATTRS, type ServerTarget } from '../client-server/hosts.ts'
+import { checksName, type TlsMode, tlsSettings } from '../client-server/tls.ts'
 import { oneOf, parseServerUrl, unknownParameter } from '../client-server/url.ts'
 
-export interface MysqlTarget extends HostChoice {
-  readonly user: string | undefined
-  readonly password: string | undefined
+export interface MysqlTarget extends ServerTarget {
   /** The path of a Unix socket, which replaces the host. */
   readonly socket: string | undefined
   readonly database: string
-  readonly tls: TlsSettings
 }
 
 const DEFAULT_PORT = 3306

@@ -6,16 +6,58 @@ import {
   FIELD_NAMES,
   type FieldName,
   INDEXED_FIELDS,
+  type IndexedField,
+  isIndexedField,
 } from '../../catalogue/book.ts'
 import type { BookStatements, Deletion, Update } from '../client-server/batches.ts'
-import { BOOK, bookColumns, IS_SHORT, SHORT_BOOK, type ShortBookRow } from '../client-server/page-sql.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import {
+  BOOK,
+  bookColumns,
+  IS_SHORT,
+  KEY_COLUMNS,
+  keysOf,
+  SHORT_BOOK,
+  type ShortBookRow,
+} from '../client-server/page-sql.ts'
 import { assignments } from '../query/dialect.ts'
 import { isEqual, typeOf } from './dialect.ts'
 import { serverTime, writtenInTime } from './driver.ts'
-import { Extras, keyName } from './extras.ts'
 import type { Schema } from './schema.ts'
-import { fingerprint, WORDS, WORDS_OF, wordsOf } from './search-index.ts'
+import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
+
+/** What is stored along with fields of books, if the database has the columns: sort keys and words, passed as lists. */
+export function extrasOf(schema: Schema, fields: readonly FieldName[] = FIELD_NAMES) {
+  const texts = fields.filter(isIndexedField)
+  const keyed = schema.hasKeys ? texts : []
+  const hasWords = schema.hasWords && texts.length > 0
+  /** The name of each list. The words fill two columns from one list. */
+  const names = [...keyed.map(keyName), ...(hasWords ? ['words'] : [])]
+  return {
+    keyed,
+    hasWords,
+    names,
+    columns: [...keyed.map((name) => KEY_COLUMNS[name]), ...(hasWords ? [WORDS, WORDS_OF] : [])],
+    /** The placeholders of the lists. @param first the number of the first one. */
+    lists: (first: number) => names.map((_, i) => `$${first + i}::text[]`),
+    /** The SQL of each column for new books. @param table the name of the table that has the lists. */
+    values: (table: string) => [
+      ...keyed.map((name) => `${table}.${keyName(name)}`),
+      ...(hasWords ? wordValues(table) : []),
+    ],
+    /** The lists for the placeholders. @param words returns the words of each book, as `wordsOf` makes them. */
+    of(books: readonly BookChanges[], words: () => readonly (string | null)[]): (string | null)[][] {
+      const keys = books.map((book) => keysOf(book, keyed))
+      return [
+        ...keyed.map((_, i) => keys.map((each) => each[i] ?? null)),
+        ...(hasWords ? [[...words()]] : []),
+      ]
+    },
+  }
+}
+
+export type Extras = ReturnType<typeof extrasOf>
+
+const keyName = (name: IndexedField) => `${name}_key`
 
 const SELECT = `SELECT ${BOOK} FROM books WHERE id = $1::bigint`
 const SELECT_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id = ANY ($1::bigint[])`
@@ -104,7 +146,7 @@ function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selec
     fields.includes(name) ? `given.${name}` : `coalesce(books.${name}, '')`
   const set = assignments([
     ...fields.map((name) => [name, `given.${name}`] as const),
-    ...extras.keyedFields.map((name) => [KEY_COLUMNS[name], `given.${keyName(name)}`] as const),
+    ...extras.keyed.map((name) => [KEY_COLUMNS[name], `given.${keyName(name)}`] as const),
     // Without new words, the stored ones stay, and are stale if a text has changed.
     ...(extras.hasWords
       ? ([
@@ -126,10 +168,10 @@ function updateOf(fields: readonly FieldName[], extras: Extras, selection: Selec
  * therefore works through a pooler that gives each transaction another connection.
  */
 export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
-  const extras = new Extras(schema)
+  const extras = extrasOf(schema)
   const INSERT = insertOf(extras, false)
   const INSERT_ONE = insertOf(extras, true)
-  const valuesOf = (client: pg.Client, requests: readonly (Update | Deletion)[], end: number) => {
+  const valuesOf = (client: pg.Client, requests: readonly Deletion[], end: number) => {
     const isExpecting = requests[0]?.expected !== undefined
     const expected = isExpecting ? listsOf(requests.map(({ expected }) => expected)) : []
     const values = [requests.map(({ id }) => id), serverTime(client, end), ...expected]
@@ -153,7 +195,7 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
     async update(client, updates, end, alone) {
       const fields = changedFields(updates[0]?.changes ?? {})
       const { selection, values } = valuesOf(client, updates, end)
-      const extras = new Extras(schema, fields)
+      const extras = extrasOf(schema, fields)
       const changes = updates.map(({ changes }) => changes)
       const stored = extras.of(changes, () => updates.map(changedWords))
       const sql = updateOf(fields, extras, { ...selection, waits: alone })

@@ -1,8 +1,6 @@
 import { type FieldName, isNullable, isTextField } from '../../catalogue/book.ts'
-import { plainKey, sortKey } from '../../catalogue/sort-key.ts'
-import { columnOrEmpty } from '../client-server/page-sql.ts'
-import type { KeySource } from '../client-server/queries.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
+import { columnOrEmpty, KEY_COLUMNS } from '../client-server/page-sql.ts'
+import { type KeySource, keyFrom } from '../client-server/queries.ts'
 import type { Dialect } from '../query/dialect.ts'
 import { matchesWords, plainKeyOf, SEPARATOR } from './search-index.ts'
 
@@ -26,10 +24,7 @@ export function dialectOf(keys: KeySource): Dialect {
   return {
     placeholder: (name, number) => `$${number}::${name === 'id' ? 'bigint' : typeOf(name)}`,
     key: (name) => names[name],
-    keyOf(name, text) {
-      if (keys === 'incomplete') return undefined
-      return keys === 'computed' ? plainKey(text) : String(sortKey(name, text))
-    },
+    keyOf: (name, text) => keyFrom(keys, name, text),
     equals: (name, placeholder) => isEqual(name, placeholder),
     hasWords: matchesWords,
     hasInTitle: (text, bind) =>

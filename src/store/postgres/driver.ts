@@ -2,8 +2,7 @@ import type { ConnectionOptions } from 'node:tls'
 import pg, { type ClientConfig } from 'pg'
 import { describeError } from '../../errors.ts'
 import { CONNECT_TIME, type Driver } from '../client-server/connections.ts'
-import { type Address, ConnectTime, connectToHost, type SilentHosts } from '../client-server/hosts.ts'
-import { currentTlsOptions, tlsOptions } from '../client-server/tls.ts'
+import { type Address, ConnectTime, HostDriver } from '../client-server/hosts.ts'
 import { isNotCommitted, meaningOf } from './errors.ts'
 import { settleConnection } from './settings.ts'
 import type { PostgresTarget } from './url.ts'
@@ -44,31 +43,8 @@ interface Internals {
   }
 }
 
-export class PostgresDriver implements Driver<pg.Client> {
+export class PostgresDriver extends HostDriver<pg.Client, PostgresTarget> implements Driver<pg.Client> {
   readonly meaningOf = meaningOf
-  readonly #latest: () => PostgresTarget
-  #target: PostgresTarget
-  readonly #silent: SilentHosts = new Map()
-  #encrypted: ConnectionOptions
-
-  /** @param latest returns the target of each new connection. @throws StoreNotOpened if a TLS file cannot be read. */
-  constructor(target: PostgresTarget, latest = () => target) {
-    this.#latest = latest
-    this.#target = target
-    this.#encrypted = tlsOptions(target.tls)
-  }
-
-  async connect(): Promise<pg.Client> {
-    this.#target = this.#latest()
-    this.#encrypted = currentTlsOptions(this.#target.tls)
-    const open = (address: Address, time: ConnectTime) =>
-      this.#connectTo(address, (ssl) => this.#open(this.#client(address, ssl), time))
-    return connectToHost(this.#target, CONNECT_TIME, this.#silent, open, (client) => this.destroy(client))
-  }
-
-  onLost(client: pg.Client, callback: () => void): void {
-    client.on('error', callback).on('end', callback)
-  }
 
   /** A cancel request needs a connection of its own, which sends the key of the other one instead of a login. */
   async cancel(client: pg.Client): Promise<void> {
@@ -97,35 +73,25 @@ export class PostgresDriver implements Driver<pg.Client> {
     return client.end()
   }
 
-  async #connectTo<Result>(
-    { host }: Address,
-    open: (ssl: false | ConnectionOptions) => Promise<Result>,
-  ): Promise<Result> {
-    const { tls } = this.#target
+  protected async open(address: Address, time: ConnectTime) {
+    const open = (ssl: false | ConnectionOptions) => this.#open(this.#client(address, ssl), time)
+    const { tls } = this.target
     // Like libpq, ignores sslmode on a Unix socket.
-    if (tls.mode === 'disable' || host?.startsWith('/')) return open(false)
-    switch (tls.mode) {
-      case 'allow':
-        return open(false).catch((error) => {
-          if (!isRefusedByHba(error)) throw error
-          return open(this.#encrypted)
-        })
-      case 'prefer':
-        return open(this.#encrypted).catch((error) => {
-          if (isWithoutTls(error)) return open(false)
-          if (!isRefusedByHba(error)) throw error
-          // The second error would only say that TLS is missing.
-          return open(false).catch((other) => {
-            throw isRefusedByHba(other) ? error : other
-          })
-        })
-      default:
-        return open(this.#encrypted)
-    }
+    if (tls.mode === 'disable' || address.host?.startsWith('/')) return open(false)
+    if (tls.mode !== 'allow' && tls.mode !== 'prefer') return open(this.encrypted)
+    const first = tls.mode === 'allow' ? false : this.encrypted
+    const second = first === false ? this.encrypted : false
+    return open(first).catch((error) => {
+      if (!isRefusedByHba(error) && !isWithoutTls(error)) throw error
+      return open(second).catch((other) => {
+        // If both are refused, the second error would only say that the other one is missing.
+        throw isRefusedByHba(error) && isRefusedByHba(other) ? error : other
+      })
+    })
   }
 
   async #open(client: pg.Client, time: ConnectTime) {
-    if (this.#target.channelBinding === 'require') requireChannelBinding(client)
+    if (this.target.channelBinding === 'require') requireChannelBinding(client)
     time.cut(() => client.connection.stream)
     try {
       await client.connect()
@@ -138,7 +104,7 @@ export class PostgresDriver implements Driver<pg.Client> {
   }
 
   #client({ host, port }: Address, ssl: false | ConnectionOptions): pg.Client {
-    const { user, password, database, options, applicationName, channelBinding } = this.#target
+    const { user, password, database, options, applicationName, channelBinding } = this.target
     const config: ClientConfig = {
       user,
       password,

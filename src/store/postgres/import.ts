@@ -4,10 +4,9 @@ import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
-import { listsOf, VALUES } from './books.ts'
+import { type Extras, extrasOf, listsOf, VALUES } from './books.ts'
 import { dialectOf, isEqual } from './dialect.ts'
 import { commit } from './driver.ts'
-import { Extras } from './extras.ts'
 import type { Schema } from './schema.ts'
 import { wordsOf } from './search-index.ts'
 
@@ -56,7 +55,7 @@ const CONTINUE_IDS = `
     (SELECT max(id) FROM books), nextval(pg_get_serial_sequence('books', 'id'))))`
 
 export function postgresImport(client: pg.Client, schema: Schema): ImportTransaction {
-  const extras = new Extras(schema)
+  const extras = extrasOf(schema)
   const all = insertInto(FIELD_NAMES, extras)
   const onlyNew = insertInto(FIELD_NAMES, extras, schema.hasKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
   const withIds = insertInto(COLUMNS, extras)

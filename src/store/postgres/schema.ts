@@ -13,8 +13,8 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
-import type { Runner } from '../client-server/pool.ts'
-import { KEY_COLUMNS, KEYS_DUE } from '../client-server/sort-keys.ts'
+import { KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import { YEAR_KEY } from './dialect.ts'
 import { isReadOnly } from './driver.ts'
 import { meaningOf } from './errors.ts'
@@ -32,9 +32,12 @@ const COLUMNS = `
     attnotnull AND NOT atthasdef AND attidentity = '' AS required
   FROM pg_attribute WHERE attrelid = to_regclass('books') AND attnum > 0 AND NOT attisdropped`
 
-/** A crash empties an UNLOGGED table. */
-const IS_UNLOGGED = `
-  SELECT relpersistence = 'u' AS unlogged FROM pg_class WHERE oid = to_regclass('books')`
+/** Why the database cannot be used. A crash empties an UNLOGGED table. */
+const FAULTS = `
+  SELECT 'the database has the encoding ' || current_setting('server_encoding') || '; it has to be UTF8' AS fault
+  WHERE current_setting('server_encoding') !~* '^utf-?8$'
+  UNION ALL SELECT 'the table books is UNLOGGED, which may lose writes; it has to be LOGGED'
+  FROM pg_class WHERE oid = to_regclass('books') AND relpersistence = 'u'`
 
 const { title: TITLE_KEY, author: AUTHOR_KEY } = KEY_COLUMNS
 
@@ -175,39 +178,22 @@ export interface Schema {
 
 /** @throws StoreNotOpened if the table or the database is not suitable; otherwise what pg throws. */
 export async function ensureSchema(
-  runner: Runner<pg.Client>,
+  pool: ConnectionPool<pg.Client>,
   report: (message: string) => void,
   isForReads: boolean,
 ): Promise<Schema> {
-  await runner.run(checkEncoding)
-  await runner.run((client) => ensureTable(client, editor, BOOK_COLUMNS))
-  await runner.run(async (client) => {
+  const faults = await pool.run(async (client) => (await client.query<{ fault: string }>(FAULTS)).rows)
+  for (const { fault } of faults) throw new StoreNotOpened(fault)
+  await pool.run((client) => ensureTable(client, editor, BOOK_COLUMNS))
+  await pool.run(async (client) => {
     const readsOnly = isForReads || (await isReadOnly(client))
     checkRights(await missingRights(client), await editor.administration(client), report, readsOnly)
   })
-  await runner.run(checkDurability)
-  const [hasKeys = false, hasWords = false] = await ensureObjects(runner, editor, [KEYS, WORD_GROUP], report)
+  const [hasKeys = false, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORD_GROUP], report)
   return { hasKeys, hasWords }
 }
 
 export async function missingRights(client: pg.Client): Promise<Right[]> {
   const { rows } = await client.query<Record<Right | 'lacksSequence', boolean>>(LACKED_RIGHTS)
   return RIGHTS.filter((right) => rows[0]?.[right] || (right === 'INSERT' && rows[0]?.lacksSequence))
-}
-
-async function checkEncoding(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ encoding: string }>(
-    "SELECT current_setting('server_encoding') AS encoding",
-  )
-  const encoding = rows[0]?.encoding ?? ''
-  if (!/^utf-?8$/i.test(encoding)) {
-    throw new StoreNotOpened(`the database has the encoding ${encoding}; it has to be UTF8`)
-  }
-}
-
-async function checkDurability(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ unlogged: boolean }>(IS_UNLOGGED)
-  if (rows[0]?.unlogged) {
-    throw new StoreNotOpened('the table books is UNLOGGED, which may lose writes; it has to be LOGGED')
-  }
 }

@@ -2,7 +2,8 @@ import type pg from 'pg'
 import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
-import type { RunOn } from '../client-server/pool.ts'
+import { KEY_COLUMNS, textsUpTo } from '../client-server/page-sql.ts'
+import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
   type BookKeys,
@@ -10,7 +11,6 @@ import {
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
-import { KEY_COLUMNS } from '../client-server/sort-keys.ts'
 import { IS_READ_ONLY } from './driver.ts'
 
 /** The columns with the words of a book, and with the fingerprint of the texts that they come from. */
@@ -50,9 +50,7 @@ export function matchesWords(
 
 // In this order, the index of stale books is the only cheap plan, however many of them the planner expects.
 const SELECT_STALE = `
-  SELECT id, left(coalesce(title, ''), ${SEARCHED_LENGTH}) AS title,
-    left(coalesce(author, ''), ${SEARCHED_LENGTH}) AS author, ${FINGERPRINT} AS fingerprint,
-    ${IS_READ_ONLY} AS "isReadOnly"
+  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${STALE_ID} IS NOT NULL AND ${STALE_ID} > $1::bigint ORDER BY ${STALE_ID} LIMIT ${STALE_BOOKS}`
 
 const STORE = `
@@ -60,8 +58,8 @@ const STORE = `
   FROM unnest($1::bigint[], $2::text[], $3::text[]) AS indexed (book, words, fingerprint)
   WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
 
-export const postgresSearchIndex = (run: RunOn<pg.Client>): BookIndex =>
-  indexOf(run, SELECT_STALE, STORE, (books) => [
+export const postgresSearchIndex = (pool: ConnectionPool<pg.Client>): BookIndex =>
+  indexOf(pool, SELECT_STALE, STORE, (books) => [
     books.map(({ id }) => id),
     books.map(({ words }) => vectorOf(words)),
     books.map(({ fingerprint }) => fingerprint),
@@ -69,14 +67,14 @@ export const postgresSearchIndex = (run: RunOn<pg.Client>): BookIndex =>
 
 /** @param listsOf makes the lists that `storing` has as parameters. */
 function indexOf<Entry>(
-  run: RunOn<pg.Client>,
+  pool: ConnectionPool<pg.Client>,
   selectStale: string,
   storing: string,
   listsOf: (books: readonly Entry[]) => unknown[][],
 ): BookIndex<Entry> {
   return {
-    stale: (after) => run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
-    store: (books) => run(async (client) => (await client.query(storing, listsOf(books))).rowCount ?? 0),
+    stale: (after) => pool.run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
+    store: (books) => pool.run(async (client) => (await client.query(storing, listsOf(books))).rowCount ?? 0),
   }
 }
 
@@ -94,11 +92,9 @@ export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${
 /** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
 export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
 
-const TEXTS = INDEXED_FIELDS.map((name) => `left(coalesce(${name}, ''), ${COMPARED_LENGTH}) AS ${name}`)
-
 // In this order, the index of books without keys is the only cheap plan, however many of them the planner expects.
 const SELECT_WITHOUT_KEYS = `
-  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS "isReadOnly"
+  SELECT id, ${textsUpTo(COMPARED_LENGTH)}, ${IS_READ_ONLY} AS "isReadOnly"
   FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
   ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
 
@@ -108,8 +104,8 @@ const STORE_KEYS = `
   FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
   WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
 
-export const postgresKeyIndex = (run: RunOn<pg.Client>): BookIndex<BookKeys> =>
-  indexOf(run, SELECT_WITHOUT_KEYS, STORE_KEYS, (books) => [
+export const postgresKeyIndex = (pool: ConnectionPool<pg.Client>): BookIndex<BookKeys> =>
+  indexOf(pool, SELECT_WITHOUT_KEYS, STORE_KEYS, (books) => [
     books.map(({ id }) => id),
     ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
   ])

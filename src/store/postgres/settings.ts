@@ -23,13 +23,10 @@ const READ = `
     session_user AS account, current_database() AS database
   FROM unnest(ARRAY[${Object.keys(SETTINGS).map((name) => `'${name}'`)}]) AS name`
 
-interface Variable {
-  readonly name: string
+type Variable = Readonly<Record<'name' | 'account' | 'database', string>> & {
   /** Null if the server does not know it. */
   readonly value: string | null
   readonly process: number
-  readonly account: string
-  readonly database: string
 }
 
 /**

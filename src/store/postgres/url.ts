@@ -1,5 +1,5 @@
-import { type Address, type HostChoice, LOAD_BALANCE_HOSTS, SESSION_ATTRS } from '../client-server/hosts.ts'
-import { TLS_MODES, type TlsSettings, tlsSettings } from '../client-server/tls.ts'
+import { type Address, LOAD_BALANCE_HOSTS, SESSION_ATTRS, type ServerTarget } from '../client-server/hosts.ts'
+import { TLS_MODES, tlsSettings } from '../client-server/tls.ts'
 import { oneOf, parsePort, parseServerUrl, unknownParameter } from '../client-server/url.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -8,11 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>
  * For what is undefined, pg uses a PG… variable or else the default of libpq; the default host is localhost. A host may
  * be the directory of a Unix socket, beginning with a slash.
  */
-export interface PostgresTarget extends HostChoice {
-  readonly user: string | undefined
-  readonly password: string | undefined
+export interface PostgresTarget extends ServerTarget {
   readonly database: string | undefined
-  readonly tls: TlsSettings
   readonly channelBinding: 'disable' | 'prefer' | 'require'
   /** Passed to the server unchanged, as in libpq. */
   readonly options: string | undefined

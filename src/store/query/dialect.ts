@@ -131,18 +131,11 @@ export class WhereClause implements Condition {
     return this.#add(`NOT (${isFrom} AND ${this.#comparison('title', '<', to)})`)
   }
 
-  /** Selects books whose title has all words of this one. */
-  hasWordsOfTitle(title: string): this {
-    return this.#add(this.#wordsCondition(title))
-  }
-
-  lacksWordsOfTitle(title: string): this {
-    return this.#add(`NOT (${this.#wordsCondition(title)})`)
-  }
-
-  #wordsCondition(title: string): string {
+  /** Selects books whose title has all words of this one, or does not. */
+  hasWordsOfTitle(title: string, has = true): this {
     const texts = Array.from(new Set(title.split(' ')), (word) => (isFoundInside(word) ? word : ` ${word} `))
-    return texts.map((text) => this.#dialect.hasInTitle(text, this.#bindText)).join(' AND ')
+    const condition = texts.map((text) => this.#dialect.hasInTitle(text, this.#bindText)).join(' AND ')
+    return this.#add(has ? condition : `NOT (${condition})`)
   }
 
   /** Selects books after a position. A later field decides if all fields before it are equal. */

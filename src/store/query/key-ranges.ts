@@ -66,7 +66,7 @@ function* rangesByRelevance(
   const byRank = [
     isTitle && (() => all().hasTitle(title, words)),
     areInTitle && (() => (isTitle ? inTitle().lacksTitle(title) : inTitle())),
-    areWords && (() => (title ? all().lacksWordsOfTitle(title) : all()).hasWords(words, true)),
+    areWords && (() => (title ? all().hasWordsOfTitle(title, false) : all()).hasWords(words, true)),
     () => (areWords ? beginnings().lacksWords(words) : beginnings()),
   ]
   const [first = 0, id = 0] = after ?? []

@@ -2,7 +2,6 @@ import { type Book, textSize } from '../../catalogue/book.ts'
 import { pageOf } from '../../catalogue/page.ts'
 import {
   type BookQuery,
-  type Order,
   type Position,
   positionOf,
   type SortField,
@@ -37,52 +36,24 @@ export async function readPage(
   after: Position | undefined,
   bounds: PageBounds,
 ): Promise<Page> {
-  const found = new PageBuilder(bounds)
-  const keyAhead = (books: WhereClause, field: SortField) => source.keyAt(books, field, found.wanted)
-  for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
-    for (const each of await source.read(range, found.wanted, found.room)) found.add(each, range.rank)
-    if (found.isComplete) break
-  }
-  return found.page(query.order)
-}
-
-class PageBuilder {
-  readonly #found: (Found & Pick<KeyRange, 'rank'>)[] = []
-  readonly #books: number
-  #room: number
-
-  constructor({ books, text }: PageBounds) {
-    this.#books = books
-    this.#room = text
-  }
-
-  /** The number of books still wanted: one more than the page may have, to learn whether more follow. */
-  get wanted(): number {
-    return this.#books + 1 - this.#found.length
-  }
-
+  const found: (Found & Pick<KeyRange, 'rank'>)[] = []
+  /** One book more than the page may have, to learn whether more follow. */
+  const wanted = () => bounds.books + 1 - found.length
   /** Bytes of text still wanted. */
-  get room(): number {
-    return this.#room
+  let room = bounds.text
+  const isComplete = () => wanted() === 0 || room <= 0
+  const keyAhead = (books: WhereClause, field: SortField) => source.keyAt(books, field, wanted())
+  for await (const range of keyRanges(query, after, source.dialect, keyAhead)) {
+    for (const each of await source.read(range, wanted(), room)) {
+      found.push({ ...each, rank: range.rank })
+      room -= textSize(each.book)
+    }
+    if (isComplete()) break
   }
-
-  get isComplete(): boolean {
-    return this.wanted === 0 || this.#room <= 0
-  }
-
-  add({ book, key }: Found, rank: number): void {
-    this.#found.push({ book, key, rank })
-    this.#room -= textSize(book)
-  }
-
-  page(order: Order): Page {
-    const more = this.isComplete
-    // The last book is one too many. A single book is kept, because the page must not be empty.
-    if (more && this.#found.length > 1) this.#found.pop()
-    const last = this.#found.at(-1)
-    return pageOf(
-      this.#found.map(({ book }) => book),
-      { last: last && positionOf(last.key, order, last.rank), more },
-    )
-  }
+  const more = isComplete()
+  // The last book is one too many. A single book is kept, because the page must not be empty.
+  if (more && found.length > 1) found.pop()
+  const last = found.at(-1)
+  const books = found.map(({ book }) => book)
+  return pageOf(books, { last: last && positionOf(last.key, query.order, last.rank), more })
 }

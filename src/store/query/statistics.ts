@@ -4,7 +4,6 @@ import type { Condition, Dialect, Value } from './dialect.ts'
 
 /** The most decades and authors that are listed. Those with the most books are kept. */
 const MAX_DECADES = 200
-
 const MAX_AUTHORS = 20
 
 export type Select = (

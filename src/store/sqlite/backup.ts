@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
-import { OperatorError } from '../../errors.ts'
+import { describeError, OperatorError } from '../../errors.ts'
 import { giveName, makeDirectory, partFileOf, replaceFile } from '../durable-files.ts'
 import { openConnection } from './connection.ts'
 import { describeProblem } from './errors.ts'
@@ -21,7 +21,6 @@ import { lockForService } from './service-lock.ts'
 const PAGES_PER_STEP = 1000
 
 const PERMISSIONS = 0o777
-
 const OWNER_ONLY = 0o600
 
 type Progress = (copied: number, total: number) => void
@@ -108,8 +107,9 @@ async function inPartFile<Result>(
     return await fill(part)
   } catch (error) {
     if (error instanceof OperatorError) throw error
-    const message = error instanceof Error ? error.message : String(error)
-    throw new OperatorError(`${source}: ${message}${describeProblem(error, source)}`, { cause: error })
+    throw new OperatorError(`${source}: ${describeError(error)}${describeProblem(error, source)}`, {
+      cause: error,
+    })
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true })
   }

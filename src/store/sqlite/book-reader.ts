@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Book, COLUMNS, type FieldValue } from '../../catalogue/book.ts'
 import { STREAM_PAGE } from '../../catalogue/page.ts'
 import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
-import type { Page, PageBounds, Store } from '../../catalogue/store.ts'
+import type { Page, PageBounds } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './errors.ts'
@@ -11,133 +11,99 @@ import type { ResponseCount } from './threads.ts'
 /**
  * One read transaction for all reads of a turn of the event loop. Taking and releasing locks for each read would be two
  * thirds of the cost of reading a book.
+ * @returns what begins it: all reads until the end of this turn, or until the count changes, see the same state of the
+ * database.
  */
-export class SharedReadTransaction {
-  readonly #database: DatabaseSync
-  readonly #responses: ResponseCount
-  readonly #begin: StatementSync
-  readonly #rollback: StatementSync
-  #isOpen = false
+export function sharedReads(database: DatabaseSync, responses: ResponseCount): () => void {
+  const begin = database.prepare('BEGIN')
+  const rollback = database.prepare('ROLLBACK')
+  let isOpen = false
   /** The response count when the transaction began. */
-  #begunAt = 0
+  let begunAt = 0
 
-  constructor(database: DatabaseSync, responses: ResponseCount) {
-    this.#database = database
-    this.#responses = responses
-    this.#begin = database.prepare('BEGIN')
-    this.#rollback = database.prepare('ROLLBACK')
-  }
-
-  /** All reads until the end of this turn, or until the count changes, see the same state of the database. */
-  begin(): void {
-    const responses = this.#responses.get()
-    if (this.#isOpen && responses === this.#begunAt) return
-    this.#end()
-    this.#begin.run()
-    this.#begunAt = responses
-    this.#isOpen = true
-    setImmediate(() => this.#end())
-  }
-
-  #end(): void {
-    if (!this.#isOpen) return
-    this.#isOpen = false
+  function end(): void {
+    if (!isOpen) return
+    isOpen = false
     // Nothing was written, and unlike a commit, a rollback does not fail after a failed read. Some read errors end the
     // transaction, and so does closing the database.
-    if (this.#database.isOpen && this.#database.isTransaction) this.#rollback.run()
+    if (database.isOpen && database.isTransaction) rollback.run()
+  }
+
+  return () => {
+    const count = responses.get()
+    if (isOpen && count === begunAt) return
+    end()
+    begin.run()
+    begunAt = count
+    isOpen = true
+    setImmediate(end)
   }
 }
 
-/** Ids above `after`, up to `last`. */
-type Range = readonly [after: number, last: number]
+/**
+ * Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer.
+ * @param path of a file that a store has already opened.
+ */
+export function openBookReader(path: string, responses: ResponseCount) {
+  const database = openConnection(path)
+  database.exec('PRAGMA query_only = ON')
+  const beginReads = sharedReads(database, responses)
+  const select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
+  const idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+  const lastId = database.prepare('SELECT max(id) AS id FROM books')
+  // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
+  const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
+  const measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
+  const selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
+  // Arrays take half the time of objects.
+  selectRows.setReturnArrays(true)
+  // SQLite writes the JSON of the whole page, in a third of the time and memory of one object per book.
+  const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
+  const selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
+  const selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
 
-/** Reads single books and pages in the order of ids on the calling thread. In WAL mode it never waits for a writer. */
-export class SqliteBookReader implements Pick<Store, 'find' | 'ready' | 'close'> {
-  readonly #database: DatabaseSync
-  readonly #snapshot: SharedReadTransaction
-  readonly #select: StatementSync
-  readonly #idOf: StatementSync
-  readonly #lastId: StatementSync
-  readonly #measure: StatementSync
-  readonly #selectRows: StatementSync
-  readonly #selectJson: StatementSync
-  readonly #selectLines: StatementSync
-
-  constructor(database: DatabaseSync, responses: ResponseCount) {
-    database.exec('PRAGMA query_only = ON')
-    this.#database = database
-    this.#snapshot = new SharedReadTransaction(database, responses)
-    this.#select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)
-    this.#idOf = database.prepare('SELECT id FROM books WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
-    this.#lastId = database.prepare('SELECT max(id) AS id FROM books')
-    // A plain range of ids takes a quarter less time than a subquery with a LIMIT. It is read in the order of ids.
-    const range = 'FROM books NOT INDEXED WHERE id > ? AND id <= ?'
-    this.#measure = database.prepare(`SELECT count(*) AS count, total(${TEXT_SIZE}) AS text ${range}`)
-    this.#selectRows = database.prepare(`SELECT ${COLUMNS} ${range} ORDER BY id`)
-    // Arrays take half the time of objects.
-    this.#selectRows.setReturnArrays(true)
-    // SQLite writes the JSON of the whole page, in a third of the time and memory of one object per book.
-    const json = `json_object(${COLUMNS.map((name) => `'${name}', ${name}`)})`
-    this.#selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
-    this.#selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
-  }
-
-  async find(id: number): Promise<Book | undefined> {
-    return attempt(() => {
-      this.#snapshot.begin()
-      return this.#select.get(id) as Book | undefined
+  const read = <Result>(all: () => Result): Result =>
+    attempt(() => {
+      beginReads()
+      return all()
     })
-  }
 
-  /**
-   * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
-   * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
-   */
-  page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
-    if (idOrder(query)?.descending !== false) return undefined
-    return attempt(() => {
-      this.#snapshot.begin()
-      const begin = Number(after?.[0] ?? 0)
-      for (let books = bounds.books; ; books = Math.ceil(books / 2)) {
-        const end = this.#idOf.get(begin, books - 1)?.id as number | undefined
-        const range = [begin, end ?? Number(this.#lastId.get()?.id)] as const
-        const { count, text } = this.#measure.get(...range) as { count: number; text: number }
-        if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
-        if (text > bounds.text && books > 1) continue
-        const more = end !== undefined && this.#idOf.get(end, 0) !== undefined
-        return this.#pageOf(range, count, more)
-      }
-    })
-  }
-
-  async ready(): Promise<void> {
-    await this.find(1)
-  }
-
-  async close(): Promise<void> {
-    this.#database.close()
-  }
-
-  #pageOf(range: Range, count: number, more: boolean): Page {
-    const read = <Result>(all: () => Result): Result =>
-      attempt(() => {
-        this.#snapshot.begin()
-        return all()
-      })
-    const text = (statement: StatementSync) => String(read(() => statement.get(...range))?.text ?? '')
+  /** A page of the ids above `after`, up to `last`. */
+  function pageOf(after: number, last: number, count: number, more: boolean): Page {
+    const text = (statement: StatementSync) => String(read(() => statement.get(after, last))?.text ?? '')
     return {
       count,
       // The types do not cover setReturnArrays.
-      rows: () => read(() => this.#selectRows.all(...range)) as unknown as FieldValue[][],
-      json: () => text(this.#selectJson),
-      lines: () => text(this.#selectLines),
-      last: count === 0 ? undefined : [range[1]],
+      rows: () => read(() => selectRows.all(after, last)) as unknown as FieldValue[][],
+      json: () => text(selectJson),
+      lines: () => text(selectLines),
+      last: count === 0 ? undefined : [last],
       more,
     }
   }
-}
 
-/** @param path of a file that a store has already opened. */
-export function openBookReader(path: string, responses: ResponseCount): SqliteBookReader {
-  return new SqliteBookReader(openConnection(path), responses)
+  return {
+    find: async (id: number) => read(() => select.get(id) as Book | undefined),
+
+    /**
+     * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
+     * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
+     */
+    page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
+      if (idOrder(query)?.descending !== false) return undefined
+      return read(() => {
+        const begin = Number(after?.[0] ?? 0)
+        for (let books = bounds.books; ; books = Math.ceil(books / 2)) {
+          const end = idOf.get(begin, books - 1)?.id as number | undefined
+          const last = end ?? Number(lastId.get()?.id)
+          const { count, text } = measure.get(begin, last) as { count: number; text: number }
+          if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
+          if (text > bounds.text && books > 1) continue
+          return pageOf(begin, last, count, end !== undefined && idOf.get(end, 0) !== undefined)
+        }
+      })
+    },
+
+    close: async () => database.close(),
+  }
 }

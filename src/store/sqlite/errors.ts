@@ -1,24 +1,53 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { StoreUnavailable } from '../../catalogue/store.ts'
-import { isFull, isIoError, unavailableReason } from './connection.ts'
+import { StoreUnavailable, type UnavailableReason } from '../../catalogue/store.ts'
 
-type Problem = 'access' | 'locks' | 'full'
+interface Meaning {
+  readonly name: string
+  readonly reason: UnavailableReason
+  /** What to say about it beside SQLite's message. */
+  readonly problem?: 'access' | 'locks' | 'full'
+}
 
-/** Primary and extended result codes (sqlite.org/rescode.html). */
-const PROBLEMS: readonly [Problem, readonly number[]][] = [
-  // PERM, READONLY, CANTOPEN.
-  ['access', [3, 8, 14]],
-  // PROTOCOL, NOLFS, and IOERR_UNLOCK, _RDLOCK, _BLOCKED, _CHECKRESERVEDLOCK, _LOCK, _SHMOPEN, _SHMLOCK, _SHMMAP.
-  ['locks', [15, 22, ...[8, 9, 11, 14, 15, 18, 20, 21].map((kind) => 10 | (kind << 8))]],
-  // IOERR_SHMSIZE.
-  ['full', [10 | (19 << 8)]],
-]
+/** Primary result codes for a failure of the environment rather than a defect (sqlite.org/rescode.html). */
+const MEANINGS: Readonly<Record<number, Meaning>> = {
+  3: { name: 'PERM', reason: 'read_only', problem: 'access' },
+  5: { name: 'BUSY', reason: 'conflict' },
+  6: { name: 'LOCKED', reason: 'conflict' },
+  7: { name: 'NOMEM', reason: 'other' },
+  8: { name: 'READONLY', reason: 'read_only', problem: 'access' },
+  10: { name: 'IOERR', reason: 'disk' },
+  13: { name: 'FULL', reason: 'disk' },
+  14: { name: 'CANTOPEN', reason: 'other', problem: 'access' },
+  15: { name: 'PROTOCOL', reason: 'conflict', problem: 'locks' },
+  22: { name: 'NOLFS', reason: 'disk', problem: 'locks' },
+}
+
+/** Of IOERR: _UNLOCK, _RDLOCK, _BLOCKED, _CHECKRESERVEDLOCK, _LOCK, _SHMOPEN, _SHMLOCK and _SHMMAP; _SHMSIZE. */
+const IOERR_OF_LOCKS = [8, 9, 11, 14, 15, 18, 20, 21]
+const IOERR_SHMSIZE = 19
+
+function meaningOf(error: unknown): Meaning | undefined {
+  if (!(error instanceof Error && 'errcode' in error && typeof error.errcode === 'number')) return undefined
+  // The low byte of an extended result code is the primary one.
+  const [primary, extension] = [error.errcode & 0xff, error.errcode >> 8]
+  const meaning = MEANINGS[primary]
+  if (meaning?.name !== 'IOERR') return meaning
+  if (extension === IOERR_SHMSIZE) return { ...meaning, problem: 'full' }
+  return IOERR_OF_LOCKS.includes(extension) ? { ...meaning, problem: 'locks' } : meaning
+}
+
+export const isLocked = (error: unknown) => meaningOf(error)?.name === 'BUSY'
+
+/** Whether SQLite lacks a permission that it needs. */
+export const isDenied = (error: unknown) => meaningOf(error)?.problem === 'access'
+
+/** Why the database cannot be used now, but perhaps later; undefined for any other error. */
+export const unavailableReason = (error: unknown) => meaningOf(error)?.reason
 
 /** @returns what SQLite's message leaves out, to be appended to it. @param path of the database file. */
 export function describeProblem(error: unknown, path: string): string {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : Number.NaN
-  switch (PROBLEMS.find(([, codes]) => codes.includes(code) || codes.includes(code & 0xff))?.[0]) {
+  switch (meaningOf(error)?.problem) {
     case undefined:
       return ''
     case 'access':
@@ -74,18 +103,15 @@ function describeDenial(path: string): string {
   }
 }
 
-/** SQLite's own error does not say for which of its files there is no room. */
-class TemporaryFilesFull extends Error {
-  override readonly message =
-    'there is no room for temporary files; free some, or name another directory in SQLITE_TMPDIR'
-}
-
-/** @param operation writes to temporary files only, so a full disk is theirs. */
+/** @param operation writes to temporary files only. SQLite's own error does not say for which of its files there is no room. */
 export function inTemporaryFiles<Result>(operation: () => Result): Result {
   try {
     return operation()
   } catch (error) {
-    throw isFull(error) ? new TemporaryFilesFull() : error
+    if (meaningOf(error)?.name !== 'FULL') throw error
+    const advice = 'free some, or name another directory in SQLITE_TMPDIR'
+    const message = `there is no room for temporary files; ${advice}`
+    throw new StoreUnavailable(message, { reason: 'temporary_disk', nothingWritten: true })
   }
 }
 
@@ -94,11 +120,11 @@ export function inTemporaryFiles<Result>(operation: () => Result): Result {
  * @param path of the database file, if it may be the reason.
  */
 export function storeError(error: unknown, path?: string): unknown {
-  const reason = error instanceof TemporaryFilesFull ? 'temporary_disk' : unavailableReason(error)
+  const { reason, name } = meaningOf(error) ?? {}
   if (reason === undefined || !(error instanceof Error)) return error
   const message = path === undefined ? error.message : error.message + describeProblem(error, path)
   // After an I/O error, a failed commit may be on the disk all the same. Any other error rolls everything back.
-  return new StoreUnavailable(message, { cause: error, reason, nothingWritten: !isIoError(error) })
+  return new StoreUnavailable(message, { cause: error, reason, nothingWritten: name !== 'IOERR' })
 }
 
 /** @throws the error of the operation, converted by `storeError`. */

@@ -1,23 +1,20 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { COLUMNS, FIELD_NAMES, identityText, isNullable, REQUIRED_FIELDS } from '../../catalogue/book.ts'
-import type { Imported, ImportOptions } from '../../catalogue/store.ts'
+import { type Imported, type ImportOptions, StoreNotEmpty } from '../../catalogue/store.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { BOOK_CREATED, UNINDEXED } from './schema.ts'
 
-/** KiB of cache for pages of the database. */
+/** KiB of cache for pages of the database, and of the staging table; its others are in a temporary file. */
 const PAGE_CACHE = 2 * 1024
-
-/** KiB of cache for pages of the staging table; the others are in a temporary file. */
 const STAGING_CACHE = 1024
 
 /**
- * Books of the catalogue that one statement compares. Between statements, others can write, the write-ahead log can
- * restart, and the import can be cancelled.
+ * Books of the catalogue that one statement compares, and bytes of their texts, which are in memory meanwhile. A single
+ * book may have more. Between statements, others can write, the write-ahead log can restart, and the import can be
+ * cancelled.
  */
 const COMPARED = 250
-
-/** Bytes of their texts, which are in memory until the statement ends. A single book may have more. */
 const COMPARED_BYTES = 2 * 1024 * 1024
 
 /** The most staged books that one statement removes. */
@@ -58,99 +55,87 @@ const REMOVE_EXISTING = `
  * Holds the books of an import in a temporary table until they are stored together. The write lock of the catalogue is
  * held only for this last step. Nobody else can see the table's file, and the system removes it with the process.
  */
-export class ImportStaging {
-  readonly #database: DatabaseSync
-  readonly #options: StagingOptions
-  readonly #insert: StatementSync
-  readonly #selectLast: StatementSync
+export function importStaging(database: DatabaseSync, { skipExisting, keepIds }: StagingOptions) {
+  database.exec(`
+    PRAGMA cache_size = -${PAGE_CACHE};
+    PRAGMA temp_store = FILE;
+    PRAGMA temp.cache_size = -${STAGING_CACHE};
+    CREATE TEMP TABLE staged AS SELECT ${COLUMNS}, NULL AS digest FROM main.books WHERE false`)
+  database.function('digest', { deterministic: true }, digest)
+  const insert = database.prepare(`INSERT INTO temp.staged VALUES (${COLUMNS.map(() => '?')}, ?)`)
+  const selectLast = database.prepare(
+    `SELECT max(id) AS last FROM (
+      SELECT id, row_number() OVER compared AS place, sum(${TEXT_SIZE}) OVER compared AS size
+      FROM (SELECT * FROM main.books WHERE id > ? ORDER BY id LIMIT ?)
+      WINDOW compared AS (ORDER BY id))
+    WHERE place = 1 OR size <= ?`,
+  )
   /** Undefined until the index that it uses exists. */
-  #remove: StatementSync | undefined
-  #staged = 0
-  #skipped = 0
+  let remove: StatementSync | undefined
+  let staged = 0
+  let skipped = 0
   /** The highest id of the catalogue that was compared. */
-  #compared = 0
-
-  constructor(database: DatabaseSync, options: StagingOptions) {
-    this.#database = database
-    this.#options = options
-    database.exec(`
-      PRAGMA cache_size = -${PAGE_CACHE};
-      PRAGMA temp_store = FILE;
-      PRAGMA temp.cache_size = -${STAGING_CACHE};
-      CREATE TEMP TABLE staged AS SELECT ${COLUMNS}, NULL AS digest FROM main.books WHERE false`)
-    database.function('digest', { deterministic: true }, digest)
-    this.#insert = database.prepare(`INSERT INTO temp.staged VALUES (${COLUMNS.map(() => '?')}, ?)`)
-    this.#selectLast = database.prepare(
-      `SELECT max(id) AS last FROM (
-        SELECT id, row_number() OVER compared AS place, sum(${TEXT_SIZE}) OVER compared AS size
-        FROM (SELECT * FROM main.books WHERE id > ? ORDER BY id LIMIT ?)
-        WINDOW compared AS (ORDER BY id))
-      WHERE place = 1 OR size <= ?`,
-    )
-  }
-
-  add(values: BookValues): undefined {
-    // Writes only to the temporary table, and takes no lock of the catalogue.
-    this.#database.exec('BEGIN')
-    for (let i = 0; i < values.length; i += COLUMNS.length) {
-      const book = values.slice(i, i + COLUMNS.length)
-      this.#insert.run(...book, this.#options.skipExisting ? digestIfLong(book) : null)
-      this.#staged++
-    }
-    this.#database.exec('COMMIT')
-  }
-
-  /** Skips books that a part of the catalogue has, without blocking others. @returns whether to call it again. */
-  skipExisting(): boolean {
-    if (this.#remove === undefined) {
-      this.#database.exec(`CREATE INDEX temp.staged_books ON staged (${STAGED_KEY})`)
-      this.#remove = this.#database.prepare(REMOVE_EXISTING)
-      return true
-    }
-    const end = performance.now() + COMPARE_TIME
-    while (this.#compare()) if (performance.now() > end) return true
-    return false
-  }
-
-  /** Stores all of the books or none. @returns undefined if ids are to be kept and there are books already. */
-  store(): Imported | undefined {
-    const { skipExisting, keepIds } = this.#options
-    this.#database.exec('BEGIN IMMEDIATE')
-    try {
-      const last = this.#lastId()
-      if (keepIds && last > 0) return undefined
-      // Others may have added books since `skipExisting`.
-      if (skipExisting) while (this.#compare());
-      // With the trigger, this would take half as long again, while other writes wait.
-      this.#database.exec(`
-        DROP TRIGGER book_created;
-        INSERT INTO main.books (${COLUMNS})
-        SELECT ${keepIds ? 'id' : 'NULL'}, ${FIELD_NAMES} FROM temp.staged ORDER BY rowid;
-        INSERT OR IGNORE INTO ${UNINDEXED} SELECT id FROM main.books WHERE id > ${last};
-        ${BOOK_CREATED}`)
-      this.#database.exec('COMMIT')
-      return this.counts()
-    } finally {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    }
-  }
-
-  counts(): Imported {
-    return { added: this.#staged - this.#skipped, skipped: this.#skipped }
-  }
+  let compared = 0
 
   /** @returns false if the whole catalogue was compared before. */
-  #compare(): boolean {
-    const { last } = this.#selectLast.get(this.#compared, COMPARED, COMPARED_BYTES) as { last: number | null }
+  function compare(): boolean {
+    const { last } = selectLast.get(compared, COMPARED, COMPARED_BYTES) as { last: number | null }
     if (last === null) return false
-    const changes = Number(this.#remove?.run(this.#compared, last, REMOVED).changes)
-    this.#skipped += changes
-    if (changes < REMOVED) this.#compared = last
+    const changes = Number(remove?.run(compared, last, REMOVED).changes)
+    skipped += changes
+    if (changes < REMOVED) compared = last
     return true
   }
 
-  #lastId(): number {
-    return Number(this.#database.prepare('SELECT max(id) AS id FROM main.books').get()?.id ?? 0)
+  const counts = (): Imported => ({ added: staged - skipped, skipped })
+
+  return {
+    counts,
+
+    add(values: BookValues): undefined {
+      // Writes only to the temporary table, and takes no lock of the catalogue.
+      database.exec('BEGIN')
+      for (let i = 0; i < values.length; i += COLUMNS.length) {
+        const book = values.slice(i, i + COLUMNS.length)
+        insert.run(...book, skipExisting ? digestIfLong(book) : null)
+        staged++
+      }
+      database.exec('COMMIT')
+    },
+
+    /** Skips books that a part of the catalogue has, without blocking others. @returns whether to call it again. */
+    skipExisting(): boolean {
+      if (remove === undefined) {
+        database.exec(`CREATE INDEX temp.staged_books ON staged (${STAGED_KEY})`)
+        remove = database.prepare(REMOVE_EXISTING)
+        return true
+      }
+      const end = performance.now() + COMPARE_TIME
+      while (compare()) if (performance.now() > end) return true
+      return false
+    },
+
+    /** Stores all of the books or none. @throws StoreNotEmpty if ids are to be kept and there are books already. */
+    store(): Imported {
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        const last = Number(database.prepare('SELECT max(id) AS id FROM main.books').get()?.id ?? 0)
+        if (keepIds && last > 0) throw new StoreNotEmpty()
+        // Others may have added books since `skipExisting`.
+        if (skipExisting) while (compare());
+        // With the trigger, this would take half as long again, while other writes wait.
+        database.exec(`
+          DROP TRIGGER book_created;
+          INSERT INTO main.books (${COLUMNS})
+          SELECT ${keepIds ? 'id' : 'NULL'}, ${FIELD_NAMES} FROM temp.staged ORDER BY rowid;
+          INSERT OR IGNORE INTO ${UNINDEXED} SELECT id FROM main.books WHERE id > ${last};
+          ${BOOK_CREATED}`)
+        database.exec('COMMIT')
+        return counts()
+      } finally {
+        if (database.isTransaction) database.exec('ROLLBACK')
+      }
+    },
   }
 }
 

@@ -29,91 +29,87 @@ interface Goal extends PromiseWithResolvers<void> {
 }
 
 /** Decides when the index is updated: at once for a query, otherwise when there is time. */
-export class IndexScheduler {
-  readonly #index: SearchIndex
-  readonly #timer: NodeJS.Timeout
+export function scheduleIndex(index: SearchIndex) {
   /** The number of writes that the index may lack. */
-  #writes = 0
+  let lacked = 0
   /** Replaced with every write. */
-  #state = {}
-  #askedAt = Number.NEGATIVE_INFINITY
-  #goals: Goal[] = []
+  let state = {}
+  let askedAt = Number.NEGATIVE_INFINITY
+  let goals: Goal[] = []
+  const timer = setTimeout(followWhileIdle, DELAY)
+  // At once, even while others write: an earlier run or version may have left much work.
+  catchUp().catch(() => {})
 
-  constructor(index: SearchIndex) {
-    this.#index = index
-    this.#timer = setTimeout(() => this.#followWhileIdle(), DELAY)
-    // At once, even while others write: an earlier run or version may have left much work.
-    this.#catchUp().catch(() => {})
-  }
-
-  /** Call it after each commit. */
-  noteWrites(count: number): void {
-    this.#writes += count
-    this.#state = {}
-    this.#timer.refresh()
-    const wasAsked = Date.now() - this.#askedAt < ASKED_TIME
-    if (this.#writes > (wasAsked ? MAX_WRITES.asked : MAX_WRITES.unasked)) this.#stepIfPossible(STEP.asked)
-  }
-
-  /**
-   * Resolves when the index has everything that was committed before the call. Writes go on meanwhile.
-   * @throws the error of node:sqlite.
-   */
-  bringUpToDate(): Promise<void> {
-    this.#askedAt = Date.now()
-    return this.#catchUp()
-  }
-
-  async #catchUp(): Promise<void> {
+  async function catchUp(): Promise<void> {
     const reached = Promise.withResolvers<void>()
     // At least that of the goal before, so goals are reached in the order of the calls.
-    const last = Math.max(this.#index.last, this.#goals.at(-1)?.last ?? 0)
-    this.#goals.push({ last, ...reached })
-    if (this.#goals.length === 1) this.#reachGoals()
+    const last = Math.max(index.last(), goals.at(-1)?.last ?? 0)
+    goals.push({ last, ...reached })
+    if (goals.length === 1) reachGoals()
     await reached.promise
   }
 
-  stop(): void {
-    clearTimeout(this.#timer)
-    this.#state = {}
-  }
-
-  async #reachGoals(): Promise<void> {
+  async function reachGoals(): Promise<void> {
     const rest = pauses()
     for (;;) {
       try {
-        const { last } = this.#index.step(STEP.asked)
-        for (const { resolve } of this.#goals.filter((goal) => goal.last <= last)) resolve()
-        this.#goals = this.#goals.filter((goal) => goal.last > last)
+        const { last } = index.step(STEP.asked)
+        for (const { resolve } of goals.filter((goal) => goal.last <= last)) resolve()
+        goals = goals.filter((goal) => goal.last > last)
       } catch (error) {
-        for (const { reject } of this.#goals.splice(0)) reject(error)
+        for (const { reject } of goals.splice(0)) reject(error)
       }
-      if (this.#goals.length === 0) return
+      if (goals.length === 0) return
       await rest()
     }
   }
 
   /** Stops at the next write, which restarts the timer. */
-  async #followWhileIdle(): Promise<void> {
-    const state = this.#state
+  async function followWhileIdle(): Promise<void> {
+    const begun = state
     const rest = pauses()
-    while (this.#stepIfPossible(STEP.unasked)) {
+    while (stepIfPossible(STEP.unasked)) {
       await rest()
-      if (this.#state !== state || this.#goals.length > 0) return
+      if (state !== begun || goals.length > 0) return
     }
   }
 
   /** @returns whether there is more to do. An error is ignored: it recurs, and is reported, for the next query. */
-  #stepIfPossible(time: number): boolean {
+  function stepIfPossible(time: number): boolean {
     try {
-      const step = this.#index.step(time)
-      const isDone = step.last === Number.POSITIVE_INFINITY
-      this.#writes = isDone ? 0 : Math.max(0, this.#writes - step.books)
+      const { books, last } = index.step(time)
+      const isDone = last === Number.POSITIVE_INFINITY
+      lacked = isDone ? 0 : Math.max(0, lacked - books)
       return !isDone
     } catch {
-      this.#writes = 0
+      lacked = 0
       return false
     }
+  }
+
+  return {
+    /** Call it after each commit. */
+    noteWrites(count: number): void {
+      lacked += count
+      state = {}
+      timer.refresh()
+      const most = Date.now() - askedAt < ASKED_TIME ? MAX_WRITES.asked : MAX_WRITES.unasked
+      if (lacked > most) stepIfPossible(STEP.asked)
+    },
+
+    /**
+     * Resolves when the index has everything that was committed before the call. Writes go on meanwhile.
+     * @throws the error of node:sqlite.
+     */
+    bringUpToDate(): Promise<void> {
+      askedAt = Date.now()
+      return catchUp()
+    },
+
+    stop(): void {
+      clearTimeout(timer)
+      state = {}
+    },
   }
 }
 

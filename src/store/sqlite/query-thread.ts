@@ -15,7 +15,7 @@ import { sortKey } from '../../catalogue/sort-key.ts'
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { openConnection, StatementCache } from './connection.ts'
+import { openConnection, statementCache } from './connection.ts'
 import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
 import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
 import { path, receiveNow, serve } from './serve.ts'
@@ -34,13 +34,9 @@ export type Question =
 
 export type QueryResult = SentPage | Statistics | number
 
-export interface QueryFunctions {
-  /** @param number for `cancel`. @param who the client. */
-  ask(number: number, question: Question, who: string): Promise<QueryAnswer>
-  cancel(number: number): void
-}
+export type QueryFunctions = ReturnType<typeof client>['functions']
 
-export interface QueryAnswer {
+interface QueryAnswer {
   readonly result: QueryResult
   /** Whether to call `QueryOptions.onIncomplete`. */
   readonly isIncomplete: boolean
@@ -54,28 +50,22 @@ const INDEX_TIME = 4000
 /** Rows after which the thread looks for messages that cancel a query: about a millisecond of work. */
 const ROWS = 1000
 
-interface Query {
+interface Query extends PromiseWithResolvers<QueryAnswer> {
   readonly question: Question
-  readonly client: string
-  isCancelled: boolean
-}
-
-/** A query that waits for its turn. The result is 'behind' if it should wait for the index instead. */
-interface Waiting extends PromiseWithResolvers<QueryAnswer | 'behind'> {
-  readonly asked: Query
   readonly client: string
   /**
    * The state of the index that it needs. With 'current', it waits if the index is a little behind; with 'as it is', it
    * does not wait. 'none' means that the index is known to be current, or is not needed.
    */
-  readonly index: 'current' | 'as it is' | 'none'
+  index: 'current' | 'as it is' | 'none'
+  isCancelled: boolean
 }
 
 const connection = openConnection(path)
-const database = new StatementCache(connection)
+const database = statementCache(connection)
 connection.exec('PRAGMA query_only = ON')
 
-const waiting = new FairQueue<Waiting>(MAX_WAITING)
+const waiting = new FairQueue<Query>(MAX_WAITING)
 let running: Query | undefined
 let isScheduled = false
 let rows = 0
@@ -94,26 +84,22 @@ connection.function(SORT_KEY, { deterministic: true }, (name, text) =>
 
 connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) => {
   const has = new Set(wordsOfBook({ title: String(title), author: String(author) }))
-  return Number(
-    String(words)
-      .split(' ')
-      .every((word) => has.has(word)),
-  )
+  const wanted = String(words).split(' ')
+  return Number(wanted.every((word) => has.has(word)))
 })
 
 function client() {
   const asked = new Map<number, Query>()
-  const functions: QueryFunctions = {
-    async ask(number, question, who) {
-      const query = { question, client: who, isCancelled: false }
+  const functions = {
+    /** @param number for `cancel`. */
+    async ask(number: number, question: Question, client: string): Promise<QueryAnswer> {
+      const index = needsIndex(question) ? 'current' : 'none'
+      const query: Query = { question, client, index, isCancelled: false, ...Promise.withResolvers() }
       asked.set(number, query)
-      try {
-        return await answerTo(query)
-      } finally {
-        asked.delete(number)
-      }
+      answerInTurn(query)
+      return await query.promise.finally(() => asked.delete(number))
     },
-    cancel(number) {
+    cancel(number: number) {
       const query = asked.get(number)
       if (query !== undefined) query.isCancelled = true
     },
@@ -121,25 +107,9 @@ function client() {
   return { functions }
 }
 
-async function answerTo(asked: Query): Promise<QueryAnswer> {
-  const first = await inTurn(asked, needsIndex(asked.question) ? 'current' : 'none')
-  if (first !== 'behind') return first
-  // If the index cannot catch up, as on a full disk, the query is answered from the index as it is.
-  const indexing = writer.call('index').then(
-    () => true,
-    () => false,
-  )
-  const isIndexed = await isTrueWithin(indexing, INDEX_TIME)
-  const second = await inTurn(asked, isIndexed ? 'none' : 'as it is')
-  if (second === 'behind') throw new Error('a query was not answered')
-  return second
-}
-
-function inTurn(asked: Query, index: Waiting['index']): Promise<QueryAnswer | 'behind'> {
-  const item: Waiting = { asked, client: asked.client, index, ...Promise.withResolvers() }
-  waiting.add(item)?.reject(tooMany())
+function answerInTurn(query: Query): void {
+  waiting.add(query)?.reject(new StoreUnavailable('too many queries are waiting', { reason: 'overload' }))
   answerSoon()
-  return item.promise
 }
 
 /** Waits for the messages of this turn of the event loop, which may bring queries of other clients or cancel one. */
@@ -147,9 +117,8 @@ function answerSoon(): void {
   if (isScheduled || waiting.size === 0) return
   isScheduled = true
   setImmediate(async () => {
-    const next = waiting.take()
-    running = next?.asked
-    if (next !== undefined) await answer(next).then(next.resolve, next.reject)
+    running = waiting.take()
+    if (running !== undefined) await answer(running).catch(running.reject)
     running = undefined
     isScheduled = false
     answerSoon()
@@ -157,23 +126,38 @@ function answerSoon(): void {
 }
 
 /** The statements of a query share a transaction, so they see the same books. */
-async function answer({ asked, index }: Waiting): Promise<QueryAnswer | 'behind'> {
-  if (asked.isCancelled) throw cancelled()
-  const { question } = asked
+async function answer(query: Query): Promise<void> {
+  if (query.isCancelled) throw cancelled()
+  const { question, index } = query
   try {
     database.prepare('BEGIN').run()
     const state = index === 'none' ? 'current' : indexState(database)
-    if (index === 'current' && state === 'behind') return 'behind'
+    if (index === 'current' && state === 'behind') {
+      void answerWhenIndexed(query)
+      return
+    }
     const isBehind = state !== 'current'
     if (isBehind) follow()
     const { words } = question.kind === 'page' ? question.query.filter : question.filter
-    return { result: await resultOf(question, isBehind), isIncomplete: isBehind && words !== undefined }
+    const result = await resultOf(question, isBehind)
+    query.resolve({ result, isIncomplete: isBehind && words !== undefined })
   } catch (error) {
-    database.forgetLast()
+    // In node:sqlite, a statement that fails during iteration fails the next time, too.
+    database.clear()
     throw error
   } finally {
     if (connection.isTransaction) database.prepare('COMMIT').run()
   }
+}
+
+/** If the index cannot catch up, as on a full disk, the query is answered from the index as it is. */
+async function answerWhenIndexed(query: Query): Promise<void> {
+  const indexing = writer.call('index').then(
+    () => true,
+    () => false,
+  )
+  query.index = (await isTrueWithin(indexing, INDEX_TIME)) ? 'none' : 'as it is'
+  answerInTurn(query)
 }
 
 /** Has the index updated in the background. An error is ignored: it recurs for a query that waits for the index. */
@@ -201,12 +185,11 @@ function needsIndex(question: Question): boolean {
 }
 
 const cancelled = () => new Error('the query was cancelled')
-const tooMany = () => new StoreUnavailable('too many queries are waiting', { reason: 'overload' })
 
 /** Cancels all queries, waiting and running. */
 async function end(): Promise<void> {
   if (running !== undefined) running.isCancelled = true
-  for (const { asked } of waiting) asked.isCancelled = true
+  for (const query of waiting) query.isCancelled = true
   // The running query ends in this turn of the event loop.
   await new Promise(setImmediate)
   connection.close()

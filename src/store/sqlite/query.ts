@@ -18,7 +18,6 @@ import {
   type Value,
   type WhereClause,
 } from '../query/dialect.ts'
-import type { KeyRange } from '../query/key-ranges.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
 import type { Statements } from './connection.ts'
@@ -64,9 +63,8 @@ export function readSqlitePage(
   const tables = isIndexed
     ? { books: true, keys: true, words: query.filter.words !== undefined, isBehind }
     : { books: true, keys: false, words: false }
-  const dialect = dialectOf(tables, database)
-  const reading = new SqliteBookSource(database, tables, dialect, query)
-  return readPage(reading, query, after, bounds)
+  const source = sourceOf(database, tables, dialectOf(tables, database), query)
+  return readPage(source, query, after, bounds)
 }
 
 export function countBooks(database: Statements, filter: BookFilter, isBehind: boolean): number {
@@ -90,70 +88,59 @@ export function readSqliteStatistics(
   return selectStatistics(select, joined(tables), { where: `${WANTED} AND ${where}`, values }, dialect)
 }
 
-class SqliteBookSource implements BookSource {
-  readonly dialect: Dialect
-  readonly #database: Statements
-  readonly #tables: Tables
-  readonly #filter: BookFilter
-  readonly #columns: string
-  readonly #condition: string
-  readonly #foundIn: (row: Row) => Found
-
-  constructor(database: Statements, tables: Tables, dialect: Dialect, query: BookQuery) {
-    this.dialect = dialect
-    this.#database = database
-    this.#tables = tables
-    this.#filter = query.filter
-    // Only the keys of the order: computing others would take long while the index is behind.
-    const keys = tables.keys ? [...textsIn(query.order).map((name) => `${name}_key`), 'year_key'] : []
-    this.#columns = [`${this.dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
-    this.#foundIn = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
-    // A page in the order of ids reads only its own rows, so it ends soon. The function would take a sixth of its time.
-    this.#condition = tables.keys || tables.words ? WANTED : 'TRUE'
-  }
-
-  async read({ books, fields }: KeyRange, number: number, text: number): Promise<Found[]> {
-    const statement = this.#database.prepare(`
-      SELECT ${this.#columns} FROM ${this.#from(books, fields)} WHERE ${this.#condition} AND ${books.where}
-      ORDER BY ${orderBy(fields, this.dialect)} LIMIT ?`)
-    const found: Found[] = []
-    let room = text
-    for (const row of statement.iterate(...books.values, number)) {
-      const each = this.#foundIn(row as unknown as Row)
-      found.push(each)
-      room -= textSize(each.book)
-      if (room <= 0) break
-    }
-    return found
-  }
-
-  async keyAt(books: WhereClause, field: SortField, number: number): Promise<Value | undefined> {
-    const statement = this.#database.prepare(`
-      SELECT ${this.dialect.key(field.name)} AS key FROM ${this.#from(books, [field])}
-      WHERE ${this.#condition} AND ${books.where} ORDER BY ${orderBy([field], this.dialect)} LIMIT 1 OFFSET ?`)
-    return statement.get(...books.values, number - 1)?.key as Value | undefined
-  }
+function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query: BookQuery): BookSource {
+  // Only the keys of the order: computing others would take long while the index is behind.
+  const keys = tables.keys ? [...textsIn(query.order).map((name) => `${name}_key`), 'year_key'] : []
+  const columns = [`${dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
+  const foundIn: (row: Row) => Found = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
+  // A page in the order of ids reads only its own rows, so it ends soon. The function would take a sixth of its time.
+  const condition = tables.keys || tables.words ? WANTED : 'TRUE'
 
   /**
    * The tables, with the index to read them by where SQLite would sort too many books. SQLite cannot know how many a
    * condition selects, because its statistics are those of a typical catalogue.
    */
-  #from(books: WhereClause, [first]: readonly SortField[]): string {
-    const from = joined(this.#tables)
-    const { keys, words, isBehind } = this.#tables
-    if (!keys || words || isBehind || first === undefined) return from
-    if (!this.#selectsMany(books.without(first.name), first) || missingKeyIndex(this.#database)) return from
+  function fromFor(books: WhereClause, [first]: readonly SortField[]): string {
+    const from = joined(tables)
+    if (!tables.keys || tables.words || tables.isBehind || first === undefined) return from
+    if (!selectsMany(books.without(first.name), first) || missingKeyIndex(database)) return from
     const index = first.name === 'id' ? 'NOT INDEXED' : `INDEXED BY book_keys_${first.name}`
     return from.replace('book_keys', `book_keys ${index}`)
   }
 
   /** Whether the conditions on fields other than the first of the order select many books. */
-  #selectsMany({ where, values }: Condition, { name }: SortField): boolean {
+  function selectsMany({ where, values }: Condition, { name }: SortField): boolean {
     // In an index, books with an equal key are in the order of ids.
     if (values.length === 0 || (name === 'id' && !/[<>]/.test(where))) return false
-    const from = joined({ ...this.#tables, books: filtersTexts(this.#filter) })
-    const statement = this.#database.prepare(`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1 OFFSET ?`)
+    const from = joined({ ...tables, books: filtersTexts(query.filter) })
+    const statement = database.prepare(`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1 OFFSET ?`)
     return statement.get(...values, FEW_BOOKS) !== undefined
+  }
+
+  return {
+    dialect,
+
+    async read({ books, fields }, number, text) {
+      const statement = database.prepare(`
+        SELECT ${columns} FROM ${fromFor(books, fields)} WHERE ${condition} AND ${books.where}
+        ORDER BY ${orderBy(fields, dialect)} LIMIT ?`)
+      const found: Found[] = []
+      let room = text
+      for (const row of statement.iterate(...books.values, number)) {
+        const each = foundIn(row as unknown as Row)
+        found.push(each)
+        room -= textSize(each.book)
+        if (room <= 0) break
+      }
+      return found
+    },
+
+    async keyAt(books, field, number) {
+      const statement = database.prepare(`
+        SELECT ${dialect.key(field.name)} AS key FROM ${fromFor(books, [field])}
+        WHERE ${condition} AND ${books.where} ORDER BY ${orderBy([field], dialect)} LIMIT 1 OFFSET ?`)
+      return statement.get(...books.values, number - 1)?.key as Value | undefined
+    },
   }
 }
 

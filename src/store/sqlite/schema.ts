@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreNotOpened } from '../../catalogue/store.ts'
-import { isLocked, type Statements } from './connection.ts'
+import type { Statements } from './connection.ts'
+import { isLocked } from './errors.ts'
 
 /** The `application_id` of this service's files: "Book" in ASCII. */
 const APPLICATION_ID = 0x426f6f6b

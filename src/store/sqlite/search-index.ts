@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Book } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
@@ -19,93 +19,77 @@ type Noted = Book | { readonly id: number; readonly year: null }
  * write only notes its book in UNINDEXED. The index follows in steps, before the next query unless that takes too long.
  * The books are the source of truth, and work that a crash leaves undone is still noted.
  */
-export class SearchIndex {
-  readonly #database: DatabaseSync
-  readonly #noted: StatementSync
-  readonly #insertKeys: StatementSync
-  readonly #insertWords: StatementSync
-  readonly #deleteKeys: StatementSync
-  readonly #deleteWords: StatementSync
-  readonly #forget: StatementSync
-  readonly #last: StatementSync
-  readonly #beyond: StatementSync
-  readonly #countNoted: StatementSync
-  readonly #indexedBeyond: StatementSync
+export type SearchIndex = ReturnType<typeof searchIndexOf>
 
-  constructor(database: DatabaseSync) {
-    this.#database = database
-    this.#noted = database.prepare(`
-      SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
-        substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
-      FROM ${UNINDEXED} LEFT JOIN books USING (id) ORDER BY ${UNINDEXED}.id`)
-    this.#insertKeys = database.prepare('INSERT OR REPLACE INTO book_keys VALUES (?, ?, ?, ?)')
-    this.#insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
-    this.#deleteKeys = database.prepare('DELETE FROM book_keys WHERE id = ?')
-    this.#deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
-    this.#forget = database.prepare(`DELETE FROM ${UNINDEXED} WHERE id <= ?`)
-    this.#last = database.prepare(`SELECT max(id) AS id FROM ${UNINDEXED}`)
-    this.#beyond = database.prepare(`SELECT 1 FROM ${UNINDEXED} LIMIT 1 OFFSET ?`)
-    this.#countNoted = database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
-    this.#indexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
-    // FTS5 may leave a last row id that is too large for a number: node:sqlite would throw ERR_OUT_OF_RANGE.
-    for (const statement of [this.#deleteKeys, this.#deleteWords, this.#forget])
-      statement.setReadBigInts(true)
+export function searchIndexOf(database: DatabaseSync) {
+  const noted = database.prepare(`
+    SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
+      substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
+    FROM ${UNINDEXED} LEFT JOIN books USING (id) ORDER BY ${UNINDEXED}.id`)
+  const insertKeys = database.prepare('INSERT OR REPLACE INTO book_keys VALUES (?, ?, ?, ?)')
+  const insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
+  const deleteKeys = database.prepare('DELETE FROM book_keys WHERE id = ?')
+  const deleteWords = database.prepare('DELETE FROM book_words WHERE rowid = ?')
+  const forget = database.prepare(`DELETE FROM ${UNINDEXED} WHERE id <= ?`)
+  const lastNoted = database.prepare(`SELECT max(id) AS id FROM ${UNINDEXED}`)
+  const isNotedBeyond = database.prepare(`SELECT 1 FROM ${UNINDEXED} LIMIT 1 OFFSET ?`)
+  const countNoted = database.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
+  const isIndexedBeyond = database.prepare('SELECT 1 FROM book_keys LIMIT 1 OFFSET ?')
+  // FTS5 may leave a last row id that is too large for a number: node:sqlite would throw ERR_OUT_OF_RANGE.
+  for (const statement of [deleteKeys, deleteWords, forget]) statement.setReadBigInts(true)
+
+  function areMost(): boolean {
+    if (isNotedBeyond.get(MANY_BOOKS) === undefined || missingKeyIndex(database) !== undefined) return false
+    return isIndexedBeyond.get(Number(countNoted.get()?.books)) === undefined
   }
 
-  /** The highest id of the noted books; 0 if there are none. */
-  get last(): number {
-    return Number(this.#last.get()?.id ?? 0)
-  }
-
-  /**
-   * Indexes the first noted books, at least one. After the last noted book, it also creates an index of keys that is
-   * missing.
-   * @param time in milliseconds, after which it takes no further book.
-   * @returns the number of books, and the id of the last: −1 if an index was missing, Infinity when all is done.
-   * @throws the error of node:sqlite; then nothing has changed.
-   */
-  step(time: number): { books: number; last: number } {
-    const end = performance.now() + time
-    try {
-      // A step need not wait for the disk: a power cut that undoes it also restores its notes.
-      this.#database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
-      if (this.#areMost()) for (const { name } of KEY_INDEXES) this.#database.exec(`DROP INDEX ${name}`)
-      let [books, last, isInTime] = [0, 0, true]
-      for (const row of this.#noted.iterate()) {
-        const book = row as unknown as Noted
-        if (book.year === null) this.#remove(book.id)
-        else this.#insert(book)
-        books++
-        last = book.id
-        isInTime = performance.now() < end
-        if (!isInTime) break
-      }
-      this.#forget.run(last)
-      const missing = missingKeyIndex(this.#database)
-      if (missing !== undefined && isInTime) this.#database.exec(createKeyIndex(missing))
-      this.#database.exec('COMMIT')
-      if (missing !== undefined) return { books, last: -1 }
-      return { books, last: isInTime ? Number.POSITIVE_INFINITY : last }
-    } finally {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      this.#database.exec('PRAGMA synchronous = FULL')
+  function index(book: Noted): void {
+    if (book.year === null) {
+      deleteKeys.run(book.id)
+      deleteWords.run(book.id)
+      return
     }
-  }
-
-  #areMost(): boolean {
-    if (this.#beyond.get(MANY_BOOKS) === undefined || missingKeyIndex(this.#database) !== undefined)
-      return false
-    return this.#indexedBeyond.get(Number(this.#countNoted.get()?.books)) === undefined
-  }
-
-  #insert(book: Book): void {
     const { id, title, author, year } = book
-    this.#insertKeys.run(id, sortKey('title', title), sortKey('author', author), year)
-    this.#insertWords.run(id, wordsOfBook(book).join(' '))
+    insertKeys.run(id, sortKey('title', title), sortKey('author', author), year)
+    insertWords.run(id, wordsOfBook(book).join(' '))
   }
 
-  #remove(id: number): void {
-    this.#deleteKeys.run(id)
-    this.#deleteWords.run(id)
+  return {
+    /** The highest id of the noted books; 0 if there are none. */
+    last: () => Number(lastNoted.get()?.id ?? 0),
+
+    /**
+     * Indexes the first noted books, at least one. After the last noted book, it also creates an index of keys that is
+     * missing.
+     * @param time in milliseconds, after which it takes no further book.
+     * @returns the number of books, and the id of the last: −1 if an index was missing, Infinity when all is done.
+     * @throws the error of node:sqlite; then nothing has changed.
+     */
+    step(time: number) {
+      const end = performance.now() + time
+      try {
+        // A step need not wait for the disk: a power cut that undoes it also restores its notes.
+        database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
+        if (areMost()) for (const { name } of KEY_INDEXES) database.exec(`DROP INDEX ${name}`)
+        let [books, last, isInTime] = [0, 0, true]
+        for (const row of noted.iterate()) {
+          const book = row as unknown as Noted
+          index(book)
+          books++
+          last = book.id
+          isInTime = performance.now() < end
+          if (!isInTime) break
+        }
+        forget.run(last)
+        const missing = missingKeyIndex(database)
+        if (missing !== undefined && isInTime) database.exec(createKeyIndex(missing))
+        database.exec('COMMIT')
+        if (missing !== undefined) return { books, last: -1 }
+        return { books, last: isInTime ? Number.POSITIVE_INFINITY : last }
+      } finally {
+        if (database.isTransaction) database.exec('ROLLBACK')
+        database.exec('PRAGMA synchronous = FULL')
+      }
+    },
   }
 }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isLocked } from './connection.ts'
+import { isLocked } from './errors.ts'
 
 export interface ServiceLock {
   /** Whether another service holds it. */

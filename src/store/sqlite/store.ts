@@ -1,39 +1,32 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { type Book, type BookChanges, bookOf, type NewBook, textLength } from '../../catalogue/book.ts'
+import { bookOf, textLength } from '../../catalogue/book.ts'
 import { receivedPage, type SentPage } from '../../catalogue/page.ts'
-import type { BookFilter, BookQuery, Position } from '../../catalogue/query.ts'
 import {
-  type Imported,
-  type ImportedBook,
-  type ImportOptions,
-  type Page,
-  type PageBounds,
   type QueryOptions,
   type Statistics,
   type Store,
   StoreNotOpened,
   StoreUnavailable,
 } from '../../catalogue/store.ts'
+import { describeError } from '../../errors.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
-import { SqliteBookReader } from './book-reader.ts'
-import { isDenied, isLocked, makeDurable, openConnection } from './connection.ts'
-import { describeAccess, describeProblem } from './errors.ts'
+import { openBookReader } from './book-reader.ts'
+import { makeDurable, openConnection } from './connection.ts'
+import { describeAccess, describeProblem, isDenied, isLocked } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
-import { ResponseCount, SqliteThreads, ThreadClient } from './threads.ts'
+import { ResponseCount, type SqliteThreads, startThreads, ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
 /** Milliseconds that a query may take, waiting included: several times what counting a million books takes. */
 const QUERY_TIME = 10_000
 
-/** The most unanswered writes, of all threads together. Further ones are refused at once. */
+/** The most unanswered writes of all threads, and UTF-16 code units of their texts. Further ones are refused at once. */
 const MAX_WRITES = 5000
-
-/** The most UTF-16 code units of all their texts. */
 const MAX_TEXT = 32 * 1024 * 1024
 
 /** Free bytes with which a disk is certainly not full: more than a few writes need. */
@@ -64,7 +57,11 @@ export function prepareSqlite(
   try {
     makeDirectory(dirname(path))
   } catch (error) {
-    throw notOpened(path, `its directory cannot be made: ${messageOf(error)}; ${describeAccess(path)}`, error)
+    throw notOpened(
+      path,
+      `its directory cannot be made: ${describeError(error)}; ${describeAccess(path)}`,
+      error,
+    )
   }
   let database: DatabaseSync | undefined
   try {
@@ -76,15 +73,15 @@ export function prepareSqlite(
       ensureSchema(database)
     } catch (error) {
       if (onReadOnly === undefined || !isDenied(error) || !isCurrent(database)) throw error
-      onReadOnly(messageOf(error) + describeProblem(error, path))
+      onReadOnly(describeError(error) + describeProblem(error, path))
     }
-    return new SqliteThreads(path, database, report)
+    return startThreads(path, database, report)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
     const busy = '; another process keeps it locked, or its file system has no locks (docs/configuration.md)'
     const problem = isLocked(error) ? busy : describeProblem(error, path)
-    throw notOpened(path, messageOf(error) + problem, error)
+    throw notOpened(path, describeError(error) + problem, error)
   }
 }
 
@@ -97,129 +94,40 @@ export function openSqliteAlone(path: string, report: (message: string) => void,
   const onReadOnly = (reason: string) =>
     report(`this user can only read the file, and cannot run the service on it: ${reason}`)
   const threads = prepareSqlite(path, report, isReadOnly ? onReadOnly : undefined)
-  const connect = threads.connect.bind(threads)
-  return openSqlite({ path, connect, responses: new ResponseCount(), threads: 1, end: () => threads.close() })
+  return openSqlite({
+    path,
+    connect: threads.connect,
+    responses: new ResponseCount(),
+    threads: 1,
+    end: threads.close,
+  })
 }
 
-/** Opens a prepared file for a thread that answers requests. */
-export function openSqlite(access: SqliteAccess): Store {
-  return new SqliteStore(openConnection(access.path), access)
-}
-
-/** Reads books on its own connection. Other threads write, and answer queries. */
-class SqliteStore implements Store {
-  readonly #path: string
-  readonly #responses: ResponseCount
-  readonly #books: SqliteBookReader
-  readonly #writer: ThreadClient<WriterFunctions>
+/** Opens a prepared file for a thread that answers requests. This reads books itself; other threads do the rest. */
+export function openSqlite({ path, connect, responses, threads, end }: SqliteAccess): Store {
+  const books = openBookReader(path, responses)
+  const writer = new ThreadClient<WriterFunctions>('writer', connect)
   /** Answers pages without search words, which an index delivers at once. */
-  readonly #pages: ThreadClient<QueryFunctions>
+  const pages = new ThreadClient<QueryFunctions>('pages', connect)
   /** Answers searches and counts. */
-  readonly #searches: ThreadClient<QueryFunctions>
-  readonly #limit: { readonly writes: number; readonly text: number }
-  readonly #unanswered = { writes: 0, text: 0, queries: 0 }
-  #drained = () => {}
-  #lastQuery = 0
-  readonly #imports = new Set<Promise<unknown>>()
-  readonly #end: SqliteAccess['end']
-
-  constructor(database: DatabaseSync, { path, connect, responses, threads, end }: SqliteAccess) {
-    this.#path = path
-    this.#responses = responses
-    this.#books = new SqliteBookReader(database, responses)
-    this.#writer = new ThreadClient('writer', connect)
-    this.#pages = new ThreadClient('pages', connect)
-    this.#searches = new ThreadClient('searches', connect)
-    this.#end = end
-    this.#limit = { writes: MAX_WRITES / threads, text: MAX_TEXT / threads }
-  }
-
-  async create(book: NewBook): Promise<Book> {
-    const id = await this.#write(textLength(book), 'create', book)
-    return bookOf({ ...book, id })
-  }
-
-  find(id: number): Promise<Book | undefined> {
-    return this.#books.find(id)
-  }
-
-  async ready(): Promise<void> {
-    await this.#books.ready()
-    await this.#writer.call('probe', !(await hasRoom(this.#path)))
-  }
-
-  async page(
-    query: BookQuery,
-    after: Position | undefined,
-    bounds: PageBounds,
-    options?: QueryOptions,
-  ): Promise<Page> {
-    const page = this.#books.page(query, after, bounds)
-    if (page !== undefined) return page
-    const thread = query.filter.words === undefined ? this.#pages : this.#searches
-    return receivedPage(
-      (await this.#query(thread, { kind: 'page', query, after, bounds }, options)) as SentPage,
-    )
-  }
-
-  async count(filter: BookFilter, options?: QueryOptions): Promise<number> {
-    return (await this.#query(this.#searches, { kind: 'count', filter }, options)) as number
-  }
-
-  async statistics(filter: BookFilter, options?: QueryOptions): Promise<Statistics> {
-    return (await this.#query(this.#searches, { kind: 'statistics', filter }, options)) as Statistics
-  }
-
-  update(id: number, changes: BookChanges, expected?: Book): Promise<Book | undefined> {
-    return this.#write(textLength(changes) + textLength(expected ?? {}), 'update', id, changes, expected)
-  }
-
-  delete(id: number, expected?: Book): Promise<boolean> {
-    return this.#write(textLength(expected ?? {}), 'delete', id, expected)
-  }
-
-  async import(
-    groups: AsyncIterable<readonly ImportedBook[]>,
-    options: ImportOptions = {},
-  ): Promise<Imported> {
-    const importing = importIntoSqlite(this.#path, groups, options, this.#writer)
-    this.#imports.add(importing)
-    try {
-      return await importing
-    } finally {
-      this.#imports.delete(importing)
-      this.#responses.add()
-    }
-  }
-
-  load() {
-    const { writes: writes_waiting, queries: queries_waiting } = this.#unanswered
-    return { writes_waiting, queries_waiting }
-  }
-
-  async close(): Promise<void> {
-    await Promise.allSettled(this.#imports)
-    await new Promise<void>((resolve) => {
-      this.#drained = resolve
-      if (this.#unanswered.writes === 0) resolve()
-    })
-    await Promise.all([this.#writer, this.#pages, this.#searches].map((thread) => thread.close()))
-    await this.#books.close()
-    await this.#end?.()
-  }
+  const searches = new ThreadClient<QueryFunctions>('searches', connect)
+  const limit = { writes: MAX_WRITES / threads, text: MAX_TEXT / threads }
+  const unanswered = { writes: 0, text: 0, queries: 0 }
+  const imports = new Set<Promise<unknown>>()
+  let drained = () => {}
+  let lastQuery = 0
 
   /**
    * Has a book written. Later reads must be at least as new as the result, even if there is no such book.
    * @param text the length of its texts, in UTF-16 code units.
    * @throws StoreUnavailable, at once if too much is unanswered already.
    */
-  async #write<Name extends 'create' | 'update' | 'delete'>(
+  async function write<Name extends 'create' | 'update' | 'delete'>(
     text: number,
     name: Name,
     ...args: Parameters<WriterFunctions[Name]>
   ): Promise<Awaited<ReturnType<WriterFunctions[Name]>>> {
-    const unanswered = this.#unanswered
-    if (unanswered.writes >= this.#limit.writes || unanswered.text + text > this.#limit.text) {
+    if (unanswered.writes >= limit.writes || unanswered.text + text > limit.text) {
       throw new StoreUnavailable('too many writes are waiting for the disk', {
         reason: 'overload',
         nothingWritten: true,
@@ -228,36 +136,92 @@ class SqliteStore implements Store {
     unanswered.writes++
     unanswered.text += text
     try {
-      return await this.#writer.call(name, ...args)
+      return await writer.call(name, ...args)
     } finally {
-      this.#responses.add()
+      responses.add()
       unanswered.text -= text
-      if (--unanswered.writes === 0) this.#drained()
+      if (--unanswered.writes === 0) drained()
     }
   }
 
   /** Later reads must be at least as new as the result: the query thread has its own connection. */
-  async #query(
+  async function query(
     thread: ThreadClient<QueryFunctions>,
     question: Question,
     { signal, client = '', onIncomplete }: QueryOptions = {},
   ): Promise<QueryResult> {
     signal?.throwIfAborted()
-    const number = ++this.#lastQuery
+    const number = ++lastQuery
     const late = () => new StoreUnavailable('the query has taken too long', { reason: 'timeout' })
     const deadline = startDeadline(QUERY_TIME, late, signal)
-    this.#unanswered.queries++
+    unanswered.queries++
     try {
       const answering = thread.call('ask', number, question, client)
       const { result, isIncomplete } = await Promise.race([answering, deadline.passed])
       if (isIncomplete) onIncomplete?.()
       return result
     } finally {
-      this.#unanswered.queries--
-      this.#responses.add()
+      unanswered.queries--
+      responses.add()
       if (deadline.isPassed()) thread.call('cancel', number).catch(() => {})
       deadline.clear()
     }
+  }
+
+  return {
+    async create(book) {
+      const id = await write(textLength(book), 'create', book)
+      return bookOf({ ...book, id })
+    },
+
+    find: books.find,
+
+    async ready() {
+      await books.find(1)
+      await writer.call('probe', !(await hasRoom(path)))
+    },
+
+    async page(asked, after, bounds, options) {
+      const page = books.page(asked, after, bounds)
+      if (page !== undefined) return page
+      const thread = asked.filter.words === undefined ? pages : searches
+      const sent = await query(thread, { kind: 'page', query: asked, after, bounds }, options)
+      return receivedPage(sent as SentPage)
+    },
+
+    count: async (filter, options) => (await query(searches, { kind: 'count', filter }, options)) as number,
+
+    statistics: async (filter, options) =>
+      (await query(searches, { kind: 'statistics', filter }, options)) as Statistics,
+
+    update: (id, changes, expected) =>
+      write(textLength(changes) + textLength(expected ?? {}), 'update', id, changes, expected),
+
+    delete: (id, expected) => write(textLength(expected ?? {}), 'delete', id, expected),
+
+    async import(groups, options = {}) {
+      const importing = importIntoSqlite(path, groups, options, writer)
+      imports.add(importing)
+      try {
+        return await importing
+      } finally {
+        imports.delete(importing)
+        responses.add()
+      }
+    },
+
+    load: () => ({ writes_waiting: unanswered.writes, queries_waiting: unanswered.queries }),
+
+    async close() {
+      await Promise.allSettled(imports)
+      await new Promise<void>((resolve) => {
+        drained = resolve
+        if (unanswered.writes === 0) resolve()
+      })
+      await Promise.all([writer, pages, searches].map((thread) => thread.close()))
+      await books.close()
+      await end?.()
+    },
   }
 }
 
@@ -271,8 +235,6 @@ async function hasRoom(path: string): Promise<boolean> {
     return false
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 function notOpened(path: string, reason: string, cause: unknown): StoreNotOpened {
   return new StoreNotOpened(`the database file ${path} cannot be opened: ${reason}`, { cause })

@@ -37,7 +37,6 @@ export interface Parent {
 
 /** Counts the responses of all threads, in shared memory. A read must be at least as new as every earlier response. */
 export class ResponseCount {
-  /** To share the count with another thread. */
   readonly memory: SharedArrayBuffer
   readonly #count: Int32Array
 
@@ -60,87 +59,96 @@ export class ResponseCount {
  * Starts the threads of a database file: the writer at once, the others when they are needed. A thread that has died is
  * replaced when it is needed again.
  */
-export class SqliteThreads {
-  readonly #path: string
-  readonly #database: DatabaseSync
-  readonly #report: (message: string) => void
-  readonly #threads = new Map<ThreadKind, Thread<Served>>()
-  /** Threads that others were connected with. */
-  readonly #serving = new WeakSet<Thread<Served>>()
-  #isClosing = false
-
-  /**
-   * @param database a connection to the file, closed last. The last one to close moves the write-ahead log into the
-   * file, and the threads may have died by then.
-   * @param report called with the reason when a thread has died.
-   */
-  constructor(path: string, database: DatabaseSync, report: (message: string) => void) {
-    this.#path = path
-    this.#database = database
-    this.#report = report
-    // The writer also indexes what an earlier run has left.
-    this.#start('writer')
-  }
-
+export interface SqliteThreads {
   /**
    * @returns a port for an `Rpc` with the thread. It closes when the thread dies.
    * @throws StoreUnavailable if the thread cannot be started.
    */
-  async connect(kind: ThreadKind): Promise<MessagePort> {
+  connect(kind: ThreadKind): Promise<MessagePort>
+  /** Ends all threads. Close the stores that use them first: these wait for their writes. */
+  close(): Promise<void>
+}
+
+/**
+ * @param database a connection to the file, closed last. The last one to close moves the write-ahead log into the file,
+ * and the threads may have died by then.
+ * @param report called with the reason when a thread has died.
+ */
+export function startThreads(
+  path: string,
+  database: DatabaseSync,
+  report: (message: string) => void,
+): SqliteThreads {
+  const threads = new Map<ThreadKind, Thread<Served>>()
+  /** Threads that others were connected with. */
+  const serving = new WeakSet<Thread<Served>>()
+  let isClosing = false
+  const parent: Parent = { connect, committed: (writes) => groupCommits.publish(writes) }
+
+  function start(kind: ThreadKind): Thread<Served> {
+    if (isClosing) throw new StoreUnavailable('the store is closed', { nothingWritten: true })
+    const code = kind === 'writer' ? 'store/sqlite/writer-thread' : 'store/sqlite/query-thread'
+    const data: Start = { path, countsCommits: groupCommits.hasSubscribers }
+    const thread = new Thread<Served>(kind, code, data, YOUNG_GENERATION, parent)
+    void thread.death.then((error) => {
+      // Otherwise, the caller that needs the thread gets the error.
+      const isUnexpected = serving.has(thread) && !isClosing
+      if (isUnexpected) report(`${describeError(error)}; the next request that needs it starts another`)
+    })
+    threads.set(kind, thread)
+    return thread
+  }
+
+  async function connect(kind: ThreadKind): Promise<MessagePort> {
     const { port1, port2 } = new MessageChannel()
-    const running = this.#threads.get(kind)
-    const thread = running?.isAlive ? running : this.#start(kind)
+    const running = threads.get(kind)
+    const thread = running?.isAlive ? running : start(kind)
     try {
       await thread.call('serve', port1)
-      this.#serving.add(thread)
+      serving.add(thread)
       return port2
     } catch (error) {
       // The thread was about to die. Another is started.
-      if (thread === running) return this.connect(kind)
+      if (thread === running) return connect(kind)
       throw error
     }
   }
 
-  /** Ends all threads. Close the stores that use them first: these wait for their writes. */
-  async close(): Promise<void> {
-    this.#isClosing = true
-    const ends = Array.from(this.#threads.values(), async (thread) => {
-      // A thread that has died has nothing to end.
-      await thread.call('end').catch(() => {})
-      await thread.terminate()
-    })
-    await Promise.all(ends)
-    this.#database.close()
-  }
-
-  #start(kind: ThreadKind): Thread<Served> {
-    if (this.#isClosing) throw new StoreUnavailable('the store is closed', { nothingWritten: true })
-    const code = kind === 'writer' ? 'store/sqlite/writer-thread' : 'store/sqlite/query-thread'
-    const start: Start = { path: this.#path, countsCommits: groupCommits.hasSubscribers }
-    const parent: Parent = {
-      connect: (kind) => this.connect(kind),
-      committed: (writes) => groupCommits.publish(writes),
-    }
-    const thread = new Thread<Served>(kind, code, start, YOUNG_GENERATION, parent)
-    void thread.death.then((error) => {
-      // Otherwise, the caller that needs the thread gets the error.
-      const isUnexpected = this.#serving.has(thread) && !this.#isClosing
-      if (isUnexpected) this.#report(`${describeError(error)}; the next request that needs it starts another`)
-    })
-    this.#threads.set(kind, thread)
-    return thread
+  // The writer also indexes what an earlier run has left.
+  start('writer')
+  return {
+    connect,
+    async close() {
+      isClosing = true
+      const ends = Array.from(threads.values(), async (thread) => {
+        // A thread that has died has nothing to end.
+        await thread.call('end').catch(() => {})
+        await thread.terminate()
+      })
+      await Promise.all(ends)
+      database.close()
+    },
   }
 }
 
 /** Calls a thread of a database file. Connects at the first call, and again after the thread has died. */
 export class ThreadClient<Functions extends Callable<Functions>> {
-  readonly #kind: ThreadKind
-  readonly #connect: (kind: ThreadKind) => Promise<MessagePort>
+  readonly #connect: () => Promise<Rpc<Functions>>
   #rpc: Promise<Rpc<Functions>> | undefined
 
-  constructor(kind: ThreadKind, connect: (kind: ThreadKind) => Promise<MessagePort>) {
-    this.#kind = kind
-    this.#connect = connect
+  constructor(kind: ThreadKind, connect: SqliteThreads['connect']) {
+    const died = () => new StoreUnavailable(`the ${kind} thread died before it answered`)
+    const onClose = () => {
+      this.#rpc = undefined
+    }
+    this.#connect = async () => {
+      try {
+        return new Rpc<Functions>(await connect(kind), {}, { died, onClose })
+      } catch (error) {
+        onClose()
+        throw error
+      }
+    }
   }
 
   /** @throws StoreUnavailable if the thread dies. What it has done is then unknown. */
@@ -148,25 +156,12 @@ export class ThreadClient<Functions extends Callable<Functions>> {
     name: Name,
     ...args: Parameters<Functions[Name]>
   ): Promise<Awaited<ReturnType<Functions[Name]>>> {
-    this.#rpc ??= this.#connected()
+    this.#rpc ??= this.#connect()
     return await (await this.#rpc).call(name, ...args)
   }
 
   async close(): Promise<void> {
     const rpc = await this.#rpc?.catch(() => undefined)
     rpc?.close(new StoreUnavailable('the store is closed'))
-  }
-
-  async #connected(): Promise<Rpc<Functions>> {
-    const forget = () => {
-      this.#rpc = undefined
-    }
-    try {
-      const died = () => new StoreUnavailable(`the ${this.#kind} thread died before it answered`)
-      return new Rpc<Functions>(await this.#connect(this.#kind), {}, { died, onClose: forget })
-    } catch (error) {
-      forget()
-      throw error
-    }
   }
 }

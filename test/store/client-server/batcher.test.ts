@@ -43,14 +43,11 @@ class FakeOperation {
 
   constructor(batches = 1) {
     const operation: ConstructorParameters<typeof Batcher<Request, string>>[0] = {
-      together: async (take, time) => {
+      perform: async (take, time, alone) => {
         const sent = this.#begin(() => take().requests, time)
         const undone = await sent.ended.promise
-        return sent.names.map((name) => (undone.includes(name) ? undefined : { result: 'together' }))
-      },
-      alone: async (request, time) => {
-        await this.#begin(() => [request], time).ended.promise
-        return 'alone'
+        const result = alone ? 'alone' : 'together'
+        return sent.names.map((name) => (undone.includes(name) ? undefined : { result }))
       },
       isRepeatable: (error) => error !== ERRORS.lost,
       isUnknown: (error) => error === ERRORS.unknown,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Kind } from '../../../src/store/client-server/connection-share.ts'
-import type { Driver } from '../../../src/store/client-server/connections.ts'
+import type { Driver, Kind } from '../../../src/store/client-server/connections.ts'
 import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 

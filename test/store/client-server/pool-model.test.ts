@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { Kind, User } from '../../../src/store/client-server/connection-share.ts'
+import type { Kind, User } from '../../../src/store/client-server/connections.ts'
 import {
   type FakeConnection,
   FakeDriver,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
-import type { Kind } from '../../../src/store/client-server/connection-share.ts'
+import type { Kind } from '../../../src/store/client-server/connections.ts'
 import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import type { RunOptions } from '../../../src/store/client-server/pool.ts'
 import {
@@ -217,7 +217,7 @@ describe('work that fails', () => {
   for (const [times, outcome, options, tries, end] of [
     [ATTEMPTS - 1, 'conflict', {}, ATTEMPTS, 'done'],
     [ATTEMPTS, 'conflict', {}, ATTEMPTS, 'nothing written'],
-    [1, 'conflict', { attempts: 1 }, 1, 'nothing written'],
+    [1, 'conflict', { isConflictRepeated: false }, 1, 'nothing written'],
     [9, 'conflict', { isRepeatable: false }, 1, 'nothing written'],
     [9, 'moved', { isRepeatable: false }, 1, 'nothing written'],
     [9, 'late', { isRepeatable: false }, 1, 'nothing written'],

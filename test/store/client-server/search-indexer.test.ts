@@ -34,7 +34,7 @@ class FakeIndex implements BookIndex {
   }
 }
 
-const newIndexer = (index: BookIndex) => new BookIndexer(index, WORDS_OF_BOOKS, () => {})
+const newIndexer = (index: BookIndex) => new BookIndexer(index, WORDS_OF_BOOKS)
 
 // What queries see of it: queries.test.ts and the contract.
 describe('the index of words on a server', () => {

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { ALL_BOOKS, type BookQuery, BY_ID } from '../../../src/catalogue/query.ts'
-import { openBookReader, SharedReadTransaction } from '../../../src/store/sqlite/book-reader.ts'
+import { openBookReader, sharedReads } from '../../../src/store/sqlite/book-reader.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
@@ -18,9 +18,9 @@ it('a snapshot of a database shows the same until a response of any thread is co
   writing.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)')
   using reading = openConnection(file.path)
   const responses = new ResponseCount()
-  const snapshot = new SharedReadTransaction(reading, responses)
+  const beginReads = sharedReads(reading, responses)
   const read = () => {
-    snapshot.begin()
+    beginReads()
     return reading.prepare('SELECT x FROM t').get()?.x
   }
   assert.equal(read(), 1)

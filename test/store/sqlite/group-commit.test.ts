@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
-import { makeDurable, unavailableReason } from '../../../src/store/sqlite/connection.ts'
+import { makeDurable } from '../../../src/store/sqlite/connection.ts'
+import { unavailableReason } from '../../../src/store/sqlite/errors.ts'
 import {
-  GroupCommit,
+  groupCommit,
   type Outcome,
   type Write,
   type WrittenBook,
@@ -29,13 +30,13 @@ describe('a group of writes that SQLite commits together', () => {
   let file: ReturnType<typeof newFile>
   let database: DatabaseSync
   let other: DatabaseSync
-  let group: GroupCommit
+  let group: ReturnType<typeof groupCommit>
   beforeEach(() => {
     file = newFile()
     database = new DatabaseSync(file.path, { timeout })
     makeDurable(database)
     ensureSchema(database)
-    group = new GroupCommit(database)
+    group = groupCommit(database)
     other = new DatabaseSync(file.path, { timeout })
   })
   afterEach(() => {
@@ -50,7 +51,7 @@ describe('a group of writes that SQLite commits together', () => {
       .prepare('SELECT * FROM books ORDER BY id')
       .all()
       .map((row) => ({ ...row }))
-  const commit = (...writes: Write[]) => group.commit(writes).map(rowOrError)
+  const commit = (...writes: Write[]) => group(writes).map(rowOrError)
   const rows = (...titles: string[]) => commit(...titles.map((title) => create(title)))
 
   /** Lets the file itself refuse a title. */
@@ -85,7 +86,7 @@ describe('a group of writes that SQLite commits together', () => {
     forbid('no', "RAISE(ABORT, 'forbidden')")
     const unbindable = { kind: 'create', book: { title: {}, author: 'A', year: 1 } } as unknown as Write
     const writes = [create('a'), create('no'), update(1, { title: 'no' }), unbindable, create('x', 1.5)]
-    const outcomes = group.commit([...writes, create('b'), remove(1)])
+    const outcomes = group([...writes, create('b'), remove(1)])
     assert.deepEqual(
       outcomes.map((outcome) => ('error' in outcome ? reasonOf(outcome) : outcome.book?.id)),
       [1, undefined, undefined, undefined, undefined, 2, 1],
@@ -109,7 +110,7 @@ describe('a group of writes that SQLite commits together', () => {
     other.exec(`
       CREATE TABLE debts (book INTEGER REFERENCES books DEFERRABLE INITIALLY DEFERRED);
       CREATE TRIGGER debt AFTER INSERT ON books WHEN NEW.title = 'debt' BEGIN INSERT INTO debts VALUES (-1); END`)
-    const outcomes = group.commit([create('a'), create('debt'), create('b')])
+    const outcomes = group([create('a'), create('debt'), create('b')])
     assert.equal(outcomes.length, 3)
     for (const outcome of outcomes) {
       assert.match(String(rowOrError(outcome)), /FOREIGN KEY/)
@@ -125,7 +126,7 @@ describe('a group of writes that SQLite commits together', () => {
     const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
     database.exec(`PRAGMA max_page_count = ${pages + 4}`)
     const titles = Array.from({ length: 20 }, (_, i) => String(i).repeat(3000))
-    const outcomes = group.commit(titles.map((title) => create(title)))
+    const outcomes = group(titles.map((title) => create(title)))
     const failed = outcomes.filter((outcome) => 'error' in outcome)
     assert.ok(failed.length > 0)
     for (const outcome of failed) assert.equal(reasonOf(outcome), 'disk')

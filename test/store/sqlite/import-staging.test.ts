@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
-import { ImportStaging } from '../../../src/store/sqlite/import-staging.ts'
+import { importStaging } from '../../../src/store/sqlite/import-staging.ts'
 import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { newFile } from './file.ts'
 
@@ -29,7 +29,7 @@ describe('books that are staged for an import into SQLite', () => {
     for (const title of titles) insert.run(title)
   }
   const stage = (...titles: string[]) => {
-    const staging = new ImportStaging(database, { skipExisting: true })
+    const staging = importStaging(database, { skipExisting: true })
     staging.add(titles.flatMap((title) => [null, title, 'A', 1]))
     while (staging.skipExisting());
     return staging

@@ -13,7 +13,7 @@ import { makeDurable, openConnection } from '../../../src/store/sqlite/connectio
 import { IS_WANTED } from '../../../src/store/sqlite/dialect.ts'
 import { readSqlitePage } from '../../../src/store/sqlite/query.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
-import { SearchIndex } from '../../../src/store/sqlite/search-index.ts'
+import { searchIndexOf } from '../../../src/store/sqlite/search-index.ts'
 import { booksOf, listAll, plain } from '../pages.ts'
 import { searchFor } from '../query-model.ts'
 import { newFile, openedFile, openFile } from './file.ts'
@@ -138,7 +138,7 @@ describe('a file of an earlier schema', () => {
     {
       using database = new DatabaseSync(file.path)
       ensureSchema(database)
-      assert.equal(new SearchIndex(database).step(0).books, 1)
+      assert.equal(searchIndexOf(database).step(0).books, 1)
     }
     for (let start = 1; start <= 2; start++) {
       const store = await openFile(file.path)
@@ -194,7 +194,7 @@ describe('a step of the index', () => {
       const letter = (_: unknown, j: number) => String.fromCodePoint(0x4e00 + ((i * 100 + j * 7) % 20_000))
       insert.run(Array.from({ length: 4000 }, letter).join(''))
     }
-    const index = new SearchIndex(file.database)
+    const index = searchIndexOf(file.database)
     assert.deepEqual(index.step(0), { books: 1, last: 1 })
     const second = index.step(20)
     assert.ok(second.books > 0 && second.books < books / 2, `${second.books} books`)
@@ -204,7 +204,7 @@ describe('a step of the index', () => {
   it('leaves later writes durable, also if it could not begin or failed', () => {
     using file = newDatabase()
     const { database } = file
-    const index = new SearchIndex(database)
+    const index = searchIndexOf(database)
     const assertDurable = () => {
       assert.deepEqual({ ...database.prepare('PRAGMA synchronous').get() }, { synchronous: 2 })
       assert.equal(database.isTransaction, false)
