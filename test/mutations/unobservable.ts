@@ -63,18 +63,6 @@ const UNOBSERVABLE: readonly Entry[] = [
   },
   {
     file: 'src/http/web-page/assets.ts',
-    line: 'const LARGE = 512 * 1024',
-    operators: 'number number-2',
-    reason: 'Files are compressed a little more or less.',
-  },
-  {
-    file: 'src/http/web-page/assets.ts',
-    line: 'const quality = content.length > LARGE ? 5 : constants.BROTLI_MAX_QUALITY',
-    operators: 'number greater',
-    reason: 'Files are compressed a little more or less.',
-  },
-  {
-    file: 'src/http/web-page/assets.ts',
     line: "const version = digest.digest('base64url').slice(0, 16)",
     operators: 'number number-2',
     reason: 'A digest of 15 characters is as good as one of 16.',
