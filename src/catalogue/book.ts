@@ -206,7 +206,7 @@ export function parseBookId(text: string): number | undefined {
   return id <= Number.MAX_SAFE_INTEGER ? id : undefined
 }
 
-/** Of the OpenAPI document. */
+/** The book in the examples of the OpenAPI document. */
 export const EXAMPLE: NewBook = {
   title: 'The Left Hand of Darkness',
   author: 'Ursula K. Le Guin',

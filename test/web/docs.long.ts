@@ -120,6 +120,19 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await operation('listBooks').getByText('The rest is not shown.').waitFor()
   })
 
+  it('keeps what one call has shown while another one is slow', async () => {
+    await open('isAlive')
+    const held = await page.hold('GET', /healthz/, () =>
+      operation('isAlive').getByRole('button', { name: 'Send' }).click(),
+    )
+    await open('isReady')
+    await operation('isReady').getByRole('button', { name: 'Send' }).click()
+    await status('isReady').waitFor()
+    await held.release()
+    await status('isAlive').waitFor()
+    assert.equal(await status('isReady').textContent(), '200 OK')
+  })
+
   it('says that the service is away, and keeps what is typed', async () => {
     await page.route(/\/books/, (route) => route.abort())
     await operation('listBooks').getByRole('button', { name: 'Send' }).click()

@@ -89,7 +89,7 @@ function operationPart(operation) {
       ${bodies.length === 0 ? nothing : bodyPart(bodies)}
       <button class="main" ?disabled=${isPending}>Send</button>
     </form>
-    <div role="status">${result(results.value[id])}</div>
+    <div role="status">${resultPart(results.value[id])}</div>
     <details>
       <summary>Responses</summary>
       <dl>
@@ -165,7 +165,7 @@ const table = (caption, fields) =>
       </table>`
 
 /** @param {Exchange | string | undefined} exchange */
-function result(exchange) {
+function resultPart(exchange) {
   if (exchange === undefined) return nothing
   if (typeof exchange === 'string') return html`<p class="error">${exchange}</p>`
   const { status, headers, body, isCut, curl } = exchange
@@ -181,17 +181,12 @@ async function submit(event, operation) {
   event.preventDefault()
   const { id } = operation
   pending.value = [...pending.value, id]
-  try {
-    results.value = {
-      ...results.value,
-      [id]: await send(operation, /** @type {HTMLFormElement} */ (event.target)),
-    }
-  } catch (error) {
-    results.value = { ...results.value, [id]: words.moment(awayText(error)) }
-  } finally {
-    pending.value = pending.value.filter((other) => other !== id)
-    if (currentToken() === '') username.value = undefined
-  }
+  const form = /** @type {HTMLFormElement} */ (event.target)
+  const result = await send(operation, form).catch((error) => words.moment(awayText(error)))
+  // Other calls may have been answered meanwhile.
+  results.value = { ...results.value, [id]: result }
+  pending.value = pending.value.filter((other) => other !== id)
+  if (currentToken() === '') username.value = undefined
 }
 
 /** A text in which backticks mark code. @param {string} text */
