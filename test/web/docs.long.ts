@@ -154,6 +154,16 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await page.getByLabel('Password').waitFor()
   })
 
+  it('stays logged in when a call that was sent before the log-in is refused', async () => {
+    const held = await page.hold('GET', /statistics/, () =>
+      operation('countBooks').getByRole('button', { name: 'Send' }).click(),
+    )
+    await page.logIn()
+    await held.release()
+    await operation('countBooks').getByText('Authorization token required').first().waitFor()
+    assert.equal((await send('countBooks'))[0], '200 OK')
+  })
+
   it('has the colours of the catalogue in the dark, is accessible, and leads back to it', async () => {
     const other = await openPage(browser, service.url, { colorScheme: 'dark' })
     const background = () => other.evaluate('getComputedStyle(document.documentElement).backgroundColor')

@@ -84,10 +84,11 @@ function indented(text) {
  * Begins the session of a log-in, and ends one whose token the service refuses.
  * @param {Operation} operation @param {ReturnType<typeof requestOf>} request @param {Response} response @param {string} text
  */
-function useSession({ id, needsToken }, { body }, { ok, status, headers }, text) {
+function useSession({ id, needsToken }, { body, headers: sent }, { ok, status, headers }, text) {
   if (id === 'logIn' && ok)
     beginSession(JSON.parse(text).data.token, JSON.parse(String(body)).username, headers.get('date'))
-  if (status === 401 && needsToken) {
+  // The response may be late, and the user has logged in meanwhile.
+  if (status === 401 && needsToken && (sent.Authorization ?? '') === currentToken()) {
     dropSession()
     forgetSession()
   }
