@@ -50,9 +50,14 @@ export function receivedPage({ lines, ...rest }: SentPage): Page {
 
 const rowOf = (book: Book) => COLUMNS.map((name) => book[name])
 
+/** @param row the values in the order of COLUMNS. */
+export function bookOfRow(row: readonly FieldValue[]): Book {
+  const book: Record<string, FieldValue | undefined> = {}
+  for (let i = 0; i < COLUMNS.length; i++) book[COLUMNS[i] as string] = row[i]
+  return book as unknown as Book
+}
+
 export function booksOf(page: Page): Book[] {
-  const bookOfRow = (row: readonly FieldValue[]) =>
-    Object.fromEntries(COLUMNS.map((name, i) => [name, row[i]])) as unknown as Book
   return page.rows().map(bookOfRow)
 }
 
