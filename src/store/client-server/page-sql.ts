@@ -7,6 +7,7 @@ import {
   isNullable,
   isTextField,
   TEXT_FIELDS,
+  type TextField,
 } from '../../catalogue/book.ts'
 import type { SortField } from '../../catalogue/query.ts'
 import { SORT_KEY_VERSION, sortKey } from '../../catalogue/sort-key.ts'
@@ -85,9 +86,14 @@ export function selectPage(
 
 const isShort = (bytes: number) => `${TEXT_SIZE} <= ${bytes}`
 
-/** The columns of a book. If it has more bytes of text than this, all but the id are NULL. */
-export const shortBook = (bytes: number) =>
-  `id, ${FIELD_NAMES.map((name) => `CASE WHEN ${isShort(bytes)} THEN ${columnOrEmpty(name)} END AS ${name}`).join(', ')}`
+/** The columns of a book. If it has more bytes of text than this, all texts are NULL. */
+export function shortBook(bytes: number): string {
+  const columns = FIELD_NAMES.map((name) => {
+    const value = columnOrEmpty(name)
+    return `${isTextField(name) ? `CASE WHEN ${isShort(bytes)} THEN ${value} END` : value} AS ${name}`
+  })
+  return `id, ${columns.join(', ')}`
+}
 
 /** Batches leave out books with more bytes of text, because many of them together would take too much memory. */
 const MAX_TEXT = 32 * 1024
@@ -95,7 +101,7 @@ export const IS_SHORT = isShort(MAX_TEXT)
 export const SHORT_BOOK = shortBook(MAX_TEXT)
 
 /** A row with the columns of `shortBook`. */
-export type ShortBookRow = Book | ({ readonly id: number } & Readonly<Record<FieldName, null>>)
+export type ShortBookRow = Book | (Omit<Book, TextField> & Readonly<Record<TextField, null>>)
 
 export const areBooks = (rows: readonly ShortBookRow[]): rows is Book[] =>
   rows.every(({ title }) => title !== null)
