@@ -1,9 +1,6 @@
 import { type Book, COLUMNS, type FieldValue } from './book.ts'
 import type { BookQuery, Position } from './query.ts'
-import type { Page, PageBounds, QueryOptions, Store } from './store.ts'
-
-/** Bounds of the pages of a long list. They allow 512 bytes of text for each book, which few books exceed. */
-export const STREAM_PAGE: PageBounds = { books: 512, text: 256 * 1024 }
+import type { Page, QueryOptions, Store } from './store.ts'
 
 /** The first page is smaller, so that the response begins soon. */
 const FIRST_PAGE_BOOKS = 128
@@ -63,7 +60,7 @@ export function booksOf(page: Page): Book[] {
 
 /** Reads all books of a query after a position. Each page is read on demand, and none is empty. */
 export function allPages(
-  store: Pick<Store, 'page'>,
+  store: Pick<Store, 'page' | 'listBounds'>,
   query: BookQuery,
   after?: Position,
   options?: QueryOptions,
@@ -75,12 +72,12 @@ export function allPages(
   // generation, where it stays until a full garbage collection.
   const next = async (): Promise<IteratorResult<Page, undefined>> => {
     if (isAtEnd) return { done: true, value: undefined }
-    const page = await store.page(query, position, { ...STREAM_PAGE, books }, options)
+    const page = await store.page(query, position, { ...store.listBounds, books }, options)
     if (page.last === undefined) return { done: true, value: undefined }
     position = page.last
     isAtEnd = !page.more
     // Books are usually about as long as those before them, and a page that exceeds its bound of text costs more.
-    books = page.count < books ? Math.ceil(books / 2) : Math.min(2 * books, STREAM_PAGE.books)
+    books = page.count < books ? Math.ceil(books / 2) : Math.min(2 * books, store.listBounds.books)
     return { done: false, value: page }
   }
   return { [Symbol.asyncIterator]: () => ({ next }) }

@@ -14,6 +14,9 @@ export interface Store {
 
   find(id: number): Promise<Book | undefined>
 
+  /** The bounds of the pages with which the engine reads a long list fastest. */
+  readonly listBounds: PageBounds
+
   /**
    * Reads the books of a query after a position, or from the first one. A client that continues from the `last` of each
    * page gets every book exactly once that exists throughout and does not change; in the order of ids, also one that

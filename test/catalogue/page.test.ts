@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Book } from '../../src/catalogue/book.ts'
-import { allPages, booksOf, pageOf, STREAM_PAGE } from '../../src/catalogue/page.ts'
+import { allPages, booksOf, pageOf } from '../../src/catalogue/page.ts'
 import { ALL_BOOKS } from '../../src/catalogue/query.ts'
 import type { Store } from '../../src/catalogue/store.ts'
 import { newFile, openFile } from '../store/sqlite/file.ts'
@@ -10,7 +10,7 @@ describe('all pages of a query', () => {
   it('end without an empty page if the other books are deleted after a page', async () => {
     using file = newFile()
     const store = await openFile(file.path)
-    const book = { title: 'x'.repeat(STREAM_PAGE.text), author: 'A', year: 1 }
+    const book = { title: 'x'.repeat(store.listBounds.text), author: 'A', year: 1 }
     for (let i = 0; i < 3; i++) await store.create(book)
     const pages: Book[][] = []
     for await (const page of allPages(store, ALL_BOOKS)) {
@@ -28,7 +28,10 @@ describe('all pages of a query', () => {
       const id = Number(after?.[0] ?? 0) + 1
       return pageOf([{ id, title: 'T', author: 'A', year: 1 }], { last: [id], more: id < 3 })
     }
-    assert.equal((await Array.fromAsync(allPages({ page }, ALL_BOOKS))).length, 3)
+    assert.equal(
+      (await Array.fromAsync(allPages({ page, listBounds: { books: 1, text: 1 } }, ALL_BOOKS))).length,
+      3,
+    )
     assert.deepEqual(asked, [undefined, [1], [2]])
   })
 })

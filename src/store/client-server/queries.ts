@@ -26,6 +26,9 @@ const INDEX_TIME = 1 / 2
  */
 export const KEYS_AGE = 1000
 
+/** Large, as each page is a round trip. 512 bytes of text for each book are enough for most. */
+const LIST_BOUNDS: PageBounds = { books: 2048, text: 1024 * 1024 }
+
 /** Runs a statement on a connection. @returns the rows. */
 export type Query = (sql: string, values: readonly Value[]) => Promise<unknown[]>
 
@@ -55,7 +58,7 @@ export function queriesOf<Connection>(
   engine: QueryEngine<Connection>,
   words: BookIndexer | undefined,
   keys: BookIndexer<BookKeys> | undefined,
-): Pick<Store, 'page' | 'count' | 'statistics'> {
+): Pick<Store, 'listBounds' | 'page' | 'count' | 'statistics'> {
   /** @param fallbackKeys the keys to use if some sort keys are missing; false if the query needs none. */
   async function run<Result>(
     work: (dialect: Dialect, query: Query) => Promise<Result>,
@@ -84,6 +87,8 @@ export function queriesOf<Connection>(
   }
 
   return {
+    listBounds: LIST_BOUNDS,
+
     page(query, after, bounds, options) {
       const { filter, order } = query
       if (idOrder(query)?.descending === false) {

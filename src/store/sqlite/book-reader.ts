@@ -1,12 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Book, COLUMNS, type FieldValue } from '../../catalogue/book.ts'
-import { bookOfRow, STREAM_PAGE } from '../../catalogue/page.ts'
+import { bookOfRow } from '../../catalogue/page.ts'
 import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
 import type { Page, PageBounds } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
 import { attempt } from './errors.ts'
 import type { ResponseCount } from './threads.ts'
+
+/**
+ * Larger pages take longer for each book: the strings that SQLite and V8 make of them leave the caches of the processor.
+ * 512 bytes of text for each book are enough for most.
+ */
+export const LIST_BOUNDS: PageBounds = { books: 512, text: 256 * 1024 }
 
 /**
  * One read transaction for all reads of a turn of the event loop. Taking and releasing locks for each read would be two
@@ -90,7 +96,7 @@ export function openBookReader(path: string, responses: ResponseCount) {
 
     /**
      * Implements Store.page for all books in the order of ids. Through a query thread, it would take four times as long.
-     * @returns undefined for any other query, and for a page with more text than STREAM_PAGE allows.
+     * @returns undefined for any other query, and for a page with more text than LIST_BOUNDS allows.
      */
     page(query: BookQuery, after: Position | undefined, bounds: PageBounds): Page | undefined {
       if (idOrder(query)?.descending !== false) return undefined
@@ -100,7 +106,7 @@ export function openBookReader(path: string, responses: ResponseCount) {
           const end = idOf.get(begin, books - 1)?.id as number | undefined
           const last = end ?? Number(lastId.get()?.id)
           const { count, text } = measure.get(begin, last) as { count: number; text: number }
-          if (text > STREAM_PAGE.text && bounds.text > STREAM_PAGE.text) return undefined
+          if (text > LIST_BOUNDS.text && bounds.text > LIST_BOUNDS.text) return undefined
           if (text > bounds.text && books > 1) continue
           return pageOf(begin, last, count, end !== undefined && idOf.get(end, 0) !== undefined)
         }

@@ -13,7 +13,7 @@ import {
 import { describeError } from '../../errors.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
-import { openBookReader } from './book-reader.ts'
+import { LIST_BOUNDS, openBookReader } from './book-reader.ts'
 import { makeDurable, openConnection } from './connection.ts'
 import { describeAccess, describeProblem, isDenied, isLocked } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
@@ -175,6 +175,8 @@ export function openSqlite({ path, connect, responses, threads, end }: SqliteAcc
     },
 
     find: books.find,
+
+    listBounds: LIST_BOUNDS,
 
     async ready() {
       await books.find(1)

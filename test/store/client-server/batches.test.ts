@@ -146,7 +146,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
         found.map(({ id, title, author, year }) => [id, title?.length, author, year]),
         [
           [short.id, SHORT_SIZE - 3, 'é ', 1],
-          [long.id, undefined, null, null],
+          [long.id, undefined, null, 1],
         ],
       )
     })

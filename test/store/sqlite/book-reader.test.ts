@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { STREAM_PAGE } from '../../../src/catalogue/page.ts'
 import { ALL_BOOKS, type BookQuery, BY_ID } from '../../../src/catalogue/query.ts'
-import { openBookReader, sharedReads } from '../../../src/store/sqlite/book-reader.ts'
+import { LIST_BOUNDS, openBookReader, sharedReads } from '../../../src/store/sqlite/book-reader.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
@@ -42,13 +41,13 @@ it('a snapshot of a database shows the same until a response of any thread is co
 it('long pages, and those in another order, are left to the threads for queries', async () => {
   using file = newFile()
   const store = await openFile(file.path)
-  for (const title of ['One', 'x'.repeat(STREAM_PAGE.text + 1)]) await store.create({ ...BOOK, title })
+  for (const title of ['One', 'x'.repeat(LIST_BOUNDS.text + 1)]) await store.create({ ...BOOK, title })
   const reader = openBookReader(file.path, new ResponseCount())
   const count = (query: BookQuery, after: number, text: number) =>
     reader.page(query, [after], { books: 9, text })?.count
-  assert.equal(count(ALL_BOOKS, 0, STREAM_PAGE.text), 1)
-  assert.equal(count(ALL_BOOKS, 0, 2 * STREAM_PAGE.text), undefined)
-  assert.equal(count({ filter: { year: 1 }, order: BY_ID }, 0, STREAM_PAGE.text), undefined)
+  assert.equal(count(ALL_BOOKS, 0, LIST_BOUNDS.text), 1)
+  assert.equal(count(ALL_BOOKS, 0, 2 * LIST_BOUNDS.text), undefined)
+  assert.equal(count({ filter: { year: 1 }, order: BY_ID }, 0, LIST_BOUNDS.text), undefined)
   await reader.close()
   await store.close()
 })
@@ -66,7 +65,7 @@ it('the snapshots of all threads begin anew after every response of a store', as
   for (const [name, request] of Object.entries({
     create: () => store.create(BOOK),
     update: () => store.update(1, { year: 2 }),
-    page: () => store.page(byYear, undefined, STREAM_PAGE),
+    page: () => store.page(byYear, undefined, LIST_BOUNDS),
     count: () => store.count({}),
     statistics: () => store.statistics({}),
     import: () => store.import(books()),
