@@ -12,6 +12,7 @@ import { ByteBudget } from './protocol/byte-budget.ts'
 import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
 import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
 import { oneAtATime, serveThrough } from './protocol/turns.ts'
+import { requestLog } from './request-log.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi } from './routes/index.ts'
 import type { Services } from './services.ts'
@@ -55,6 +56,7 @@ export function createServer(
 ): FastifyInstance {
   const app = fastify({
     loggerInstance: log,
+    childLoggerFactory: requestLog,
     genReqId: requestId,
     trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),

@@ -10,6 +10,8 @@ interface Turns {
   /** The response to the request that is being served, or was served last. */
   response: ServerResponse | undefined
   readonly waiting: Turn[]
+  /** Called when the response is closed. One function for all of them, because making one for each takes time. */
+  readonly end: () => void
 }
 
 interface Turn {
@@ -33,18 +35,15 @@ export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestLis
     const { socket } = request
     // After the last response of a connection, whatever has arrived is ignored.
     if (!socket.writable) return
-    const turns = turnsOf.get(socket) ?? watch(socket)
-    const begin = () => {
-      response.once('close', () => next(turns, socket, idle))
-      serve(request, response)
+    const turns = turnsOf.get(socket) ?? watch(socket, idle)
+    if (turns.busy) {
+      wait(turns, socket, { response, begin: () => serve(request, response.on('close', turns.end)) }, limit)
+      return
     }
-    if (turns.busy) wait(turns, socket, { response, begin }, limit)
-    else {
-      turns.busy = true
-      idle.delete(socket)
-      turns.response = response
-      begin()
-    }
+    turns.busy = true
+    idle.delete(socket)
+    turns.response = response
+    serve(request, response.on('close', turns.end))
   }
 }
 
@@ -72,8 +71,9 @@ export function hasWaiting({ socket }: IncomingMessage): boolean {
   return (turnsOf.get(socket)?.waiting.length ?? 0) > 0
 }
 
-function watch(socket: Socket): Turns {
-  const turns: Turns = { busy: false, response: undefined, waiting: [] }
+function watch(socket: Socket, idle: Set<Socket>): Turns {
+  const end = () => next(turns, socket, idle)
+  const turns: Turns = { busy: false, response: undefined, waiting: [], end }
   turnsOf.set(socket, turns)
   // Node resumes reading with every request that is served.
   socket.on('resume', () => pauseIfMany(turns, socket))
