@@ -22,8 +22,8 @@ declare module 'fastify' {
 /** A request id from outside that is safe in a header and a log line as it is. */
 const ACCEPTABLE_ID = /^[\w.:/+=@-]{1,128}$/
 
-/** The beginning of the request ids that this thread makes. A number follows: a random id for each takes longer. */
-const THREAD = randomUUID().slice(0, 24)
+/** The beginning of all new ids of this thread. A number follows, because a random id for each takes longer. */
+const ID_PREFIX = randomUUID().slice(0, 24)
 let lastRequest = 0
 
 /** A host and a port as in a URI, but without commas: Node joins the values of repeated fields with a comma. */
@@ -99,7 +99,7 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
   const given = headers['x-request-id']
   return typeof given === 'string' && ACCEPTABLE_ID.test(given)
     ? given
-    : THREAD + (++lastRequest).toString(16).padStart(12, '0')
+    : ID_PREFIX + (++lastRequest).toString(16).padStart(12, '0')
 }
 
 /** Escapes what the router would decode or cut off. The path counts as it was sent: `/book/%31` is not `/book/1`. */

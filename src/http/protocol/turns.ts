@@ -10,7 +10,7 @@ interface Turns {
   /** The response to the request that is being served, or was served last. */
   response: ServerResponse | undefined
   readonly waiting: Turn[]
-  /** Called when the response is closed. One function for all of them, because making one for each takes time. */
+  /** Called when a response is closed: one function for the connection, as one for each response takes longer. */
   readonly end: () => void
 }
 
@@ -36,14 +36,14 @@ export function oneAtATime(limit: number, idle: Set<Socket>): (serve: RequestLis
     // After the last response of a connection, whatever has arrived is ignored.
     if (!socket.writable) return
     const turns = turnsOf.get(socket) ?? watch(socket, idle)
-    if (turns.busy) {
-      wait(turns, socket, { response, begin: () => serve(request, response.on('close', turns.end)) }, limit)
-      return
+    const begin = () => serve(request, response.on('close', turns.end))
+    if (turns.busy) wait(turns, socket, { response, begin }, limit)
+    else {
+      turns.busy = true
+      idle.delete(socket)
+      turns.response = response
+      begin()
     }
-    turns.busy = true
-    idle.delete(socket)
-    turns.response = response
-    serve(request, response.on('close', turns.end))
   }
 }
 
