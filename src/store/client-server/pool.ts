@@ -68,7 +68,7 @@ export class ConnectionPool<Connection> {
     const end = Date.now() + time
     const { kind = 'write', signal } = options
     let cause: unknown
-    let losses = 0
+    const failures = { conflict: 0, lost: 0 }
     for (let number = 1; ; number++) {
       try {
         return await this.#attempt(work, end, time, cause, options)
@@ -76,10 +76,10 @@ export class ConnectionPool<Connection> {
         signal?.throwIfAborted()
         if (error instanceof StoreUnavailable || error instanceof StoreNotOpened) throw error
         const outcome = error instanceof NotConnected ? undefined : this.#driver.meaningOf(error).outcome
-        if (outcome === 'lost') losses++
+        if (outcome === 'conflict' || outcome === 'lost') failures[outcome]++
         const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
         const isLate = Date.now() + pause + LEAST_TIME >= end
-        if (isLate || !this.#isToRepeat(outcome, number, losses, options)) throw this.#failure(error, kind)
+        if (isLate || !this.#isToRepeat(outcome, failures, options)) throw this.#failure(error, kind)
         await timers.setTimeout(pause)
         if (this.#connections.isClosed) throw this.#failure(error, kind)
         cause = causeOf(error)
@@ -110,19 +110,18 @@ export class ConnectionPool<Connection> {
 
   /**
    * While the store is being opened, only conflicts are retried, and other errors are reported at once.
-   * @param outcome of the attempt with this number; undefined if there was no connection.
+   * @param outcome of the last attempt; undefined if there was no connection. @param failures of all attempts.
    */
   #isToRepeat(
     outcome: FailureOutcome | undefined,
-    number: number,
-    losses: number,
+    failures: { readonly conflict: number; readonly lost: number },
     { kind = 'write', isRepeatable = true, isConflictRepeated = true }: RunOptions,
   ): boolean {
     if (outcome === undefined) return this.#isOpened
     if (!isRepeatable) return false
-    if (outcome === 'conflict') return isConflictRepeated && number < ATTEMPTS
+    if (outcome === 'conflict') return isConflictRepeated && failures.conflict < ATTEMPTS
     if (!this.#isOpened) return false
-    if (outcome === 'lost') return kind !== 'write' && losses <= LOST_ATTEMPTS
+    if (outcome === 'lost') return kind !== 'write' && failures.lost <= LOST_ATTEMPTS
     // `late` with time left: the clock of the server has been set. A new connection compares the clocks again.
     return outcome === 'moved' || outcome === 'late'
   }
