@@ -115,8 +115,9 @@ export async function connectToHost<Connection>(
   for (const [i, address] of hosts.entries()) {
     const left = end - Date.now()
     const key = keyOf(address)
-    const fair = i === hosts.length - 1 ? left : Math.max(left / 3, LEAST_SHARE)
-    const share = Math.min(left, silent.has(key) && hosts.length > 1 ? LEAST_SHARE : fair)
+    const isLast = i === hosts.length - 1
+    const part = silent.has(key) ? LEAST_SHARE : Math.max(left / 3, LEAST_SHARE)
+    const share = isLast ? left : Math.min(left, part)
     const begin = Date.now()
     const ofHost = new ConnectTime(share)
     try {

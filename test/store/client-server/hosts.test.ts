@@ -126,6 +126,12 @@ describe('the choice of a host', () => {
     assert.deepEqual((await connect(['writable', 'writable'], { silent })).shares, [1000])
   })
 
+  it('leaves the last host the rest of the time, even if all were silent', async () => {
+    const silent: SilentHosts = new Map()
+    await assert.rejects(connect(['silent', 'silent'], { silent }))
+    assert.deepEqual((await connect(['silent', 'writable'], { silent })).shares, [500, 2500])
+  })
+
   it('tries one that refused at once in its usual place', async () => {
     const silent: SilentHosts = new Map()
     for (let i = 0; i < 2; i++) assert.equal((await connect([REFUSED, 'writable'], { silent })).tried, 'ab')
