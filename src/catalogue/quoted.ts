@@ -15,3 +15,6 @@ export function quoted(value: unknown): string {
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 }
+
+/** @returns a text as one word of a POSIX shell. */
+export const shellQuoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`

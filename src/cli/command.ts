@@ -60,9 +60,11 @@ export async function reportFaults(what: string, work: () => Promise<void>): Pro
  */
 export function interruption(outcome: () => string): AbortSignal {
   const controller = new AbortController()
-  onStopSignal(() => controller.abort(new OperatorError(`interrupted; ${outcome()}`)))
+  onStopSignal(() => controller.abort(interrupted(outcome())))
   return controller.signal
 }
+
+export const interrupted = (outcome: string) => new OperatorError(`interrupted; ${outcome}`)
 
 /**
  * Waits for a turn of the event loop, in which pending signals are delivered. Reading books from SQLite takes no turn,

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LoginThrottle } from '../auth/login-throttle.ts'
+import { shellQuoted } from '../catalogue/quoted.ts'
 import { StoreNotOpened } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { OperatorError } from '../errors.ts'
@@ -108,8 +109,4 @@ Log in with
 and send the token of the response in the Authorization header. Try every call at ${url}/docs
 
 `
-}
-
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }

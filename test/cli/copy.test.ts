@@ -96,7 +96,11 @@ describe('copy', () => {
       })
 
     /** Runs a command, and does something while it waits to write to a store. @returns what it wrote as it failed. */
-    async function runAndMeanwhile(to: string, args: string[], act: (child: ChildProcess) => unknown) {
+    async function runAndMeanwhile(
+      to: string,
+      args: readonly string[],
+      act: (child: ChildProcess) => unknown,
+    ) {
       await use(to, async () => {})
       await using session = await openSession(to)
       await session.run('BEGIN; LOCK TABLE books IN SHARE MODE')
@@ -126,16 +130,24 @@ describe('copy', () => {
       assert.match(stderr, /^Cannot copy: the stores differ: --from has 1197 books, --to has 1197\. /)
     })
 
-    it('imports nothing when it is interrupted after the last byte of the file', async () => {
-      const to = await (await postgres()).createDatabase()
+    it('and an import store nothing when they are interrupted while the last books wait to be stored', async () => {
       const file = join(directory.path, 'books.csv')
       writeFileSync(file, 'title,author,year\nT,A,1\n')
-      const stderr = await runAndMeanwhile(to, ['import', file], async (importing) => {
-        importing.kill('SIGINT')
-        await once(importing, 'exit')
-      })
-      assert.equal(stderr, 'Cannot import: interrupted; nothing was stored\n')
-      assert.deepEqual(await booksIn(to), [])
+      const from = sqlite('one.db')
+      await use(from, (store) => store.create({ title: 'T', author: 'A', year: 1 }))
+      for (const [args, message] of [
+        [['import', file], 'Cannot import: interrupted; nothing was stored\n'],
+        [['copy', '--from', from, '--to'], 'Cannot copy: interrupted; the books were not copied\n'],
+      ] as const) {
+        const to = await (await postgres()).createDatabase()
+        const all = args[0] === 'copy' ? [...args, to] : args
+        const stderr = await runAndMeanwhile(to, all, async (child) => {
+          child.kill('SIGINT')
+          await once(child, 'exit')
+        })
+        assert.equal(stderr, message)
+        assert.deepEqual(await booksIn(to), [])
+      }
     })
 
     it('has copied everything when it is interrupted while it compares the stores', async () => {

@@ -7,7 +7,14 @@ import { type Store, StoreNotEmpty } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { type DbUrl, parseDbUrl } from '../../store/db-url.ts'
-import { type Command, counted, interruption, throwIfInterrupted, withSettings } from '../command.ts'
+import {
+  type Command,
+  counted,
+  interrupted,
+  interruption,
+  throwIfInterrupted,
+  withSettings,
+} from '../command.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { requireDatabase, withStore } from '../with-store.ts'
 
@@ -39,6 +46,8 @@ async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<v
       const total = await source.count({})
       await copyBooks(source, target, total, signal)
       outcome = 'the books were copied, but the stores were not compared'
+      // From the commit on, the signal cannot cancel the import any more.
+      if (signal.aborted) throw interrupted(outcome)
       return verify(source, target, total, signal)
     }),
   )
@@ -58,7 +67,7 @@ async function copyBooks(source: Store, target: Store, total: number, signal: Ab
     }
   }
   try {
-    await target.import(groups(), { keepIds: true })
+    await target.import(groups(), { keepIds: true, signal })
   } catch (error) {
     if (!(error instanceof StoreNotEmpty)) throw error
     throw new OperatorError(`--to: ${error.message}; it has to be empty`, { cause: error })

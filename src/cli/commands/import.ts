@@ -1,4 +1,5 @@
 import { createReadStream, statSync } from 'node:fs'
+import { shellQuoted } from '../../catalogue/quoted.ts'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import {
@@ -115,7 +116,7 @@ async function importFile(config: Config, { path, reading, ...options }: ImportA
     )
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error
-    const message = error.worded((columns) => `--columns '${columns}'`)
+    const message = error.worded((columns) => `--columns ${shellQuoted(columns)}`)
     throw new OperatorError(`${path}: ${message}${otherFaults(report)}`, { cause: error })
   }
 }
