@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 import { type Book, identityText } from '../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../catalogue/store.ts'
 import { failure } from './envelope.ts'
@@ -44,6 +46,9 @@ export function ifNoneMatch(preconditions: Preconditions, tag: string): boolean 
   const list = preconditions['if-none-match']
   return list === undefined || !includes(list, tag)
 }
+
+/** Without a stream, Fastify would add Content-Length: 0 to the response to HEAD, against RFC 9110 §8.6. */
+export const notModified = (reply: FastifyReply) => reply.code(304).send(Readable.from([]))
 
 /**
  * Compare and swap: writes only if the stored book meets the preconditions (RFC 9110 §13.2) and is still the same.

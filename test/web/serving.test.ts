@@ -66,6 +66,7 @@ describe('the web page', () => {
     const policy = String(headers['content-security-policy'])
     assert.match(policy, /default-src 'none'/)
     assert.match(policy, /frame-ancestors 'none'/)
+    assert.match(policy, /require-trusted-types-for 'script'/)
     assert.doesNotMatch(policy, /unsafe|\*|https?:/)
   })
 
@@ -90,9 +91,13 @@ describe('the web page', () => {
   it('is asked for each time, and sent only if it is another', async () => {
     const { headers } = await get('/')
     assert.equal(headers['cache-control'], 'no-cache')
-    const again = await get('/', { 'if-none-match': String(headers.etag) })
-    assert.equal(again.status, 304)
-    assert.equal(again.body.length, 0)
+    for (const method of ['GET', 'HEAD']) {
+      const again = await get('/', { 'if-none-match': String(headers.etag) }, method)
+      assert.deepEqual([again.status, again.body.length], [304, 0])
+      // It would be that of the page (RFC 9110 §8.6).
+      assert.equal(again.headers['content-length'], undefined)
+      for (const name of ['etag', 'cache-control']) assert.equal(again.headers[name], headers[name])
+    }
   })
 
   it('consists of files that never change, are what they say, and weigh little', async () => {

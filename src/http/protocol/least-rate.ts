@@ -23,11 +23,15 @@ export async function* atLeast(
       const begin = performance.now()
       isWaiting = true
       const over = Promise.withResolvers<never>()
-      const timer = setTimeout(() => over.reject(late()), left)
+      // The second timer starts when the first fires, so a process that stood still reads what has arrived in between.
+      let timer = setTimeout(() => {
+        timer = setTimeout(() => over.reject(late()), left / 2)
+      }, left / 2)
       const next = await Promise.race([iterator.next(), over.promise]).finally(() => clearTimeout(timer))
       isWaiting = false
       if (next.done) return
-      left = Math.min(patience, left - (performance.now() - begin) + (next.value.length / rate) * 1000)
+      left = Math.max(0, left - (performance.now() - begin)) + (next.value.length / rate) * 1000
+      left = Math.min(patience, left)
       yield next.value
     }
   } finally {

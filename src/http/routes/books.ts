@@ -1,7 +1,6 @@
-import { Readable } from 'node:stream'
 import type { FastifyError, FastifyReply } from 'fastify'
 import { Book, BookChanges, NewBook, parseBookId } from '../../catalogue/book.ts'
-import { conditionalWrite, entityTag, ifMatch, ifNoneMatch } from '../conditional-requests.ts'
+import { conditionalWrite, entityTag, ifMatch, ifNoneMatch, notModified } from '../conditional-requests.ts'
 import {
   type Envelope,
   envelope,
@@ -66,8 +65,7 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
       if (!ifMatch(request.headers, tag)) throw failure.preconditionFailed
       reply.headers(REVALIDATED)
       if (!ifNoneMatch(request.headers, tag)) {
-        // Without a stream, Fastify would add Content-Length: 0 to the response to HEAD, against RFC 9110 §8.6.
-        return reply.header('etag', tag).code(304).send(Readable.from([]))
+        return notModified(reply.header('etag', tag))
       }
       return bookResponse(reply, success.bookRetrieved, book, tag)
     },

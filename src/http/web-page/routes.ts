@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ifNoneMatch } from '../conditional-requests.ts'
+import { ifNoneMatch, notModified } from '../conditional-requests.ts'
 import { addVary, negotiateCoding } from '../content-negotiation.ts'
 import { failure } from '../envelope.ts'
 import { CODINGS, encode, readWebFiles, type WebFile } from './assets.ts'
@@ -44,7 +44,7 @@ function servePage(app: FastifyInstance, { path, prefix, source }: WebPage): voi
     const { page, fields, tag } = await readOnce()
     reply.headers(fields)
     addVary(reply, 'Accept-Encoding')
-    if (!ifNoneMatch(request.headers, tag)) return reply.code(304).send()
+    if (!ifNoneMatch(request.headers, tag)) return notModified(reply)
     return sendFile(request, reply, page)
   })
 

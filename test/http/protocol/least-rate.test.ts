@@ -7,6 +7,9 @@ const RATE = { rate: 1000, patience: 300 }
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
 
+/** When and for how long the process stands still. */
+const STALL = { at: 100, time: 400 }
+
 /**
  * Passes on so many bytes after each time in milliseconds, by a clock of its own.
  * @param work how long the receiver takes for each chunk.
@@ -16,6 +19,7 @@ async function receive(
   t: TestContext,
   chunks: readonly (readonly [wait: number, bytes: number])[],
   work = 0,
+  isStalled = false,
 ) {
   let now = 0
   t.mock.method(performance, 'now', () => now)
@@ -38,15 +42,16 @@ async function receive(
   receiving().catch((error) => {
     end = { received, error }
   })
-  for (; end === undefined; now++) {
-    t.mock.timers.tick(1)
+  for (let step = 1; end === undefined; now += step) {
+    step = isStalled && now === STALL.at ? STALL.time : 1
+    t.mock.timers.tick(step)
     await new Promise(setImmediate)
   }
   return end
 }
 
 describe('the least rate', () => {
-  for (const [name, chunks, expected, work] of [
+  for (const [name, chunks, expected, work, isStalled] of [
     ['lets pass what arrives as fast', Array(8).fill([60, 100]), { received: 8 }],
     ['ends what arrives in drops', Array(20).fill([50, 1]), { received: 6, error: late }],
     ['ends what does not arrive', [[1000, 1]], { received: 0, error: late }],
@@ -59,6 +64,15 @@ describe('the least rate', () => {
       { received: 1, error: late },
     ],
     ['does not count the time that the receiver takes', Array(8).fill([0, 1]), { received: 8 }, 100],
-  ] as [string, [number, number][], object, number?][])
-    it(name, async (t) => assert.deepEqual(await receive(t, chunks, work), expected))
+    ['lets pass what arrived while the process stood still', [[400, 1]], { received: 1 }, 0, true],
+  ] as [string, [number, number][], object, number?, boolean?][])
+    it(name, async (t) => assert.deepEqual(await receive(t, chunks, work, isStalled), expected))
+
+  it('leaves no timer behind if the sender has gone', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const before = timers()
+    const gone = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(late) }) }
+    await assert.rejects(atLeast(gone, RATE, () => late).next(), late)
+    assert.equal(timers(), before)
+  })
 })
