@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ describe('a HOST that is a name', () => {
   const named = `import dns from 'node:dns/promises'
     import { syncBuiltinESMExports } from 'node:module'
     const { lookup } = dns
-    const addresses = ['192.0.2.1', '127.0.0.2', '127.0.0.2', '127.0.0.1'].map((address) => ({ address }))
+    const addresses = ['192.0.2.1', '127.0.0.2', '127.0.0.2', '127.0.0.3', '127.0.0.1'].map((address) => ({ address }))
     dns.lookup = async (name, options) => name === 'books.test' ? addresses : lookup(name, options)
     syncBuiltinESMExports()`
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(named)}`]
@@ -76,7 +76,7 @@ describe('a HOST that is a name', () => {
       const metrics = /"url":"(http:[^"]*metrics)"/.exec(service.output())?.[1] ?? ''
       assert.equal(new URL(service.url).hostname, 'books.test')
       const at = (url: string, address: string) => url.replace('books.test', address)
-      const addresses = ['127.0.0.2', '127.0.0.1']
+      const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.1']
       for (const address of addresses) {
         assert.equal((await fetch(`${at(service.url, address)}/readyz`)).status, 200)
         assert.equal((await fetch(at(metrics, address))).status, 200)
@@ -114,10 +114,18 @@ for (const [name, settings, line, file] of [
     assert.match(output(), RegExp(`^Cannot start: ${line}\n$`))
   })
 
-it('warns of a second service on one SQLite file, unless the first was killed or has ended', async () => {
+it('refuses the port of another service', async () => {
+  const service = await startService(newDirectory())
+  const { port: PORT } = new URL(service.url)
+  await assert.rejects(startService(newDirectory(), { PORT }), RegExp(`PORT: ${PORT} is in use`))
+  await service.stop()
+})
+
+it('warns of a second service on one SQLite file, whatever its name, unless the first was killed or has ended', async () => {
   const directory = newDirectory()
   const first = await startService(directory)
-  const second = await startService(directory)
+  symlinkSync('books.db', join(directory, 'link.db'))
+  const second = await startService(directory, { DB_URL: 'sqlite:link.db' })
   await first.stop('SIGKILL')
   await second.stop()
   const third = await startService(directory)
@@ -127,7 +135,7 @@ it('warns of a second service on one SQLite file, unless the first was killed or
   const warning = /"level":40.*DB_URL: another service uses this file/
   const warned = [first, second, third, fourth].map((service) => warning.test(service.output()))
   assert.deepEqual(warned, [false, true, false, false])
-  assert.deepEqual(readdirSync(directory), ['books.db'])
+  assert.deepEqual(readdirSync(directory), ['books.db', 'link.db'])
 })
 
 describe('signals', { concurrency: true }, () => {

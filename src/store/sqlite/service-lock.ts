@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLocked } from './errors.ts'
@@ -15,7 +15,8 @@ export interface ServiceLock {
  * however that ends, and works between containers.
  */
 export function lockForService(path: string): ServiceLock {
-  const file = `${resolve(path)}-service`
+  // SQLite also resolves links, so that all names of a database lead to the same files beside it.
+  const file = `${existsSync(path) ? realpathSync(path) : resolve(path)}-service`
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(file, { timeout: 0 })
