@@ -60,8 +60,8 @@ export class Edit {
       return this.#refuse('title', words.editor.noTitle)
     if (year === undefined) return this.#refuse('year', noYear(text))
     this.isBusy = true
+    const body = { title, author, year }
     try {
-      const body = { title, author, year }
       const response =
         this.book === undefined
           ? await call('POST', '/book', { body })
@@ -69,8 +69,8 @@ export class Edit {
       return (await response.json()).data
     } catch (error) {
       const status = error instanceof Refused ? error.status : 0
-      if (this.book && (status === 412 || status === 404)) await this.#readTheirs(this.book.id)
-      else this.message = explain(error)
+      if (this.book && (status === 412 || status === 404)) return await this.#readTheirs(this.book.id, body)
+      this.message = explain(error)
       return undefined
     } finally {
       this.isBusy = false
@@ -107,16 +107,22 @@ export class Edit {
     this.message = message
   }
 
-  /** Reads the stored version. The next save replaces this one, and nothing newer. @param {number} id */
-  async #readTheirs(id) {
+  /**
+   * Reads the stored version. The next save replaces this one, and nothing newer.
+   * @param {number} id @param {Partial<Book>} wanted what was to be stored.
+   * @returns {Promise<Book | undefined>} the book if it is as wanted, as when only the response to a save was lost.
+   */
+  async #readTheirs(id, wanted) {
     try {
       const { book, tag } = await read(id)
+      if (isSame(book, { ...book, ...wanted })) return book
       this.theirs = book
       this.tag = tag
     } catch (error) {
       if (error instanceof Refused && error.status === 404) this.theirs = null
       else this.message = explain(error)
     }
+    return undefined
   }
 }
 

@@ -205,6 +205,7 @@ function save(edit, isMore = false) {
     saving.add(edit)
     const book = await edit.save()
     saving.delete(edit)
+    if (edit.theirs === null && edit.book) deleted(edit.book.id)
     if (book) {
       if (isShown(edit)) {
         if (isMore) addAnother(edit)

@@ -37,8 +37,8 @@ export async function selectRow(row, isRange, from) {
 export async function selectAll() {
   const { pages, selected } = store
   if (pages.isComplete && selected.size >= pages.length) select([], true)
-  else if (pages.length > MOST) tell({ text: words.selection.tooMany(MOST) })
-  else await selectRows({ first: 0, end: MOST })
+  else if (pages.length > MOST) tellTooMany()
+  else await selectRows({ first: 0, end: MOST }, true)
   drawBoxes(selected)
 }
 
@@ -63,11 +63,16 @@ const listed = () =>
     (book) => book !== undefined,
   )
 
-/** @param {{ first: number, end: number }} rows */
-async function selectRows({ first, end }) {
+const tellTooMany = () => tell({ text: words.selection.tooMany(MOST) })
+
+/** @param {{ first: number, end: number }} rows @param {boolean} [areAll] whether the list is to end with them. */
+async function selectRows({ first, end }, areAll = false) {
   const { pages } = store
   const read = await reading(pages.read(first, end).catch((error) => readAgain(error, pages, first, end)))
-  if (read && pages.query === store.pages.query && isCurrent(store.pages)) select(read)
+  if (!read || pages.query !== store.pages.query || !isCurrent(store.pages)) return
+  // The list may not have been counted before.
+  if (areAll && !store.pages.isComplete) tellTooMany()
+  else select(read)
 }
 
 /**

@@ -187,8 +187,12 @@ async function store(chosen) {
   }
 }
 
+let isImportingSamples = false
+
 /** Stores the sample books, which are served with the web page. */
 export async function importSamples() {
+  if (isImportingSamples) return
+  isImportingSamples = true
   try {
     const before = await newestId()
     const samples = await (await fetch(new URL('books.csv', import.meta.url))).blob()
@@ -198,6 +202,8 @@ export async function importSamples() {
     load()
   } catch (error) {
     tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
+  } finally {
+    isImportingSamples = false
   }
 }
 

@@ -76,6 +76,7 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await page.showsTitles('Ulysses')
     await at(link('Ulysses'), 'Enter')
     await shows(field('Title'))
+    assert.ok(await field('Title').evaluate((element) => element.matches(':focus')))
     await at(field('Year'), 'End', 'Backspace', '1', 'Enter')
     await shows(text('Saved “Ulysses”.'))
 

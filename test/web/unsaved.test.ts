@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import type { Route } from 'playwright-core'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { page, usePage } from './page.ts'
@@ -82,4 +83,16 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       assert.equal(await page.locator('.row .year').textContent(), String(year))
       await page.escape()
     })
+
+  it('is saved if only the response to the first attempt was lost', async () => {
+    await page.openBook('Sula', { Author: 'T. M.' })
+    const lose = async (route: Route) => {
+      await route.fetch()
+      await route.abort()
+    }
+    await page.route(/\/book\/\d+$/, lose, { times: 1 })
+    await page.choose('Save', 'Your changes are still here')
+    await page.choose('Save', 'Saved “Sula”.')
+    assert.equal((await service.readBook(sula)).author, 'T. M.')
+  })
 })
