@@ -82,3 +82,12 @@ it('every place has the version of package.json', () => {
   const [, released] = /^## (?!Unreleased)(\S+)/m.exec(read('CHANGELOG.md')) ?? []
   assert.equal(released, version)
 })
+
+it('the report of the benchmark is about this release or the one before', () => {
+  const { version } = JSON.parse(read('bench/results.json')) as { version: string }
+  const releases = all(read('CHANGELOG.md'), /^## (\d\S+)/gm).slice(0, 2)
+  assert.ok(
+    releases.some((release) => version.startsWith(`${release} (`)),
+    `it is about ${version}`,
+  )
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { headlines } from '../src/report/headlines.ts'
-import type { Run } from '../src/results.ts'
+import type { Run, Session } from '../src/results.ts'
 import { cpu, results, run } from './made-up-results.ts'
 
 /** The figure of the only row whose text begins and ends so. */
@@ -23,6 +23,7 @@ describe('the headlines on PostgreSQL', () => {
     ['get', 'GET one book'],
     ['post', 'POST'],
     ['put', 'PUT'],
+    ['delete', 'DELETE'],
   ] as const) {
     it(`divides the rate of ${title} by that of each other on PostgreSQL`, () => {
       const runs = [
@@ -96,4 +97,14 @@ describe('the best other', () => {
     ]
     assert.equal(figure(runs, 'Durable POST', ''), '2, Fastify + better-sqlite3')
   })
+})
+
+it('the memory of a second thread is what two have more than one', () => {
+  const session = (contender: string, megabytes: number): Session => {
+    const memory = { idleMemory: 1e6 * megabytes, peakMemory: 0 }
+    return { contender, round: 1, books: 10_000, purpose: 'requests', startUp: 250, ...memory }
+  }
+  const sessions = [session('service-sqlite', 100), session('service-sqlite-2', 120)]
+  const figures = headlines({ ...results(), sessions }).map(([, , figure]) => figure)
+  assert.deepEqual(figures, ['250', '100', '20'])
 })

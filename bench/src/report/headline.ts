@@ -28,10 +28,15 @@ export function some(value: Spread | undefined): string | undefined {
   return value && ratio(value)
 }
 
-/** The rate of the list of 10,000 books, beside the fastest of some contenders, for each number of connections. */
-export function list(results: Results, service: string, others: readonly Contender[]): string | undefined {
+/** The rate of the list of so many books, beside the fastest of some contenders, for each number of connections. */
+export function list(
+  results: Results,
+  service: string,
+  others: readonly Contender[],
+  length: number,
+): string | undefined {
   const cases = casesOf(results).filter(({ workload, purpose, books }) => {
-    return workload === 'list' && purpose === 'list' && books === 10_000
+    return workload === 'list' && purpose === 'list' && books === length
   })
   const figures = cases.flatMap((wanted) => {
     const figure = nearest(others, (id) => ratioOf(results, service, id, wanted, rateOf))

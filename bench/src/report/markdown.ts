@@ -12,7 +12,7 @@ export function markdown(results: Results, plots: readonly Plot[]): string {
 
 Written by \`${command}\` on ${begun.slice(0, 10)}, in ${number(duration / 60)} minutes, of version ${version}. [README.md](README.md) says what is measured and how; \`results.json\` has every figure of every round.
 
-${isBusy(results) ? `**The machine had other work**: its load was ${number(machine.load)} before the run. Take these figures as a first look only.\n\n` : ''}${table(
+${isBusy(results) ? `**The machine may have had other work**: in the minute before the run, its load was ${number(machine.load)}.\n\n` : ''}${table(
   ['machine', ''],
   [
     ['processor', `${machine.cores} × ${machine.cpu}`],
