@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LoginThrottle } from '../../src/auth/login-throttle.ts'
+import { clientOf, LoginThrottle } from '../../src/auth/login-throttle.ts'
 
 const MINUTE = 60_000
 const WINDOW = 15 * MINUTE
@@ -38,13 +38,16 @@ describe('the limit of failed logins', () => {
     }
   })
 
-  it('does not count what it refuses, right or wrong', () => {
+  it('does not count what it refuses, right or wrong', (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: START })
     const logins = new LoginThrottle(1)
     assert.deepEqual(logins.attempt(ADDRESS, false), { wait: 0, reachedLimit: true })
     for (const isRight of [true, false]) {
+      t.mock.timers.setTime(Date.now() + MINUTE)
       const { wait, reachedLimit } = logins.attempt(ADDRESS, isRight)
       assert.deepEqual([wait > 0, reachedLimit], [true, false])
     }
+    assert.equal(logins.wait(ADDRESS, START + WINDOW), 0)
   })
 })
 
@@ -60,8 +63,14 @@ describe('what counts as one address', () => {
     it(address, () => {
       const logins = new LoginThrottle(1)
       logins.recordFailure(address, START)
-      for (const spelling of [address, ...same]) assert.ok(logins.wait(spelling, START) > 0, spelling)
-      for (const other of others) assert.equal(logins.wait(other, START), 0, other)
+      for (const spelling of [address, ...same]) {
+        assert.ok(logins.wait(spelling, START) > 0, spelling)
+        assert.equal(clientOf(spelling), clientOf(address))
+      }
+      for (const other of others) {
+        assert.equal(logins.wait(other, START), 0, other)
+        assert.notEqual(clientOf(other), clientOf(address))
+      }
     })
 })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
-import { type Config, readConfig } from '../../src/config.ts'
+import { type Config, readConfig, shareOf } from '../../src/config.ts'
 import { ConfigError } from '../../src/errors.ts'
 import { SETTING_NAMES, type SettingName } from '../../src/settings.ts'
 import { latestTarget } from '../../src/store/db-url.ts'
@@ -219,6 +219,11 @@ describe('settings together', () => {
       ['DB_URL', 'PORT'],
     )
   })
+})
+
+it('threads have equal shares of a limit, which they never exceed together, unless each has only one', () => {
+  const shares = [1, 3, 4].map((threads) => shareOf(10, { threads }))
+  assert.deepEqual([...shares, shareOf(2, { threads: 4 })], [10, 3, 2, 1])
 })
 
 describe('a file that holds a setting', () => {

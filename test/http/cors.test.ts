@@ -80,6 +80,7 @@ describe('a login that a browser sends for a page', () => {
   for (const [headers, status] of [
     [{ origin: 'https://here' }, 200],
     [{ origin: 'http://here:80' }, 200],
+    [{ host: 'HERE:443', origin: 'https://here' }, 200],
     [{ origin: 'https://here:8443' }, 403],
     [{ origin: 'http://here.evil.example' }, 403],
     [{ origin: 'null' }, 403],

@@ -12,6 +12,7 @@ it('requests are turned away while the mean delay is over 500 ms twice in a row,
   t.mock.getter(histogram, 'count', () => (delay === undefined ? 0 : 1))
   // Of the delay, ten milliseconds are the resolution.
   t.mock.getter(histogram, 'mean', () => ((delay ?? 0) + 10) * 1e6)
+  const { mock: reset } = t.mock.method(histogram, 'reset')
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { app, authorization } = await serve(t)
   const ask = (url: string) => app.inject({ url, headers: { authorization } })
@@ -26,7 +27,9 @@ it('requests are turned away while the mean delay is over 500 ms twice in a row,
     [500, 200],
   ] as const) {
     delay = next
+    reset.resetCalls()
     t.mock.timers.tick(INTERVAL)
+    assert.equal(reset.callCount(), 1, 'the mean is that of an interval')
     const response = await ask('/books')
     assert.equal(response.statusCode, status, `after ${next} ms`)
     if (status === 503) assert.match(String(response.headers['retry-after']), /^[1-9]\d*$/)

@@ -121,8 +121,10 @@ it('the end of an outage is logged once nothing fails any more and the store is 
   assert.deepEqual(logged(), [{ total: 3, seconds: 134.2, msg: OVER }])
   // The next failure has its line again, and its end comes soon.
   await fail(refused(1))
-  await pass(2 * INTERVAL)
-  assert.deepEqual(messages(), [FAILED, OVER])
+  await pass(INTERVAL)
+  assert.deepEqual(messages(), [FAILED])
+  await pass(INTERVAL)
+  assert.deepEqual(messages(), [OVER])
 })
 
 for (const [what, failsMeanwhile, expected] of [

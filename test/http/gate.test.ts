@@ -13,6 +13,17 @@ const send = (line: string, ...fields: string[]) =>
   server.ask(Buffer.from(server.authorized(line, ...fields), 'latin1'))
 
 describe('the id of a request', () => {
+  it('is in every response, also if the request does not conform to HTTP', async () => {
+    for (const [headers, status] of [
+      [{ host: 'a, b' }, 400],
+      [{ filler: 'x'.repeat(16_384) }, 431],
+    ] as const) {
+      const response = await server.app.inject({ url: '/healthz', headers })
+      assert.equal(response.statusCode, status)
+      assert.match(String(response.headers['x-request-id']), UUID)
+    }
+  })
+
   const given = (id: string) => requestId({ headers: { 'x-request-id': id } })
 
   it('is the one that came with it', () => {

@@ -39,6 +39,8 @@ it('/openapi.json is a valid OpenAPI 3.1 document of the six endpoints of §4, t
   const { valid, errors } = await new Validator().validate(structuredClone({ ...document }))
   assert.ok(valid, JSON.stringify(errors))
   assert.match(document.openapi, /^3\.1\./)
+  // It would change what the references in its schema lead to.
+  assert.doesNotMatch(JSON.stringify(document), /"\$id"/)
   assert.deepEqual(operations.map(([name]) => name).sort(), [
     'DELETE /book/{id}',
     'GET /book/{id}',
@@ -99,11 +101,13 @@ it('it names every body, failure and header field, and has one media type for ea
     if (name !== 'Failure') assert.ok(examples?.length, name)
 })
 
-it('it has the header fields of each response, and a 503 for every endpoint except /healthz', () => {
+it('it has the header fields of each response, a 503 for every endpoint except /healthz, and a 413 for each with a body', () => {
   const all = responses.map(([name]) => name)
   const ending = (...ends: string[]) => all.filter((name) => ends.some((end) => name.endsWith(end)))
   const without503 = operations.map(([name]) => `${name} 503`).filter((name) => !all.includes(name))
   assert.deepEqual(without503, ['GET /healthz 503'])
+  const withBody = operations.flatMap(([name, { requestBody }]) => (requestBody ? [`${name} 413`] : []))
+  assert.deepEqual(ending(' 413'), withBody)
   for (const [field, expected] of Object.entries({
     'X-Request-Id': all,
     'WWW-Authenticate': ending(' 401'),

@@ -220,7 +220,7 @@ for (const target of targets())
 
     it('title and author are exact, to the last space; year, year_min and year_max are numbers', async () => {
       const author = newWord()
-      await create(author, ['a', 'A', 'a ', 'á', '', '%', '+'], (i) => i - 2)
+      await create(author, ['a', 'A', 'a ', 'á', '', '%', '+', 'a=b'], (i) => i - 2)
       for (const [query, expected] of Object.entries({
         'title=a': ['a'],
         'title=a+': ['a '],
@@ -228,10 +228,12 @@ for (const target of targets())
         'title=': [''],
         'title=%25': ['%'],
         'title=%2B': ['+'],
+        'title=a=b': ['a=b'],
         'year=-1': ['A'],
         'year_min=1&year_max=2': ['á', ''],
-        'year_min=3': ['%', '+'],
+        'year_min=3': ['%', '+', 'a=b'],
         'year_max=-1': ['a', 'A'],
+        'year_max=0': ['a', 'A', 'a '],
         'year=0&year_min=1': [],
         'year_min=2&year_max=1': [],
       }))

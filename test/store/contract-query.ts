@@ -171,16 +171,15 @@ export function queryContract(open: () => Promise<TestStore>, { isIndexed = true
 
   it('compares texts by their first 250 code points, then by id', async () => {
     const start = '😀'.repeat(249)
-    const titles = [`${start}bz`, `${start}ba`, `${start}a`, `${start}b`]
+    const titles = [`${start}bz`, `${start}ba`, `${start}a`, `${start}b`, `${start}ba `]
     const books = await createInOrder(titles)
     const query = { filter: {}, order: sorted('title') }
     const ids = (await walk(query, 1)).map(({ id }) => id)
     assert.deepEqual(
       ids,
-      [2, 0, 1, 3].map((i) => books[i]?.id),
+      [2, 0, 1, 3, 4].map((i) => books[i]?.id),
     )
-    const [exact] = await walk({ filter: { title: `${start}ba` }, order: sorted('id') }, 10)
-    assert.equal(exact?.id, books[1]?.id)
+    assert.deepEqual(await walk({ filter: { title: `${start}ba` }, order: sorted('id') }, 10), [books[1]])
   })
 
   it('ends a page before the text is too long, but never without a book, and goes on after it', async () => {

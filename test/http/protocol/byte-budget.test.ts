@@ -107,6 +107,9 @@ describe('the memory of bodies and responses', () => {
     now += LONGEST
     assert.ok(!new Reader().take(100))
     assert.deepEqual(areCut(all), [false, false, false, false])
+    for (const { socket } of all.slice(2)) socket.writableLength = 1
+    assert.ok(new Reader().take(100))
+    assert.deepEqual(areCut(all), [false, false, true, true])
   })
 
   it('is taken from who waits very long as soon as more than half of it is in use', () => {

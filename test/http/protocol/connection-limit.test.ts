@@ -61,6 +61,13 @@ it('a connection over the limit takes the place of the one that has been idle lo
   assert.deepEqual(warnings, [{ limit: LIMIT }])
 })
 
+it('one that has never sent a request is idle from its beginning', async (t) => {
+  const { open, ask } = await serve(t)
+  const [first] = [await open(), await open(), await open()]
+  await ask(await open())
+  await closed(first as Socket)
+})
+
 it('one that is answered is never closed: then the new connection is, and the log tells it once a minute', async (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)

@@ -28,6 +28,8 @@ interface Request {
 /** A batch that was sent, or one request alone. It ends when the test says so. */
 interface Sent {
   names: readonly string[]
+  /** After this time of `Date.now()`, nothing may be written. */
+  end: number
   /** Takes the requests again, as before another attempt. */
   take(): void
   /** Takes the names of those that are left undone. */
@@ -44,7 +46,7 @@ class FakeOperation {
   constructor(batches = 1) {
     const operation: ConstructorParameters<typeof Batcher<Request, string>>[0] = {
       perform: async (take, time, alone) => {
-        const sent = this.#begin(() => take().requests, time)
+        const sent = this.#begin(take, time)
         const undone = await sent.ended.promise
         const result = alone ? 'alone' : 'together'
         return sent.names.map((name) => (undone.includes(name) ? undefined : { result }))
@@ -60,11 +62,14 @@ class FakeOperation {
     this.#batcher = new Batcher(operation, batches, DEADLINE)
   }
 
-  #begin(takeRequests: () => readonly Request[], time: number): Sent {
+  #begin(take: () => { requests: readonly Request[]; end: number }, time: number): Sent {
     const sent: Sent = {
       names: [],
+      end: Number.NaN,
       take() {
-        this.names = takeRequests().map(({ name }) => name)
+        const { requests, end } = take()
+        this.names = requests.map(({ name }) => name)
+        this.end = end
       },
       ended: Promise.withResolvers(),
     }
@@ -169,6 +174,18 @@ describe('a batch', () => {
       pass 3950
       again late
       done late -> early=timeout late=together`))
+})
+
+it('a batch ends with the first deadline of its requests', async () => {
+  const operation = new FakeOperation()
+  await operation.send(named('x'))
+  await operation.send(named('early'))
+  const end = Date.now() + DEADLINE
+  await pass(50)
+  await operation.send(named('late'))
+  operation.of('x').ended.resolve([])
+  await settle()
+  assert.deepEqual([operation.of('late').names, operation.of('late').end], [['early', 'late'], end])
 })
 
 describe('a request', () => {

@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, readonly (string | number)[]>> = {
   conflict: ['40001', '40P01', '55P03', 1205, 1213],
   read_only: ['25006', '42501', 1036, 1044, 1142, 1143, 1290, 1792, 1836],
   disk: ['53100', '58030', 1021, 1114],
-  other: ['53200', '53400', 1037, 9005],
+  other: ['42703', '42P01', '53200', '53400', 1037, 9005],
 }
 
 /** What became of the work. */

@@ -135,6 +135,22 @@ describe('a pool of connections', () => {
     assert.ok(tries <= (2 * DEADLINE) / 100 + 2, `${tries}`)
   })
 
+  it('does not blame an outage that is over when no connection becomes free in time', async () => {
+    let refusals = 1
+    driver.connecting = async () => {
+      if (refusals-- > 0) throw new Error('refused')
+    }
+    const pool = newPool(1)
+    const first = watch(pool.run(self))
+    await passSlowly(PAUSE)
+    assert.equal(first.state, 'fulfilled')
+    watch(pool.run(forever, { time: 3 * DEADLINE }))
+    const late = begin(pool)
+    await pass(DEADLINE)
+    assert.ok(late.use.error instanceof StoreUnavailable)
+    assert.deepEqual([late.use.error.reason, late.use.error.cause], ['timeout', undefined])
+  })
+
   it('does not use those again that were idle for long, and waits for none of them', async () => {
     driver.ending = forever
     const pool = newPool(3)
@@ -231,8 +247,8 @@ describe('work that fails', () => {
     it(`${times} times (${outcome}), with ${JSON.stringify(options)}, is tried ${tries} times: ${end}`, async () => {
       const error = outcome === undefined ? new Error('own') : meaning(outcome, 'connection')
       const { count, work } = failing(times, error)
-      // Connecting is tried again even where the work is not.
-      let refusals = tries === 1 ? 2 : 0
+      // Connecting is tried again even where the work is not, and does not count as an attempt at it.
+      let refusals = 2
       driver.connecting = async () => {
         if (refusals-- > 0) throw new Error('refused')
       }
@@ -313,6 +329,23 @@ describe('the deadline of a use', () => {
     await pass(1)
     assert.equal(second.got.connection, driver.made[1])
   })
+})
+
+it('a use that is given up by its client leaves the idle connections alone', async () => {
+  const pool = newPool(2)
+  await endAll(...(await beginAll(pool, 2)))
+  await pass(1)
+  const controller = new AbortController()
+  const { signal } = controller
+  const use = watch(pool.run(forever, { kind: 'search', signal }))
+  await settle()
+  controller.abort(new Error('nobody waits'))
+  await settle()
+  assert.equal(use.error, signal.reason)
+  assert.deepEqual(
+    driver.made.map(({ state }) => state),
+    ['open', 'destroyed'],
+  )
 })
 
 describe('closing a pool of connections', () => {

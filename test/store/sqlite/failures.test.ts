@@ -24,7 +24,8 @@ it('while another process holds the write lock, writes fail and never happen, an
   assert.deepEqual({ ...(await store.find(id)) }, { id, ...BOOK })
   for (const write of await results) {
     assert.ok(write.status === 'rejected' && write.reason instanceof StoreUnavailable)
-    assert.ok(write.reason.cause instanceof Error)
+    const { cause, reason, nothingWritten } = write.reason
+    assert.deepEqual([cause instanceof Error, reason, nothingWritten], [true, 'conflict', true])
   }
   assert.deepEqual(await listAll(store), [{ id, ...BOOK }])
   other.exec('ROLLBACK')

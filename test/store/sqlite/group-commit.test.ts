@@ -54,6 +54,12 @@ describe('a group of writes that SQLite commits together', () => {
   const commit = (...writes: Write[]) => group(writes).map(rowOrError)
   const rows = (...titles: string[]) => commit(...titles.map((title) => create(title)))
 
+  it('is on the disk when it is committed', () => {
+    const pragma = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})
+    // 2 is FULL (sqlite.org/pragma.html).
+    assert.deepEqual([pragma('journal_mode'), pragma('synchronous')], [['wal'], [2]])
+  })
+
   /** Lets the file itself refuse a title. */
   function forbid(title: string, action: string): void {
     for (const event of ['INSERT', 'UPDATE'])

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { BookQuery } from '../../../src/catalogue/query.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { KEY_INDEXES, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
+import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
+import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { newFile, openFile } from './file.ts'
 
 const PLENTY = { books: 1000, text: 2 ** 20 }
@@ -13,6 +15,9 @@ const BOOK = { title: 'Kept', author: 'A', year: 1 }
 /** A query of the thread for pages, and one of the thread for searches and counts. */
 const SOME_YEARS = { yearMin: 1 }
 const NEWEST_OF_YEARS: BookQuery = { filter: SOME_YEARS, order: [{ name: 'id', descending: true }] }
+
+/** Up to this many books are sorted. */
+const FEW_BOOKS = 10_000
 
 /** More than may wait, and how many may. */
 const [MANY, MAX_WAITING] = [1500, 1000]
@@ -39,9 +44,20 @@ async function openEndless(t: TestContext) {
       SELECT id, 'kept' AS title_key, 'a' AS author_key, id AS year_key FROM numbers;
     ${KEY_INDEXES.map(({ name }) => `CREATE INDEX ${name} ON stop (last)`).join(';')};
     DELETE FROM ${UNINDEXED}`)
-  const store = await openFile(file.path)
+  const threads = prepareSqlite(file.path, () => {})
+  /** A store of one of several threads that answer requests. */
+  const open = (end?: () => Promise<void>) =>
+    openSqlite({
+      path: file.path,
+      connect: threads.connect,
+      responses: new ResponseCount(),
+      threads: 1,
+      ...(end && { end }),
+    })
+  const [store, another] = [open(threads.close), open()]
   const checkpointer = new DatabaseSync(file.path, { timeout: 0 })
   t.after(async () => {
+    await another.close()
     // A test may have closed it.
     await store.close().catch(() => {})
     database.close()
@@ -50,7 +66,8 @@ async function openEndless(t: TestContext) {
   })
   return {
     store,
-    end: () => database.exec('UPDATE stop SET last = 1'),
+    another,
+    end: (last = 1) => database.exec(`UPDATE stop SET last = ${last}`),
     /** Waits until a query very likely runs: then the log cannot be begun anew after a write. */
     async untilRunning() {
       const busy = () => checkpointer.prepare('PRAGMA wal_checkpoint(RESTART)').get()?.busy
@@ -89,9 +106,35 @@ describe('a query on SQLite', () => {
     await untilRunning()
     controller.abort(reason)
     await Promise.all(asked)
-    end()
+    // So many that the statement stays the same.
+    end(2 * FEW_BOOKS)
     assert.equal((await store.page(NEWEST_OF_YEARS, undefined, PLENTY)).count, 1)
     await assert.rejects(ask(), reason)
+  })
+
+  it('is given up when nobody waits for it: statistics', async (t) => {
+    const { store, end, untilRunning } = await openEndless(t)
+    const controller = new AbortController()
+    const asked = assert.rejects(store.statistics(SOME_YEARS, controller), reason)
+    await untilRunning()
+    controller.abort(reason)
+    await asked
+    end()
+    assert.equal(await store.count(SOME_YEARS), 1)
+  })
+
+  it('is not given up when the client of another thread goes away', async (t) => {
+    const { store, another, end, untilRunning } = await openEndless(t)
+    const controller = new AbortController()
+    const first = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    await untilRunning()
+    const second = another.count(SOME_YEARS)
+    // It is sent at the end of a turn of the event loop.
+    for (let turns = 0; turns < 2; turns++) await setImmediate()
+    end()
+    controller.abort(reason)
+    await first
+    assert.equal(await second, 1)
   })
 
   it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
