@@ -16,8 +16,13 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
     await page.field('Title').waitFor()
     await page.escape()
+    let imports = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/books/import')) imports++
+    })
     await page.button('Load sample books').dblclick()
     await page.shows('Imported 132 books.')
+    assert.equal(imports, 1)
     await page.showsTitles('The Epic of Gilgamesh')
     await page.button('Undo import').click()
     await page.choose('Delete 132 books', 'No books yet')
