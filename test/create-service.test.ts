@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
@@ -61,6 +61,22 @@ describe('createService', () => {
     await Promise.all([started, service.stop()])
     await assert.rejects(fetch(service.url))
     await assert.rejects(service.start(), /started before/)
+  })
+
+  it('stops although a client never finishes its request', async () => {
+    const service = createService(settings('slow.db'))
+    await service.start()
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {})
+    socket.write('POST /token HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n')
+    let received = ''
+    socket.on('data', (bytes) => {
+      received += bytes
+    })
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    await service.stop()
+    await closed
+    assert.doesNotMatch(received, /408/, 'it was not cut, but refused later')
   })
 
   it('says what is wrong when it cannot start, and leaves nothing open', async () => {

@@ -6,6 +6,7 @@ import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
 import { type Config, readConfig, shareOf } from '../../src/config.ts'
 import { ConfigError } from '../../src/errors.ts'
+import { storeOptions } from '../../src/service/service.ts'
 import { SETTING_NAMES, type SettingName } from '../../src/settings.ts'
 import { latestTarget } from '../../src/store/db-url.ts'
 import { knownSettings } from '../support/known-settings.ts'
@@ -224,6 +225,8 @@ describe('settings together', () => {
 it('threads have equal shares of a limit, which they never exceed together, unless each has only one', () => {
   const shares = [1, 3, 4].map((threads) => shareOf(10, { threads }))
   assert.deepEqual([...shares, shareOf(2, { threads: 4 })], [10, 3, 2, 1])
+  const config = readConfig({ THREADS: '4', DB_CONNECTIONS: '10', DB_URL: 'postgres://u@h/d' })
+  assert.equal(storeOptions(config).connections, 2)
 })
 
 describe('a file that holds a setting', () => {

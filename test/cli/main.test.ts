@@ -123,19 +123,20 @@ it('refuses the port of another service', async () => {
 
 it('warns of a second service on one SQLite file, whatever its name, unless the first was killed or has ended', async () => {
   const directory = newDirectory()
-  const first = await startService(directory)
-  symlinkSync('books.db', join(directory, 'link.db'))
+  const settings = { DB_URL: 'sqlite:new/books.db' }
+  const first = await startService(directory, settings)
+  symlinkSync('new/books.db', join(directory, 'link.db'))
   const second = await startService(directory, { DB_URL: 'sqlite:link.db' })
   await first.stop('SIGKILL')
   await second.stop()
-  const third = await startService(directory)
+  const third = await startService(directory, settings)
   await third.stop('SIGKILL')
-  const fourth = await startService(directory)
+  const fourth = await startService(directory, settings)
   await fourth.stop()
   const warning = /"level":40.*DB_URL: another service uses this file/
   const warned = [first, second, third, fourth].map((service) => warning.test(service.output()))
   assert.deepEqual(warned, [false, true, false, false])
-  assert.deepEqual(readdirSync(directory), ['books.db', 'link.db'])
+  assert.deepEqual(readdirSync(join(directory, 'new')), ['books.db'])
 })
 
 describe('signals', { concurrency: true }, () => {

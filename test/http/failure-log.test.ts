@@ -50,6 +50,11 @@ beforeEach(() => {
     raw.emit('close')
     throw signal.reason
   })
+  app.get('/defect', ({ raw, signal }) => {
+    raw.emit('close')
+    assert.ok(signal.aborted)
+    throw error
+  })
 })
 afterEach(async () => {
   await app.close()
@@ -142,10 +147,13 @@ for (const [what, failsMeanwhile, expected] of [
     assert.deepEqual(messages(), expected)
   })
 
-it('a request has no line if it is refused for now, or if its client has gone', async () => {
+it('a request has no line if it is refused for now, or if it only fails because its client has gone', async () => {
   await fail(failure.unavailable)
   assert.equal((await app.inject('/books')).statusCode, 500)
   assert.deepEqual(logged(), [])
+  error = new TypeError('a defect')
+  await app.inject('/defect')
+  assert.deepEqual(messages(), ['Internal server error'])
 })
 
 it('when the service ends, the failures that have no line yet are counted', async () => {

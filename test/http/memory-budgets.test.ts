@@ -10,7 +10,19 @@ const LONG = JSON.stringify({ title: 'x'.repeat(400_000), author: 'A', year: 1 }
 /** One of so many threads, so that its share of the memory is small, with four long books. */
 async function start(t: TestContext, threads: number, pagesToHold = 0) {
   const held = holdPages(t, pagesToHold)
-  const server = await serve(t, { threads, replaced: held.replaced })
+  const updating = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<undefined>()
+  t.after(() => end.resolve(undefined))
+  const replaced = (store: Store) => ({
+    ...held.replaced(store),
+    // It does not end before the test does.
+    update: async (...update: Parameters<Store['update']>) => {
+      if (update[0] === 1) return store.update(...update)
+      updating.resolve()
+      return end.promise
+    },
+  })
+  const server = await serve(t, { threads, replaced })
   for (let i = 0; i < 4; i++) await server.store.create(JSON.parse(LONG))
   const call = (method: string, path: string, body: string | null = null, headers = {}) =>
     fetch(server.url + path, {
@@ -18,7 +30,7 @@ async function start(t: TestContext, threads: number, pagesToHold = 0) {
       body,
       headers: { authorization: server.authorization, 'accept-encoding': 'identity', ...headers },
     })
-  return { ...server, ...held, call }
+  return { ...server, ...held, call, updating: updating.promise }
 }
 
 /** So many lists begin, and get their first page when they are told to. */
@@ -111,5 +123,13 @@ describe('when the bodies of others take the memory', () => {
     await begun.send(' '.repeat(100_000))
     assert.equal((await begun.response()).status, 200)
     assert.equal((await call('PUT', '/book/1', book.padEnd(100_000))).status, 200)
+  })
+
+  it('it counts until its request is answered', async (t) => {
+    const { call, updating } = await start(t, 1024)
+    const long = '{}'.padEnd(100_000)
+    void call('PUT', '/book/2', long)
+    await updating
+    assert.equal((await call('PUT', '/book/1', long)).status, 503)
   })
 })

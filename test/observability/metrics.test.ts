@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { Gauge, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
-import { sumOfMetrics } from '../../src/observability/metrics.ts'
+import { listen } from '../../src/http/listen.ts'
+import { metricsServer, sumOfMetrics } from '../../src/observability/metrics.ts'
 import { logIn } from '../support/client.ts'
 import { parseExposition, type Sample, total } from '../support/exposition.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
@@ -193,4 +194,11 @@ describe('the metrics', () => {
     assert.doesNotMatch(other.output(), /without waiting/)
     assert.equal(await idle.rest(), '')
   })
+})
+
+it('are 503 while a thread that dies has none', async (t) => {
+  const server = metricsServer(() => Promise.reject(new Error('it died')))
+  t.after(() => server.close())
+  const url = await listen(server, { host: '127.0.0.1', port: 0, setting: 'METRICS_PORT' })
+  assert.equal((await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).status, 503)
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { assertFailure, head, RawConnection, refusal } from '../../support/raw-socket.ts'
 import { serve, useServer } from '../serve.ts'
 
@@ -232,8 +233,22 @@ describe('unusual requests that are good', () => {
     'an empty query': () => authorized('GET /books?'),
     'a body that nobody asked for': () => `${authorized('GET /books', 'Content-Length: 3')}{{{`,
     'empty lines before': () => `\r\n\r\n${authorized('GET /books')}`,
+    'a transfer coding in capitals': () =>
+      `${authorized('PUT /book/1', 'Transfer-Encoding: CHUNKED')}2\r\n{}\r\n${NO_MORE}`,
   }))
     it(`${name} is served`, async () => assert.equal((await server.ask(request())).status, 200))
+
+  it('a client that goes on sending after its refusal is cut', async () => {
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true })
+    const [accepted] = (await once(server.app.server, 'connection')) as [Socket]
+    socket.on('error', () => {}).write(GARBAGE)
+    // Otherwise it would be closed as one without traffic.
+    for (; !accepted.closed; await setTimeout(10)) socket.write('more')
+    socket.destroy()
+  })
+
+  it('a connection without traffic is closed after 72 seconds', () =>
+    assert.equal(server.app.server.timeout, 72_000))
 
   it('an upgrade is served, as the last request of its connection: Node drops the rest', async () => {
     for (const protocol of ['h2c', 'websocket']) {

@@ -29,6 +29,11 @@ const LACKING: Readonly<
     ],
     ['a table of others', 'a table', () => [GORM.postgres]],
     [
+      'a table of others, with some of what it needs',
+      'a table',
+      () => [GORM.postgres, 'ALTER TABLE books ADD COLUMN search_words_2 tsvector'],
+    ],
+    [
       'a table of others in a schema of theirs',
       'a table',
       (name) => [
@@ -43,6 +48,15 @@ const LACKING: Readonly<
   mysql: [
     ['a database where it may only use tables', 'no table', (name) => restrict('mysql', name)],
     ['a table of others', 'a table', (name) => [GORM.mysql, ...restrict('mysql', name)]],
+    [
+      'a table of others, with some of what it needs',
+      'a table',
+      (name) => [
+        GORM.mysql,
+        'ALTER TABLE books ADD COLUMN search_words_2_of VARBINARY(32)',
+        ...restrict('mysql', name),
+      ],
+    ],
   ],
 }
 
