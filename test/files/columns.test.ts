@@ -62,6 +62,7 @@ describe('exports of other programs', () => {
 describe('columns are told by their names', () => {
   for (const header of [
     'Titel;Verfasser;Ersch.-Jahr',
+    'Titel;Verfasser;Jahr der Veröffentlichung',
     'Ti\u0301tulo;autor(es);an\u0303o',
     'TITLE,Written by,PubDate',
     '="Title";="Authors";="Original Publication Year"',

@@ -71,6 +71,10 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await page.getByText(`Logged in as ${ACCOUNT.username}`).waitFor()
     assert.equal(await page.locator('main > .error').textContent(), '')
     await open('createBook')
+    for (const id of ['createBook', 'updateBook']) {
+      const field = await operation(id).locator('tr', { hasText: 'author' }).first().textContent()
+      assert.equal(/optional/.test(field ?? ''), id === 'updateBook')
+    }
     await operation('createBook').getByLabel('Body').first().fill(JSON.stringify(BOOK))
     const [created, body] = await send('createBook')
     assert.equal(created, '201 Created')
@@ -114,6 +118,8 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       .locator('input[type=file]')
       .setInputFiles({ name: 'b.ndjson', mimeType: '', buffer: Buffer.from(lines.join('\n')) })
     assert.equal(JSON.parse((await send('importBooks'))[1] ?? '').data.added, 5000)
+    // Unlike --data, it keeps the line breaks of a file.
+    assert.match((await operation('importBooks').getByLabel('Command').textContent()) ?? '', /--data-binary/)
     await operation('listBooks').locator('[name=title]').fill('')
     const [, books] = await send('listBooks')
     assert.equal(books?.length, 200_000)

@@ -42,6 +42,11 @@ const ASKED: Record<
     ],
     ['B', 'C', 1960],
   ],
+  'a name with quotation marks': [
+    '"The ""best"" of it",author,year\nQuoted,A,1\n',
+    [['Choose the column for title.', 'Title', 'The "best" of it']],
+    ['Quoted', 'A', 1],
+  ],
   'another one than the service finds': [
     'title,author,year,original title\nA,D,1,E\n',
     [['Columns and encoding', 'Title', 'original title']],

@@ -67,6 +67,9 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await enterAt('Add book')
     await shows(field('Title'))
     await page.keyboard.type('Ulysses')
+    // This Enter ends the composition of an input method.
+    const init = { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }
+    await field('Title').dispatchEvent('keydown', init)
     await typeAt(field('Author'), 'James Joyce')
     await typeAt(field('Year'), '1922')
     await keys('Enter')

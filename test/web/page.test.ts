@@ -29,6 +29,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await page.keys('Escape', 'Escape', 'Escape')
     await page.getByLabel('Password', { exact: true }).fill('wrong')
     await page.choose('Log in', 'Wrong username or password.')
+    await page.waitUntil(`document.activeElement.matches('input')`)
     await page.assertAccessible('login')
   })
 

@@ -65,6 +65,8 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
   it('that are deleted can be taken back after a look at another tab', async () => {
     await page.keepNotices()
     await page.deleteBook('Volume 4')
+    await page.openBook('Volume 5', { Year: '2001' })
+    await page.choose('Save', 'Saved “Volume 5”.')
     await page.evaluate(`{
       Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
       document.dispatchEvent(new Event('visibilitychange'))

@@ -158,8 +158,10 @@ describe('what the web page says', { skip: browserMissing }, () => {
     it(`takes a book out of the list that no longer matches ${query}, and says so`, async () => {
       const id = await service.createBook({ title: 'Prefilter', author: 'Gone', year: 1000 })
       await page.list(`${service.url}/?${query}&year_min=900`, 'Prefilter')
+      await page.box('Prefilter').click()
       await edit('Prefilter', change)
       await page.shows('no longer matches your search')
+      await page.button('Clear').waitFor({ state: 'hidden' })
       await page.shows('No books found')
       await page.assertAccessible()
       await service.deleteBook(id)
