@@ -23,15 +23,15 @@ describe('all pages of a query', () => {
 
   it('are each asked for once, the last of them too', async () => {
     const asked: unknown[] = []
-    const page: Store['page'] = async (_query, after) => {
+    const options = { client: 'c' }
+    const page: Store['page'] = async (_query, after, _bounds, given) => {
       asked.push(after)
+      assert.equal(given, options)
       const id = Number(after?.[0] ?? 0) + 1
       return pageOf([{ id, title: 'T', author: 'A', year: 1 }], { last: [id], more: id < 3 })
     }
-    assert.equal(
-      (await Array.fromAsync(allPages({ page, listBounds: { books: 1, text: 1 } }, ALL_BOOKS))).length,
-      3,
-    )
+    const store = { page, listBounds: { books: 1, text: 1 } }
+    assert.equal((await Array.fromAsync(allPages(store, ALL_BOOKS, undefined, options))).length, 3)
     assert.deepEqual(asked, [undefined, [1], [2]])
   })
 })

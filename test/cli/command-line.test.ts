@@ -53,7 +53,7 @@ function assertWritten(ended: Ended | undefined, line: string, expected: string)
   // 1 if it could not do its work, 2 for wrong usage.
   const code = said.startsWith('Cannot ') ? 1 : said.startsWith('book-catalogue: ') ? 2 : 0
   assert.equal(ended.code, code)
-  const name = COMMANDS.find((name) => line.startsWith(`${name} `))
+  const name = COMMANDS.find((name) => `${line} `.startsWith(`${name} `))
   assert.equal(help, code === 2 ? `book-catalogue ${name ? `${name} ` : ''}--help\n` : undefined)
 }
 
@@ -236,6 +236,8 @@ $ export sheet.csv --spreadsheet
 ! wrote 5 books to sheet.csv
 $ export x.ndjson --spreadsheet
 ! book-catalogue: --spreadsheet writes csv, not ndjson
+$ import
+! book-catalogue: import takes one argument, and got 0
 $ import sheet.csv --skip-existing
 added 0 books, skipped 5
 $ import new.csv --dry-run

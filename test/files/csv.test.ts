@@ -64,7 +64,7 @@ describe('CSV is read with', () => {
 describe('CSV is refused', () => {
   for (const [row, reason] of Object.entries({
     'T,A': `line 2: year: "" ${NO_YEAR}`,
-    'T,A,\u009b31m\u202e\ud83d\udcda': `line 2: year: "\\u{9b}31m\\u{202e}📚" ${NO_YEAR}`,
+    'T,A,\u009b31m\u202e\u2028\ud83d\udcda': `line 2: year: "\\u{9b}31m\\u{202e}\\u{2028}📚" ${NO_YEAR}`,
     [`T,A,${'9'.repeat(1000)}`]: `line 2: year: "${'9'.repeat(40)}…" is too large for a year`,
     '"T"x,A,5': `line 2: ${MISPLACED}`,
     '"T,A,5\n': `line 2: ${MISPLACED}`,

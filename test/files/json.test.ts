@@ -44,6 +44,11 @@ describe('NDJSON', () => {
 describe('books as a JSON array', () => {
   const format = 'json'
 
+  it('are read with much beside their fields', async () => {
+    const long = { title: 'x'.repeat(900_000), author: 'A', year: 1 }
+    await assertRead(JSON.stringify([{ ...long, notes: 'n'.repeat(900_000) }]), [long], { format })
+  })
+
   it('are read whatever their texts hold, in whatever parts and with whatever white space', async () => {
     const space = fc.constantFrom(undefined, 1, '\t')
     const lengths = fc.integer({ min: 1, max: 200 })
