@@ -198,6 +198,7 @@ describe('beside the running service', () => {
     'list.csv': 'Titel,"Name,Vorname",Jahr\nT,A,1999\nU,A,\n',
     'bare.csv': 'A,T,1999\nA,U,\n',
     'no-years.csv': 'Author,Title\nA,T\n',
+    'two-years.csv': "Titre,Auteur,Année d'édition,Année de sortie\nT,A,1,2\n",
     'latin.csv': Buffer.from('title,author,year\nGr\xfc\xdfe,encoded,1\n', 'latin1'),
     'array.json': '[{"title":"T","author":"A","year":1}]',
     'books.xml': '',
@@ -276,6 +277,8 @@ $ import array.json --no-header
 ! Cannot import: array.json: a header can be missing only for CSV
 $ import no-years.csv
 ! Cannot import: no-years.csv: … the year; name it, …, with --columns 'year=Jahr' or --columns 'year='
+$ import two-years.csv
+! Cannot import: two-years.csv: … name the right one with --columns 'year="année d'\\''édition"'
 $ import latin.csv --encoding Windows-1252
 added 1 book, skipped 0
 $ import latin.csv --encoding=

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Store } from '../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -148,6 +149,36 @@ describe('copy', () => {
         assert.equal(stderr, message)
         assert.deepEqual(await booksIn(to), [])
       }
+    })
+
+    it('says that it has copied everything when it is interrupted while the server commits', async () => {
+      const to = await (await postgres()).createDatabase()
+      await use(to, async () => {})
+      const on = await postgres()
+      await on.query(
+        `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$`,
+        to,
+      )
+      await on.query(
+        `CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON books DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION wait()`,
+        to,
+      )
+      await using holder = await openSession(to)
+      await holder.run('BEGIN; SELECT pg_advisory_xact_lock(1)')
+      const waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+      const stderr = await copyAndMeanwhile(sqlite('late.db'), to, (copying) => {
+        void (async () => {
+          await until('the commit waits', async () => (await on.query(waiting, to)).length > 0)
+          copying.kill('SIGINT')
+          // With the signal after the commit, the message is the same.
+          await setTimeout(100)
+          await holder.run('COMMIT')
+        })()
+      })
+      assert.match(stderr, /interrupted; the books were copied, but the stores were not compared/)
+      assert.equal((await booksIn(to)).length, 1197)
     })
 
     it('has copied everything when it is interrupted while it compares the stores', async () => {
