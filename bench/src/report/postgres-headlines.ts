@@ -1,6 +1,5 @@
 import { CONTENDERS_TABLE } from '../contenders.ts'
 import type { Results, Run } from '../results.ts'
-import type { Workload } from '../workloads.ts'
 import { rateOf, ratioOf, wholeCpuOf } from './figures.ts'
 import { number } from './format.ts'
 import { caseOf, type Line, list, some } from './headline.ts'
@@ -17,14 +16,15 @@ const NAMES = {
 } as const
 type Other = keyof typeof NAMES
 
+type Compared = 'get' | 'post' | 'put' | 'delete'
+
 /** The title of each request, and how many times the rate of the others the service should have. */
-const COMPARED = {
+const COMPARED: Readonly<Record<Compared, readonly [title: string, aims: Partial<Record<Other, number>>]>> = {
   get: ['GET one book', { [NEST]: 5, 'node-pg': 2.5, 'gin-gorm-pool': 3 }],
   post: ['POST', { [NEST]: 5, 'node-pg': 2.2, 'gin-gorm-pool': 3 }],
   put: ['PUT', { [NEST]: 5, 'node-pg': 1.5, 'gin-gorm-pool': 3 }],
   delete: ['DELETE', { [NEST]: 5, 'node-pg': 2, 'gin-gorm-pool': 3 }],
-} as const satisfies Partial<Record<Workload, readonly [string, Partial<Record<Other, number>>]>>
-type Compared = keyof typeof COMPARED
+}
 
 const ON_POSTGRES = CONTENDERS_TABLE.filter(({ store }) => store === 'postgres')
 
@@ -38,8 +38,8 @@ export function postgresHeadlines(results: Results): Line[] {
     const [title, aims] = COMPARED[workload]
     return (Object.keys(NAMES) as Other[]).map((other): Line => {
       const what = `${title} on PostgreSQL, requests per second: this service ÷ ${NAMES[other]}`
-      const aim = other in aims ? `≥ ${aims[other as keyof typeof aims]}` : ''
-      return [what, aim, compare(workload, SERVICE, other, rateOf)]
+      const aim = aims[other]
+      return [what, aim === undefined ? '' : `≥ ${aim}`, compare(workload, SERVICE, other, rateOf)]
     })
   }
   return [
