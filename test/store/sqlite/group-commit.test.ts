@@ -127,6 +127,13 @@ describe('a group of writes that SQLite commits together', () => {
     assert.deepEqual(stored(), [book(1, 'c')])
   })
 
+  it('waits for the lock of another writer once, not for each of its writes', () => {
+    other.exec('BEGIN IMMEDIATE')
+    const outcomes = group([create('a'), create('b'), create('c')])
+    assert.equal(new Set(outcomes.map((outcome) => 'error' in outcome && outcome.error)).size, 1)
+    assert.equal(reasonOf(outcomes[0] as Outcome), 'conflict')
+  })
+
   it('tells of exactly what is stored when the file may not grow any more', () => {
     rows('before')
     const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
