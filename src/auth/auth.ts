@@ -83,10 +83,7 @@ export class Auth {
   /** Whether the token is valid now (§5.5). Synchronous for a token that was verified before. */
   verify(token: string): boolean | Promise<boolean> {
     const expiry = this.#remembered.get(token)
-    if (expiry === undefined) return this.#verifySignature(token)
-    if (isAhead(expiry)) return true
-    this.#remembered.delete(token)
-    return false
+    return expiry === undefined ? this.#verifySignature(token) : isAhead(expiry)
   }
 
   async #verifySignature(token: string): Promise<boolean> {
@@ -105,8 +102,8 @@ export class Auth {
   #remember(token: string, expiry: number): void {
     if (token.length > REMEMBERED_TOKEN_LENGTH) return
     if (this.#remembered.size >= REMEMBERED_TOKENS) {
-      const [oldest] = this.#remembered.keys()
-      if (oldest !== undefined) this.#remembered.delete(oldest)
+      const [oldest = ''] = this.#remembered.keys()
+      this.#remembered.delete(oldest)
     }
     this.#remembered.set(token, expiry)
   }

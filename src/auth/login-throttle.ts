@@ -95,9 +95,11 @@ function networks(address: string): string[] {
   if (isIPv4(plain)) return [plain]
   if (!isIPv6(plain)) return [UNKNOWN]
   const canonical = new URL(`http://[${plain.split('%')[0]}]`).hostname.slice(1, -1)
-  const [head = [], tail] = canonical.split('::').map((groups) => (groups === '' ? [] : groups.split(':')))
-  const zeros = tail === undefined ? 0 : 8 - head.length - tail.length
-  const all = [...head, ...Array<string>(zeros).fill('0'), ...(tail ?? [])]
+  const [head = [], tail = []] = canonical
+    .split('::')
+    .map((groups) => (groups === '' ? [] : groups.split(':')))
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0')
+  const all = [...head, ...zeros, ...tail]
   const mapped = /^0:0:0:0:0:ffff:(.+):(.+)$/.exec(all.join(':'))
   if (mapped === null) return [all.slice(0, 4).join(':'), all.slice(0, 3).join(':')]
   const bytes = [mapped[1], mapped[2]].map((group) => Number.parseInt(group ?? '', 16))

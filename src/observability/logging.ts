@@ -15,11 +15,10 @@ let rest: Uint8Array = new Uint8Array()
  */
 export const output = {
   write(text: string): void {
-    if (rest.length > 0) rest = unwritten(rest)
-    if (rest.length > 0) return
-    const bytes = Buffer.from(text)
-    const left = unwritten(bytes)
-    if (left.length < bytes.length) rest = left
+    const bytes = Buffer.concat([rest, Buffer.from(text)])
+    const written = writeNow(bytes)
+    const end = written > rest.length ? bytes.length : rest.length
+    rest = bytes.subarray(written, end)
   },
 }
 
@@ -72,11 +71,11 @@ function escapeControls(text: string): string {
   return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
 
-/** Writes as much as can be written now. @returns the bytes that are left. */
-function unwritten(bytes: Uint8Array): Uint8Array {
+/** Writes as much as can be written now. @returns the number of bytes. */
+function writeNow(bytes: Uint8Array): number {
   try {
-    return bytes.subarray(writeSync(STANDARD_OUTPUT, bytes))
+    return writeSync(STANDARD_OUTPUT, bytes)
   } catch {
-    return bytes
+    return 0
   }
 }

@@ -1,14 +1,22 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { createServer, type Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  exponentialBuckets,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Store, StoreUnavailable, UNAVAILABLE_REASONS } from '../catalogue/store.ts'
 
 /** Bounds of the buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 /** Bounds of the buckets of batches, in requests. */
-const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+const BATCH_SIZES = exponentialBuckets(1, 2, 11)
 
 /** Left out: gauges that only sum others over their labels, and have names that end like those of counters. */
 const REMOVED_GAUGES = [
@@ -22,9 +30,6 @@ const PROCESS_METRICS = /^(?:process_|build_info$)/
 
 /** All other methods share one label value, because a client can choose from some thirty. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** Methods of a store that neither read nor write books. */
-const UNMEASURED: readonly (keyof Store)[] = ['load', 'close']
 
 export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
@@ -120,9 +125,8 @@ export class Metrics {
     this.#reportLoad(store)
     return new Proxy(store, {
       get: (_, name: keyof Store) => {
-        const method: unknown = store[name]
-        if (typeof method !== 'function') return method
-        return UNMEASURED.includes(name) ? method.bind(store) : this.#measured(name, method.bind(store))
+        const member: unknown = store[name]
+        return typeof member === 'function' ? this.#measured(name, member.bind(store)) : member
       },
     })
   }
@@ -153,13 +157,16 @@ export class Metrics {
 export function metricsServer(text: () => Promise<string>): Server {
   return createServer(async (request, response) => {
     const isForMetrics = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
-    if (!isForMetrics) return response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')
+    if (!isForMetrics) {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')
+      return
+    }
     try {
       const body = await text()
-      return response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body)
+      response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(body)
     } catch {
       // A thread has died in the meantime.
-      return response.writeHead(503).end()
+      response.writeHead(503).end()
     }
   })
 }

@@ -49,6 +49,12 @@ describe('the limit of failed logins', () => {
     }
     assert.equal(logins.wait(ADDRESS, START + WINDOW), 0)
   })
+
+  it('may be 0, and then no address ever waits', () => {
+    const logins = new LoginThrottle(0)
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual(logins.attempt(ADDRESS, false), { wait: 0, reachedLimit: false })
+  })
 })
 
 describe('what counts as one address', () => {
@@ -57,6 +63,7 @@ describe('what counts as one address', () => {
     ['2001:db8:1:2::1', ['2001:0DB8:0001:0002:ffff::', '[2001:db8:1:2::7]:1234'], ['2001:db8:1:3::1']],
     ['::1', ['::2'], ['1::', '0.0.0.1', '::ffff:0.0.0.1']],
     ['1::4:5:6:7:8', ['1:0:0:4::'], ['1:0:0:5::', '1::']],
+    ['1:2:3:4:5:6:7:8', ['1:2:3:4::'], ['1:2:3:5::']],
     ['fe80::1%eth0', ['fe80::2'], ['fe81::1']],
     ['junk', ['other junk', '', '1.2.3', '1.2.3.4.5', '[]:1', 'x'.repeat(16_000)], ['0.0.0.0', '::']],
   ] as const)

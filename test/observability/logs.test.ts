@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, truncateSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync, truncateSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -21,6 +21,8 @@ import {
   temporaryDirectory,
 } from '../support/service.ts'
 import { hmacToken } from '../support/tokens.ts'
+
+const LOGGING = join(import.meta.dirname, '../../src/observability/logging.ts')
 
 const [DEBUG, INFO, WARN, ERROR] = [20, 30, 40, 50]
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
@@ -177,7 +179,47 @@ describe('a log that nobody reads for a while', () => {
     await service.stop()
     assert.ok(linesOf(service).length > 20)
   })
+
+  it('finishes the line of which a full pipe took only a part', async (t) => {
+    const path = join(directory.path, 'log')
+    execFileSync('mkfifo', [path])
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+    t.after(() => closeSync(pipe))
+    const code = `
+      import { logStream } from ${JSON.stringify(LOGGING)}
+      const log = await logStream()
+      process.on('message', (name) => {
+        // A pipe takes less than 64 of these.
+        for (let i = 0; i < 64; i++) log.write(JSON.stringify({ line: name + i, text: 'x'.repeat(6000) }) + '\\n')
+        process.send('written')
+      })`
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', pipe, 'inherit', 'ipc'],
+    })
+    let text = ''
+    for (const name of ['first', 'second', 'third']) {
+      child.send(name)
+      await once(child, 'message')
+      text += readAvailable(pipe)
+    }
+    child.disconnect()
+    await once(child, 'exit')
+    const whole = text.slice(0, text.lastIndexOf('\n')).split('\n')
+    const lines = whole.map((line) => JSON.parse(line)).map(({ line, text }) => `${line} ${text.length}`)
+    const last = lines.findLastIndex((line) => line.startsWith('first'))
+    assert.deepEqual(
+      lines.slice(0, last + 1),
+      Array.from({ length: last + 1 }, (_, i) => `first${i} 6000`),
+    )
+    assert.deepEqual([lines[last + 1], lines.at(-1)?.startsWith('third')], ['second0 6000', true])
+  })
 })
+
+/** @returns what is in the pipe now. */
+function readAvailable(pipe: number): string {
+  const bytes = Buffer.alloc(1024 * 1024)
+  return bytes.toString('utf8', 0, readSync(pipe, bytes))
+}
 
 it('in a terminal the log is for people', {
   skip: findCommand(['script']) ? false : 'needs script of util-linux',

@@ -97,6 +97,21 @@ describe('the metrics', () => {
     assert.deepEqual(load, ['writes_waiting', 'queries_waiting'])
   })
 
+  it('have the buckets that dashboards are made for', async () => {
+    const now = await samples()
+    const boundsOf = (metric: string) => [
+      ...new Set(now.flatMap(({ name, labels }) => (name === `${metric}_bucket` ? labels.le : []))),
+    ]
+    assert.deepEqual(
+      boundsOf('http_request_duration_seconds').join(' '),
+      '0.0005 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 +Inf',
+    )
+    assert.deepEqual(
+      boundsOf('store_group_commit_writes').join(' '),
+      '1 2 4 8 16 32 64 128 256 512 1024 +Inf',
+    )
+  })
+
   it('tell how often an operation of the store has failed, and why, each reason from the beginning', async () => {
     const failures = async () => {
       const all = (await samples()).filter(({ name }) => name === 'store_failures_total')
