@@ -53,8 +53,8 @@ export const REQUIRED_FIELDS = FIELD_NAMES.filter((name) => !isNullable(name))
 
 const NULLABLE_FIELDS = FIELD_NAMES.filter(isNullable)
 
-export function isTextField(name: keyof Book): name is TextField {
-  return name !== 'id' && described(name).type === 'text'
+export function isTextField(name: FieldName): name is TextField {
+  return described(name).type === 'text'
 }
 
 /** The length of these texts is limited only by the size of the book. */

@@ -10,7 +10,6 @@ export const SORT_KEY_VERSION = 3
 
 /** The part of a text that counts in an order, in code points. */
 export const COMPARED_LENGTH = 250
-const COMPARED = new RegExp(`.{${COMPARED_LENGTH}}`, 'suy')
 
 /** In code points. All engines can index this much together with the separator and the text. */
 const FOLDED_LENGTH = 249
@@ -65,25 +64,21 @@ const NOT_SHOWN = new RegExp(`[${APOSTROPHE}${PLUS}${SHARP}]`, 'gv')
  */
 export function sortKey(name: SortName, value: string | number): string | number {
   if (typeof value === 'number' || !isIndexedField(name)) return value
-  return wordsOfKey(name, value) + SEPARATOR + comparedPart(value)
+  return wordsOfKey(name, value) + SEPARATOR + cut(value, COMPARED_LENGTH)
 }
 
 /** @returns the words of a sort key, before the separator, with single spaces; empty for a text without words. */
 export function wordsOfKey(name: IndexedField, text: string): string {
   // Cut before byValue() adds digits of one byte each, so that a key has no more bytes than one of letters only.
-  return cut(wordsInOrder(comparedPart(text), name === 'title'), FOLDED_LENGTH).replace(DIGITS, byValue)
+  return cut(wordsInOrder(cut(text, COMPARED_LENGTH), name === 'title'), FOLDED_LENGTH).replace(
+    DIGITS,
+    byValue,
+  )
 }
 
 /** @returns the key of a text where none is stored. It sorts texts by their code points alone. */
 export function plainKey(text: string): string {
-  return SEPARATOR + comparedPart(text)
-}
-
-function comparedPart(text: string): string {
-  // A code point has at least one code unit.
-  if (text.length <= COMPARED_LENGTH) return text
-  COMPARED.lastIndex = 0
-  return COMPARED.exec(text)?.[0] ?? text
+  return SEPARATOR + cut(text, COMPARED_LENGTH)
 }
 
 /** @returns the text of which a key was made, cut to COMPARED_LENGTH. */
@@ -125,6 +120,7 @@ function shown(character: string): string {
   return character === SHARP ? '#' : ''
 }
 
+/** @param length in code points, which have one or two code units. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text
   return [...text.slice(0, 2 * length)].slice(0, length).join('')

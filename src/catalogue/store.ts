@@ -178,6 +178,4 @@ export class StoreUnavailable extends Error {
 }
 
 /** The message is for the operator: one complete line without secrets. */
-export class StoreNotOpened extends Error {
-  override readonly name = 'StoreNotOpened'
-}
+export class StoreNotOpened extends Error {}

@@ -13,6 +13,16 @@ const NO_IDS =
 for (const text of [...NO_IDS.split(' '), '', ' 1', '1 ', '1\n', '\n1', '1'.repeat(10_000)])
   it(`${JSON.stringify(text.slice(0, 40))} is none`, () => assert.equal(parseBookId(text), undefined))
 
+it('a fault quotes at most 40 characters of a value', () => {
+  for (const [length, quoted] of [
+    [40, 'x'.repeat(40)],
+    [41, `${'x'.repeat(40)}…`],
+  ] as const)
+    assert.partialDeepStrictEqual(validateBook({ title: 'T', author: 'A', year: 'x'.repeat(length) }), {
+      reason: `"${quoted}" is not a year (a whole number such as 1979 or -500)`,
+    })
+})
+
 it('the fields of a row in a file are accepted exactly where POST /book accepts them', () => {
   const matchesSchema = new Ajv().compile(NewBook)
   const value = fc.oneof(

@@ -21,17 +21,32 @@ describe('all pages of a query', () => {
     await store.close()
   })
 
-  it('are each asked for once, the last of them too', async () => {
+  it('are each asked for once, the last of them too, and are about as long as the texts allow', async () => {
     const asked: unknown[] = []
     const options = { client: 'c' }
-    const page: Store['page'] = async (_query, after, _bounds, given) => {
-      asked.push(after)
+    const listBounds = { books: 300, text: 1000 }
+    /** Only the third page reaches its bound of text. */
+    const counts = [128, 256, 50, 150, 300, 1]
+    const page: Store['page'] = async (_query, after, bounds, given) => {
       assert.equal(given, options)
-      const id = Number(after?.[0] ?? 0) + 1
-      return pageOf([{ id, title: 'T', author: 'A', year: 1 }], { last: [id], more: id < 3 })
+      const [i = 0] = (after ?? []) as number[]
+      asked.push([after, bounds])
+      const books = Array.from({ length: counts[i] ?? 0 }, (_, id) => ({
+        id,
+        title: 'T',
+        author: 'A',
+        year: 1,
+      }))
+      return pageOf(books, { last: [i + 1], more: i + 1 < counts.length })
     }
-    const store = { page, listBounds: { books: 1, text: 1 } }
-    assert.equal((await Array.fromAsync(allPages(store, ALL_BOOKS, undefined, options))).length, 3)
-    assert.deepEqual(asked, [undefined, [1], [2]])
+    const pages = await Array.fromAsync(allPages({ page, listBounds }, ALL_BOOKS, undefined, options))
+    assert.deepEqual(
+      pages.map((each) => (JSON.parse(`[${each.json()}]`) as Book[]).length),
+      counts,
+    )
+    assert.deepEqual(
+      asked,
+      [128, 256, 300, 150, 300, 300].map((books, i) => [i === 0 ? undefined : [i], { ...listBounds, books }]),
+    )
   })
 })

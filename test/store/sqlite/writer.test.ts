@@ -221,7 +221,10 @@ describe('when the thread that writes dies', () => {
     for (const [i, result] of results.entries()) {
       const found = books.filter(({ year }) => year === i)
       if (result.status === 'fulfilled') assert.deepEqual(found, [{ ...result.value }])
-      else assert.ok(result.reason instanceof StoreUnavailable && found.length <= 1, String(result.reason))
+      else {
+        assert.ok(result.reason instanceof StoreUnavailable && found.length <= 1, String(result.reason))
+        assert.equal(result.reason.nothingWritten, false)
+      }
       count[result.status === 'fulfilled' ? 'stored' : 'lost']++
     }
     return count
