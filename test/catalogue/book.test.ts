@@ -13,12 +13,13 @@ const NO_IDS =
 for (const text of [...NO_IDS.split(' '), '', ' 1', '1 ', '1\n', '\n1', '1'.repeat(10_000)])
   it(`${JSON.stringify(text.slice(0, 40))} is none`, () => assert.equal(parseBookId(text), undefined))
 
-it('a fault quotes at most 40 characters of a value', () => {
-  for (const [length, quoted] of [
-    [40, 'x'.repeat(40)],
-    [41, `${'x'.repeat(40)}…`],
+it('a fault quotes at most 40 characters of a value, on one line', () => {
+  for (const [year, quoted] of [
+    ['x'.repeat(40), 'x'.repeat(40)],
+    ['x'.repeat(41), `${'x'.repeat(40)}…`],
+    ['a\n\u0085\u2028\u2029\u202e\ud800', 'a\\n\\u{85}\\u{2028}\\u{2029}\\u{202e}\ufffd'],
   ] as const)
-    assert.partialDeepStrictEqual(validateBook({ title: 'T', author: 'A', year: 'x'.repeat(length) }), {
+    assert.partialDeepStrictEqual(validateBook({ title: 'T', author: 'A', year }), {
       reason: `"${quoted}" is not a year (a whole number such as 1979 or -500)`,
     })
 })
