@@ -263,7 +263,7 @@ function nearer(one: Finder, other: Finder): Finder {
   }
 }
 
-const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0
+const lineBreaks = (text: string) => text.split(/\r\n|\r|\n/).length - 1
 
 /** Spreadsheets quote fields even in files with tabs. */
 function unquoted(cell: string): string {
