@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -251,6 +252,25 @@ describe('when the thread that writes dies', () => {
     assert.deepEqual(await settled(behind), { stored: 0, lost: 100 })
     await create('later')
     assert.equal((await listAll(store)).length, 1)
+  })
+
+  it('while an import asks it to pause, the import fails, and later writes are stored', async () => {
+    const writer = thread
+    const blocked = lock()
+    const write = create('before')
+    write.catch(() => {})
+    await handedOver()
+    const importing = store.import(Readable.from([[{ title: 'imported', author: 'A', year: 1 }]]))
+    await setImmediate()
+    // The thread of the import has staged the book.
+    await once(thread, 'message')
+    for (let turns = 0; turns < 2; turns++) await setImmediate()
+    const death = writer.terminate()
+    await assert.rejects(importing, StoreUnavailable)
+    blocked[Symbol.dispose]()
+    await death
+    await create('after')
+    assert.deepEqual(titlesOf(await listAll(store)), ['after'])
   })
 
   it('after a commit that it has not told of, nothing is stored twice', async () => {
