@@ -75,7 +75,7 @@ describe('CSV is refused', () => {
       await assertRefused(`title,author,year\n${row}\n`, `1 of 1 rows cannot be stored; ${reason}`)
     })
 
-  for (const row of ['T', '1,T', '1,T,A,x', '1,T,A,,x', '1,6" T,A,'])
+  for (const row of ['T', '1,T', '1,T,A,x', '1,T,A,,x', '1,6" T,A,', '1,6" T,A,6"', '1,T,6" A,'])
     it(`if a row may be a part of one, or has more: ${row}`, async () => {
       const reason = `the number of fields is ${row.split(',').length}, not 3 as in the first line`
       await assertRefused(`Jahr,Titel,Autor\n${row}\n`, `1 of 1 rows cannot be stored; line 2: ${reason}`)

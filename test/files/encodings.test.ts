@@ -92,6 +92,13 @@ describe('bytes that are no character', () => {
       await assertRead(line, [BOOK], { format: 'ndjson' })
     })
 
+  it('spoil no character that is cut where the part begins that has the first of them', async () => {
+    for (let i = 0; i < 7; i++) {
+      const title = `${'x'.repeat(i)}📚`
+      await assertRead(latin1(`year,author,title,notes\n1,A,${utf8(title)},\xff\n`), [{ ...BOOK, title }])
+    }
+  })
+
   it('are refused in the others, and only they are', async () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary' }).map(utf8),

@@ -24,6 +24,12 @@ describe('NDJSON', () => {
       await assertRefused(`\n${line}\n`, `1 of 1 rows cannot be stored; line 2: ${reason}`, { format })
     })
 
+  it('may have the longest book as an export has it, with its id', async () => {
+    const longest = { ...BOOK, title: 'x'.repeat(MAX_BOOK_SIZE - book.length + BOOK.title.length) }
+    const line = JSON.stringify({ id: Number.MAX_SAFE_INTEGER, ...longest })
+    await assertRead(`${line}\n`, [longest], { format, length: 64 * 1024 })
+  })
+
   it('may have a byte order mark, blank lines and carriage returns', async () => {
     const { empty } = await assertRead(`\ufeff${book}\r\n \t\r\n\n`, [BOOK], { format })
     assert.equal(empty, 2)
