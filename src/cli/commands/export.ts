@@ -9,7 +9,7 @@ import { type Command, counted, interruption, throwIfInterrupted, withSettings }
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
 import { ProgressBar } from '../progress-bar.ts'
-import { requireDatabase, withStore } from '../with-store.ts'
+import { withStore } from '../with-store.ts'
 
 export const command: Command = {
   usage: 'export FILE [--format csv|ndjson] [--spreadsheet]',
@@ -35,7 +35,6 @@ keep running. The file appears once it is complete.`,
 }
 
 async function exportBooks(config: Config, path: string, kind: FileKind): Promise<void> {
-  requireDatabase('DB_URL', config.dbUrl)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
   const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
