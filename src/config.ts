@@ -53,9 +53,6 @@ const MINUTE = 60_000
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Each thread takes memory, and more threads than processors make nothing faster. */
-const MAX_THREADS = 64
-
 /** Settings that get a random value if they are absent. */
 const SECRETS = ['SECRET_TOKEN', 'PASSWORD'] as const
 type Secret = (typeof SECRETS)[number]
@@ -95,6 +92,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     }
   }
 
+  /** @param range such as "of minutes from 1 to 60"; its numbers are the bounds. @param unit the factor of the value. */
+  function readNumber<Fallback>(
+    name: SettingName,
+    range: string,
+    fallback: Fallback,
+    unit = 1,
+  ): number | Fallback {
+    const [minimum = 0, maximum = 0] = range.match(/\d+/g)?.map(Number) ?? []
+    const parse = (text: string): number | Fallback => {
+      const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+      if (!(number >= minimum && number <= maximum)) throw wrong(text)
+      return number * unit
+    }
+    return read(name, `a whole number ${range}`, () => fallback, parse)
+  }
+
   /** @param bytes the length of the random value of an absent setting. */
   function readSecret(name: Secret, accepted: string, bytes: number): string {
     const generate = () => {
@@ -112,19 +125,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       () => read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
       readDbUrlFile,
     ),
-    dbConnections: read('DB_CONNECTIONS', 'a whole number from 1 to 1000', () => 10, wholeNumber(1, 1000)),
-    dbConnectionMaxAge: read(
+    dbConnections: readNumber('DB_CONNECTIONS', 'from 1 to 1000', 10),
+    dbConnectionMaxAge: readNumber(
       'DB_CONNECTION_MAX_AGE',
-      'a whole number of minutes from 1 to 10000',
-      () => 30 * MINUTE,
-      (text) => wholeNumber(1, 10_000)(text) * MINUTE,
+      'of minutes from 1 to 10000',
+      30 * MINUTE,
+      MINUTE,
     ),
-    storeTimeout: read(
-      'STORE_TIMEOUT',
-      'a whole number of seconds from 1 to 60',
-      () => DEFAULT_TIMEOUT,
-      (text) => wholeNumber(1, 60)(text) * 1000,
-    ),
+    storeTimeout: readNumber('STORE_TIMEOUT', 'of seconds from 1 to 60', DEFAULT_TIMEOUT, 1000),
     secretToken: readSecret(
       'SECRET_TOKEN',
       `any text, best of ${RECOMMENDED_SECRET_BYTES} bytes or more`,
@@ -132,16 +140,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ),
     username: read('USERNAME', 'any text', () => 'admin', String),
     password: readSecret('PASSWORD', 'any text', 15),
-    port: read('PORT', 'a whole number from 0 to 65535', () => 8080, wholeNumber(0, 65535)),
+    port: readNumber('PORT', 'from 0 to 65535', 8080),
     host: read('HOST', 'an address or a name of this machine', () => undefined, String),
-    threads: read('THREADS', `a whole number from 1 to ${MAX_THREADS}`, () => 1, wholeNumber(1, MAX_THREADS)),
+    // Each thread takes memory, and more threads than processors make nothing faster.
+    threads: readNumber('THREADS', 'from 1 to 64', 1),
     logLevel: read('LOG_LEVEL', LOG_LEVELS.join(', '), () => 'info', parseLogLevel),
-    loginFailureLimit: read(
-      'LOGIN_FAILURE_LIMIT',
-      'a whole number from 0 (no limit) to 10000',
-      () => 100,
-      wholeNumber(0, 10_000),
-    ),
+    loginFailureLimit: readNumber('LOGIN_FAILURE_LIMIT', 'from 0 (no limit) to 10000', 100),
     trustProxy: read(
       'TRUST_PROXY',
       'true, false, the number of proxies, or their addresses, such as 10.0.0.0/8,::1',
@@ -154,18 +158,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       () => [],
       parseOrigins,
     ),
-    importLimit: read(
-      'IMPORT_LIMIT',
-      'a whole number of MiB from 1 to 100000',
-      () => 256 * MIB,
-      (text) => wholeNumber(1, 100_000)(text) * MIB,
-    ),
-    metricsPort: read(
-      'METRICS_PORT',
-      'a whole number from 0 to 65535',
-      () => undefined,
-      wholeNumber(0, 65535),
-    ),
+    importLimit: readNumber('IMPORT_LIMIT', 'of MiB from 1 to 100000', 256 * MIB, MIB),
+    metricsPort: readNumber('METRICS_PORT', 'from 0 to 65535', undefined),
     generated,
     warnings,
   }
@@ -209,15 +203,6 @@ function parseLogLevel(text: string): LogLevel {
   const level = LOG_LEVELS.find((known) => known === text)
   if (level === undefined) throw wrong(text)
   return level
-}
-
-/** @returns a parser for integers within the bounds. For any other text, it throws an Error that quotes the text. */
-function wholeNumber(minimum: number, maximum: number): (text: string) => number {
-  return (text) => {
-    const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-    if (!(number >= minimum && number <= maximum)) throw wrong(text)
-    return number
-  }
 }
 
 /** @throws Error that quotes the wrong item. */

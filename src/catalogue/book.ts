@@ -181,21 +181,8 @@ export function isFault<Fault extends { readonly reason: string }>(result: NewBo
 }
 
 function isTooLong(book: NewBook): boolean {
-  if (MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) <= MAX_BOOK_SIZE) return false
-  const withoutTexts = { ...book, ...Object.fromEntries(TEXT_FIELDS.map((name) => [name, ''])) }
-  const texts = TEXT_FIELDS.reduce((sum, name) => sum + jsonSize(book[name] ?? ''), 0)
-  return texts + JSON.stringify(withoutTexts).length > MAX_BOOK_SIZE
-}
-
-/** The bytes of a text as JSON without its quotes, counted because `JSON.stringify()` would copy the text. */
-function jsonSize(text: string): number {
-  let size = Buffer.byteLength(text)
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === 0x22 || unit === 0x5c || (unit >= 0x08 && unit <= 0x0d && unit !== 0x0b)) size++
-    else if (unit < 0x20) size += 5
-  }
-  return size
+  const mayBe = MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) > MAX_BOOK_SIZE
+  return mayBe && Buffer.byteLength(JSON.stringify(book)) > MAX_BOOK_SIZE
 }
 
 /**

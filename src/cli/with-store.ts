@@ -3,13 +3,13 @@ import { resolve } from 'node:path'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { describeError, OperatorError } from '../errors.ts'
-import { type DbUrl, describeDbUrl } from '../store/db-url.ts'
+import { describeDbUrl } from '../store/db-url.ts'
 import { openStore } from '../store/open.ts'
 
 /** Connections to a database server. A command needs few, because it does one thing at a time. */
 const CONNECTIONS = 2
 
-/** `reads`: the command only reads, so an SQLite file that this user cannot write will do. */
+/** `reads`: the command only reads, so an SQLite file that this user cannot write will do, but there has to be one. */
 type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'> & { readonly reads?: boolean }
 
 /**
@@ -21,6 +21,9 @@ export async function withStore<Result>(
   { dbUrl, storeTimeout, reads = false }: StoreSettings,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
+  // Opening the store would create the file.
+  if (reads && dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path))
+    throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
   report(`using ${describeDbUrl(dbUrl)}`)
   try {
@@ -39,19 +42,11 @@ export async function withStore<Result>(
 }
 
 /** False if opening the store would create a database file. If the path is inaccessible, opening it reports why. */
-export function hasDatabase(dbUrl: DbUrl): boolean {
-  if (dbUrl.engine !== 'sqlite') return true
+export function hasDatabase(path: string): boolean {
   try {
-    statSync(dbUrl.path)
+    statSync(path)
   } catch (error) {
     return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')
   }
   return true
-}
-
-/** @throws OperatorError if there is no database file. Opening the store would create one. */
-export function requireDatabase(setting: string, dbUrl: DbUrl): void {
-  if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
-    throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)
-  }
 }

@@ -32,33 +32,28 @@ interface KnownSource {
   readonly name: string
   /** The columns that identify its files. Of a nested list, one is enough. */
   readonly columns: readonly (string | readonly string[])[]
-  readonly mayLackYear: boolean
   /** A field is missing if its files do not have it. */
   readonly fields: { readonly [Name in FieldName]?: Read }
 }
 
-const OWN: KnownSource = {
+const ownSource = (cellOf: (cell: string) => string, ...others: readonly string[]): KnownSource => ({
   name: 'this service',
-  columns: ['title', 'author', 'year'],
-  mayLackYear: false,
-  fields: Object.fromEntries(FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, get(name))])),
-}
+  columns: ['title', 'author', 'year', ...others],
+  fields: Object.fromEntries(
+    FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, cellOf(get(name)))]),
+  ),
+})
+
+const OWN = ownSource(String)
 
 /** The CSV for spreadsheets that this service writes. */
-const SPREADSHEET: KnownSource = {
-  ...OWN,
-  columns: [...OWN.columns, ID_COLUMN],
-  fields: Object.fromEntries(
-    FIELD_NAMES.map((name) => [name, (get: Get) => readOwn(name, unguarded(get(name)))]),
-  ),
-}
+const SPREADSHEET = ownSource(unguarded, ID_COLUMN)
 
 const SOURCES: readonly KnownSource[] = [
   OWN,
   {
     name: 'Goodreads',
     columns: ['Title', 'Author', ['Original Publication Year', 'Year Published']],
-    mayLackYear: true,
     fields: {
       title: (get) => plain(get('Title')),
       author: (get) => joined([get('Author'), ...names(get('Additional Authors'), ',')]),
@@ -70,7 +65,6 @@ const SOURCES: readonly KnownSource[] = [
   {
     name: 'LibraryThing',
     columns: ['Title', 'Primary Author', 'Date'],
-    mayLackYear: true,
     fields: {
       title: (get) => plain(get('Title')),
       author: (get) =>
@@ -81,7 +75,6 @@ const SOURCES: readonly KnownSource[] = [
   {
     name: 'Calibre',
     columns: ['title', 'authors', 'pubdate'],
-    mayLackYear: true,
     fields: {
       title: (get) => plain(get('title')),
       author: (get) => joined(names(get('authors'), '&')),
@@ -92,13 +85,11 @@ const SOURCES: readonly KnownSource[] = [
   {
     name: 'StoryGraph',
     columns: ['Title', 'Authors', 'ISBN/UID'],
-    mayLackYear: true,
     fields: { title: (get) => plain(get('Title')), author: (get) => plain(get('Authors')) },
   },
   {
     name: 'BookWyrm',
     columns: ['title', 'author_text', 'remote_id'],
-    mayLackYear: true,
     fields: { title: (get) => plain(get('title')), author: (get) => plain(get('author_text')) },
   },
 ]
@@ -147,7 +138,8 @@ export function detectLayout(
     else if (best.length === 0 && !isNullable(field)) missing.push(field)
     const names = [best, ...others].filter(({ length }) => length === 1).flat()
     const cellOf = known === SPREADSHEET ? unguarded : String
-    return (get) => first(names, (name) => readForeign(field, cellOf(get(name))))
+    const read = (name: string, get: Get) => readForeign(field, cellOf(get(name)))
+    return (get) => names.reduce<FieldValue | undefined>((value, name) => value ?? read(name, get), undefined)
   }
   const readers = FIELD_NAMES.map((field) => [field, readerOf(field)] as const)
   if (missing.length > 0) fault ??= unknownColumns(header, missing, examples)
@@ -170,7 +162,7 @@ export function detectLayout(
       columns.map(([field, place]) => [field, place < 0 ? null : columnName(header[place] ?? '')]),
     ) as FoundColumns,
     fault,
-    mayLackYear: known?.mayLackYear !== false || mapping.year !== undefined,
+    mayLackYear: known?.name !== OWN.name || mapping.year !== undefined,
     width: header.length,
     used,
     minimumWidth: 1 + Math.max(placeOf.title, placeOf.author),
@@ -195,15 +187,6 @@ function ambiguous(field: FieldName, [name, other]: readonly string[]): ColumnFa
 function repeatedColumn(column: string): ColumnFault {
   const several = `several columns are named ${quoted(column)} (case does not matter)`
   return { message: `${several}; rename all but the right one`, columns: [] }
-}
-
-/** @returns the first value that is not undefined. */
-function first<Name, Value>(names: readonly Name[], read: (name: Name) => Value): Value | undefined {
-  for (const name of names) {
-    const value = read(name)
-    if (value !== undefined) return value
-  }
-  return undefined
 }
 
 /** The number of column names that a message quotes. */

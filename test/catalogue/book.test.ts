@@ -4,14 +4,10 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { isFault, NewBook, parseBookId, validateBook } from '../../src/catalogue/book.ts'
 
-for (const text of ['1', '9', '10', '4294967296', '1000000000000000', '9007199254740990', '9007199254740991'])
-  it(`${text} is an id of a book`, () => assert.equal(parseBookId(text), Number(text)))
-
-const NO_IDS =
-  '0 -0 -1 +1 01 007 1.0 1.5 .5 1. 1e3 0x1 0b1 1_000 1,000 1n %31 1%20 ١ １ ² abc 1a a1 NaN Infinity null __proto__ 1/2 ' +
-  '9007199254740992 9999999999999999 10000000000000000 18446744073709551617'
-for (const text of [...NO_IDS.split(' '), '', ' 1', '1 ', '1\n', '\n1', '1'.repeat(10_000)])
-  it(`${JSON.stringify(text.slice(0, 40))} is none`, () => assert.equal(parseBookId(text), undefined))
+it('an id of a book is at most 2^53−1', () => {
+  assert.equal(parseBookId('9007199254740991'), Number.MAX_SAFE_INTEGER)
+  assert.equal(parseBookId('9007199254740992'), undefined)
+})
 
 it('a fault quotes at most 40 characters of a value, on one line', () => {
   for (const [year, quoted] of [

@@ -12,28 +12,15 @@ const PLAIN = new Map([
   ...pairs('ך כ ם מ ן נ ף פ ץ צ'),
   ...pairs('ٱ ا ة ه ى ي ی ي ک ك'),
   ...pairs('+ \uE000 # \uE001 ♯ \uE001'),
-  ...Array.from(
-    'ァアィイゥウェエォオカキクケコサシスセソタチッツテトナニヌネノハヒフヘホマミムメモャヤュユョヨラリルレロヮワヰヱヲンヵヶヽ',
-  ).map((letter, i): [string, string] => [
+  ...pairs('ヽ ゝ'),
+  // Katakana, and the digits of every script, which are consecutive in Unicode.
+  ...characters(0x30a1, 0x30f6).map((letter, i): [string, string] => [
     letter,
-    [
-      ...'ぁあぃいぅうぇえぉおかきくけこさしすせそたちっつてとなにぬねのはひふへほまみむめもゃやゅゆょよらりるれろゎわゐゑをんゕゖゝ',
-    ][i] ?? '',
+    String.fromCodePoint(0x3041 + i),
   ]),
-  // Unicode 17: the zeros of all scripts but ASCII and what is compatible with it.
-  ...(
-    '660 6F0 7C0 966 9E6 A66 AE6 B66 BE6 C66 CE6 D66 DE6 E50 ED0 F20 1040 1090 17E0 1810 1946 19D0 1A80 1A90 1B50 1BB0 ' +
-    '1C40 1C50 A620 A8D0 A900 A9D0 A9F0 AA50 ABF0 104A0 10D30 10D40 11066 110F0 11136 111D0 112F0 11450 114D0 11650 ' +
-    '116C0 116D0 116DA 11730 118E0 11950 11BF0 11C50 11D50 11DA0 11DE0 11F50 16130 16A60 16AC0 16B50 16D70 1E140 1E2F0 ' +
-    '1E4F0 1E5F1 1E950'
-  )
-    .split(' ')
-    .flatMap((zero) =>
-      Array.from({ length: 10 }, (_, i): [string, string] => [
-        String.fromCodePoint(Number.parseInt(zero, 16) + i),
-        String(i),
-      ]),
-    ),
+  ...characters(0x660, 0x1ffff)
+    .filter((character) => /\p{Nd}/v.test(character))
+    .map((digit, i): [string, string] => [digit, String(i % 10)]),
 ])
 
 /** The letters of Korean syllables, in the order of Unicode. */
@@ -112,41 +99,25 @@ function beginnings(word: string): string[] {
   return begins.map((begin) => letters.slice(begin).join(''))
 }
 
+const SCRIPTS = {
+  digits: /\p{N}/v,
+  unspaced: /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/v,
+  Korean: /\p{sc=Hang}/v,
+  Latin: /\p{sc=Latn}/v,
+  Greek: /\p{sc=Grek}/v,
+  Cyrillic: /\p{sc=Cyrl}/v,
+  Arabic: /\p{sc=Arab}/v,
+  Hebrew: /\p{sc=Hebr}/v,
+}
+
 function scriptOf(letter: string): string {
-  if (/\p{N}/v.test(letter)) return 'digits'
-  if (
-    /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/v.test(
-      letter,
-    )
-  )
-    return 'unspaced'
-  if (/\p{sc=Hang}/v.test(letter)) return 'Korean'
-  if (/\p{sc=Latn}/v.test(letter)) return 'Latin'
-  if (/\p{sc=Grek}/v.test(letter)) return 'Greek'
-  if (/\p{sc=Cyrl}/v.test(letter)) return 'Cyrillic'
-  if (/\p{sc=Arab}/v.test(letter)) return 'Arabic'
-  return /\p{sc=Hebr}/v.test(letter) ? 'Hebrew' : 'other'
+  return Object.entries(SCRIPTS).find(([, letters]) => letters.test(letter))?.[0] ?? 'other'
 }
 
 /** Where a word begins after "and", and after the article. */
 function article(word: string): number[] {
-  const begins: number[] = []
-  for (const [and, the] of [
-    ['', 'ال'],
-    ['و', 'ال'],
-    ['ו', 'ال'],
-    ['', 'ה'],
-    ['ו', 'ה'],
-    ['و', 'ה'],
-  ] as const) {
-    const rest = word.slice(and.length + the.length)
-    if (
-      word.startsWith(and + the) &&
-      [...rest].slice(0, 3).filter((letter) => /\p{L}/v.test(letter)).length === 3
-    )
-      begins.push(and.length, and.length + the.length)
-  }
-  return begins
+  const [, and, the] = /^([وו]?)(ال|ה)\p{L}{3}/v.exec(word) ?? []
+  return and === undefined || the === undefined ? [] : [and.length, and.length + the.length]
 }
 
 /** Of so many marks in a row the others do not count. */
@@ -182,4 +153,8 @@ function compose(text: string): string {
 function pairs(text: string): [string, string][] {
   const all = text.split(' ')
   return all.flatMap((from, i): [string, string][] => (i % 2 === 0 ? [[from, all[i + 1] ?? '']] : []))
+}
+
+function characters(first: number, last: number): string[] {
+  return Array.from({ length: last - first + 1 }, (_, i) => String.fromCodePoint(first + i))
 }

@@ -28,29 +28,23 @@ const letters = (...words: string[]) => words.map((word) => word.normalize('NFD'
 
 describe('the words of a text', () => {
   const WORDS: Record<string, string[]> = {
-    'The Left Hand': ['the', 'left', 'hand'],
     'the THE The': ['the'],
     'García Márquez': ['garcia', 'marquez'],
-    'Garci\u0301a': ['garcia'],
     'Straße STRASSE STRAẞE': ['strasse'],
     'ŁÓDŹ Ægir søren đorđe œuvre þór': ['lodz', 'aegir', 'soren', 'dorde', 'oeuvre', 'thor'],
     'ΟΔΥΣΣΕΥΣ Ὀδυσσεύς': ['οδυσσευσ'],
     'İstanbul ırmak': ['istanbul', 'irmak'],
-    Ёлка: ['елка'],
     "O'Brien": ['obrien', 'o', 'brien'],
     'Hawaiʻi co\u00adoperate می\u200cخواهم': ['hawaii', 'cooperate', 'ميخواهم'],
     'Catch-22': ['catch22', 'catch', '22'],
     'ﬁne ２３ Ⅷ': ['fine', '23', 'viii'],
     百年孤独: ['百年孤独', '年孤独', '孤独', '独'],
     'がか ガ': ['がか', 'か', 'が'],
-    'ひらがな ヒラガナ': ['ひらがな', 'らがな', 'がな', 'な'],
     'コーヒー ヷ': ['こーひー', 'ーひー', 'ひー', 'ー', 'わ\u3099'],
     入門のPython2と: ['入門のpython2と', '門のpython2と', 'のpython2と', 'python2と', 'と'],
     '第3巻 vol3巻': ['第3巻', '3巻', '巻', 'vol3巻'],
     'r2d2 б4': ['r2d2', 'б4'],
     'ITкомпания Pythonकोर्स': ['itкомпания', 'компания', 'pythonकोर्स', 'कोर्स'],
-    สวัสดี: ['สวัสดี', 'วัสดี', 'สดี', 'ดี'],
-    'हिन्दी की': ['हिन्दी', 'की'],
     'אָלֶף بِسْمِ كتـــاب': ['אלפ', 'بسم', 'كتاب'],
     'الكتاب والسلام الله': ['الكتاب', 'كتاب', 'والسلام', 'السلام', 'سلام', 'الله'],
     'أ إ آ ا ٱ ة ه ى ي ی ک ك': ['ا', 'ه', 'ي', 'ك'],
@@ -60,7 +54,6 @@ describe('the words of a text', () => {
     // The letter that ends a syllable is stored as if it began one, and letters that are made of others as these.
     한국어: letters('하ᄂ구ᄀ어', '구ᄀ어', '어'),
     '넋 과 있다': letters('너ᄀᄉ', '고ᅡ', '이ᄊ다', '다'),
-    제3권: letters('제3구ᅥᄂ', '3구ᅥᄂ', '구ᅥᄂ'),
     'C++ c# F♯ .NET': ['c\uE000\uE000', 'c', 'c\uE001', 'f\uE001', 'f', 'net'],
     '入門C＋＋': ['入門c\uE000\uE000', '門c\uE000\uE000', 'c\uE000\uE000', '入門c', '門c', 'c'],
     'я+ + #1': ['я', '1'],
@@ -68,7 +61,6 @@ describe('the words of a text', () => {
     '㈀ￂ': ['\u1100\u1161', 'ᄀ', 'ᅡ'],
     𐐀𐐨: ['𐐨𐐨'],
     '': [],
-    ' \t\n': [],
     '😀 !? — …': [],
     '\u0301': [],
   }
@@ -130,22 +122,6 @@ describe('the words of a text', () => {
     for (const unit of nasty) searchedWords(unit.repeat(LONG / unit.normalize('NFKD').length))
     assert.deepEqual(searchedWords('\u0344'.repeat(LONG / 2) + '\u0316'.repeat(LONG / 2)), [])
   })
-
-  it('are found by their beginning, and by themselves, whatever the text', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 60 })
-    fc.assert(
-      fc.property(text, text, (title, author) => {
-        const words = wordsOf(title)
-        for (const word of words) {
-          assert.match(word, /^[\p{L}\p{N}][\p{L}\p{N}\p{M}]*[\uE000\uE001]*$/v)
-          assert.ok(!/[A-Z]/.test(word))
-        }
-        assert.ok(hasWords({ title, author }, searchedWords(title).slice(0, 20)))
-        assert.deepEqual(words.flatMap(searchedWords), words, 'a word is no word any more')
-      }),
-      { numRuns: 1000 },
-    )
-  })
 })
 
 describe('a search', () => {
@@ -173,20 +149,6 @@ describe('a search', () => {
       for (const text of searches.split(',')) assert.ok(finds(title, text), `${title}: ${text}`)
       for (const text of others.split(',')) assert.ok(!finds(title, text), `${title}: ${text}`)
     }
-  })
-
-  it('keeps finding a book while its title is typed', () => {
-    const text = fc.array(fc.constantFrom(...'한국어각하기과넋c+#aпяבהاللكわーヒ巻3٣ -.'), { maxLength: 12 })
-    fc.assert(
-      fc.property(text, (letters) => {
-        const title = letters.join('')
-        for (let typed = 0; typed <= letters.length; typed++) {
-          const searched = searchedWords(letters.slice(0, typed).join(''))
-          assert.ok(hasWords({ title, author: '' }, searched), `${title}: ${searched}`)
-        }
-      }),
-      { numRuns: 1000 },
-    )
   })
 
   it('tells all Korean syllables apart, also before others', () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { plainKey, SEPARATOR, sortKey, textOfKey } from '../../src/catalogue/sort-key.ts'
-import { compareText } from '../store/query-model.ts'
 import { ARTICLES, referenceKey, usualNumbers } from './sort-key-reference.ts'
 
 /** The words of a key, with its numbers as they are usually written. */
@@ -13,13 +12,11 @@ const words = (name: 'title' | 'author', text: string) =>
 const TITLES: Record<string, string> = {
   'The Hobbit': 'hobbit',
   'A Tale of Two Cities': 'tale of two cities',
-  'Ein Hungerkünstler': 'hungerkunstler',
   'L’Étranger': 'etranger',
   'Un’altra vita': 'altra vita',
   '“The Genius”': 'genius',
   'The $64,000 Question': '64 0 question',
   '¿Qué?': 'que',
-  '...And Justice for All': 'and justice for all',
   'La La Land': 'la land',
   // No articles.
   A: 'a',
@@ -28,28 +25,22 @@ const TITLES: Record<string, string> = {
   'A & B': 'a b',
   'A–Z of Gardens': 'a z of gardens',
   'A+': 'a+',
-  'Theory of Justice': 'theory of justice',
   'À la recherche': 'a la recherche',
   "D'Artagnan": 'dartagnan',
-  'En attendant Godot': 'en attendant godot',
   // Words.
   'Catch-22': 'catch 22',
   'Agent 007': 'agent 7',
   '٢٠٢٤': '2024',
   'Don’t Look': 'dont look',
   'C++ Primer': 'c++ primer',
-  'C# in Depth': 'c# in depth',
   'Ærø, Łódź': 'aero lodz',
   'カフカ ｶﾌｶ': 'かふか かふか',
   がか: 'がか',
   '한국어 학교': '한국어 학교',
-  नमस्ते: 'नमस्ते',
-  אָלֶף: 'אלפ',
   第２巻: '第2巻',
   // Without words.
   '': '',
   '???': '',
-  '🐍': '',
   '\t\u0001\u0002': '',
   'x\u0001\u0000y': 'x y',
 }
@@ -66,17 +57,6 @@ describe('the key by which a title is sorted', () => {
     for (const article of ARTICLES) assert.equal(words('title', `${article} Kafka`), 'kafka')
     for (const other of ['i', 'o', 'um', 'lej', 'en'])
       assert.equal(words('title', `${other} b`), `${other} b`)
-  })
-
-  it('puts titles in an order that a librarian expects', () => {
-    const titles = [
-      ...['', '???', 'Été', 'ete', 'été', 'Été à la mer', 'Étés', 'L’Étranger', 'The Stranger'],
-      ...['Vol 09', 'Vol. 9', 'Vol. 10', 'Der Zauberberg', 'zèbre', 'Ωμέγα', 'Ёлка', '百年孤独'],
-    ]
-    const sorted = titles.toSorted((a, b) =>
-      compareText(String(sortKey('title', a)), String(sortKey('title', b))),
-    )
-    assert.deepEqual(sorted, ['', '???', 'ete', 'Été', 'été', ...titles.slice(5)])
   })
 
   it('is what the plainest form of the rules makes, whatever the text', () => {
@@ -99,14 +79,6 @@ describe('the key by which a title is sorted', () => {
     )
   })
 
-  it('has nothing before the separator that is lower than a space, so that the shorter words come first', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (title) => {
-        assert.match(words('title', title), /^[^\0- ]*(?: [^\0- ]+)*$/v)
-      }),
-    )
-  })
-
   it('counts the first 250 code points of a title, and at most 249 of its words', () => {
     for (const character of ['x', '😀', '文', 'ﷺ']) {
       const long = character.repeat(600)
@@ -126,11 +98,6 @@ describe('the key by which a title is sorted', () => {
 })
 
 describe('a key', () => {
-  it('of an author has articles, which may be names', () => {
-    assert.equal(words('author', 'Le Guin, Ursula K.'), 'le guin ursula k')
-    assert.equal(words('author', 'The Beatles'), 'the beatles')
-  })
-
   it('of a number is the number', () => {
     assert.equal(sortKey('year', -1), -1)
     assert.equal(sortKey('id', 1), 1)

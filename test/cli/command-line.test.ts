@@ -19,7 +19,6 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { parseEnv, promisify } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Book } from '../../src/catalogue/book.ts'
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Ended, MAIN, runCommand, withoutStores } from '../support/command.ts'
@@ -185,11 +184,8 @@ describe('beside the running service', () => {
     const errors = text(child.stderr).then(withoutStores)
     return { child, ended: Promise.all([once(child, 'exit'), errors]) }
   }
-  const rowsBy = async (author: string) => {
-    const headers = { authorization: service.token }
-    const list = await (await fetch(`${service.url}/books?author=${author}`, { headers })).json()
-    return (list as { data: Book[] }).data.map(({ title, year }) => `${title} ${year}`)
-  }
+  const rowsBy = async (author: string) =>
+    (await service.listBooks(`author=${author}`)).map(({ title, year }) => `${title} ${year}`)
 
   const FILES: Record<string, string | Buffer> = {
     'new.csv': 'title,author,year\nT,imported,1\nU,imported,2\n,,\n',

@@ -210,16 +210,6 @@ describe('settings together', () => {
     ])
       assert.match(faultsOf(account)[0] ?? '', /^USERNAME and PASSWORD are too long; accepted: /)
   })
-
-  // What the faults of a DB_URL never tell: test/store/db-url.test.ts.
-  it('are refused without a secret', () => {
-    const DB_URL = 'postgres://user:1?hunter2=@host/books'
-    const names = faultsOf({ DB_URL, SECRET_TOKEN: 'hunter2', PASSWORD: 'hunter2', PORT: 'x' })
-    assert.deepEqual(
-      names.map((fault) => fault.split(' ')[0]),
-      ['DB_URL', 'PORT'],
-    )
-  })
 })
 
 it('threads have equal shares of a limit, which they never exceed together, unless each has only one', () => {

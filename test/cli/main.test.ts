@@ -114,13 +114,6 @@ for (const [name, settings, line, file] of [
     assert.match(output(), RegExp(`^Cannot start: ${line}\n$`))
   })
 
-it('refuses the port of another service', async () => {
-  const service = await startService(newDirectory())
-  const { port: PORT } = new URL(service.url)
-  await assert.rejects(startService(newDirectory(), { PORT }), RegExp(`PORT: ${PORT} is in use`))
-  await service.stop()
-})
-
 it('warns of a second service on one SQLite file, whatever its name, unless the first was killed or has ended', async () => {
   const directory = newDirectory()
   const settings = { DB_URL: 'sqlite:new/books.db' }
@@ -139,36 +132,17 @@ it('warns of a second service on one SQLite file, whatever its name, unless the 
   assert.deepEqual(readdirSync(join(directory, 'new')), ['books.db'])
 })
 
-describe('signals', { concurrency: true }, () => {
-  it('SIGUSR1 opens no inspector; SIGINT lets a request in flight finish, and ends with code 0', async () => {
-    const directory = newDirectory()
-    const service = await startService(directory)
-    service.process.kill('SIGUSR1')
-    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
-    await request.begun
-    const ended = service.stop('SIGINT')
-    await assert.rejects(connectUntilRefused(service.url))
-    request.finish()
-    assert.match(await request.response, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
-    assert.deepEqual(await ended, { code: 0, signal: null })
-    assert.deepEqual(readdirSync(directory), ['books.db'], 'a closed database has no WAL beside it')
-    assert.doesNotMatch(service.output(), /Debugger/)
-  })
-
-  it('another signal after a second ends the process at once, in spite of a request that does not finish', async () => {
-    const service = await startService(newDirectory())
-    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
-    await request.begun
-    const ended = service.stop()
-    await assert.rejects(connectUntilRefused(service.url))
-    const again = setInterval(() => service.process.kill('SIGTERM'), 100)
-    assert.deepEqual(await ended, { code: null, signal: 'SIGTERM' })
-    clearInterval(again)
-  })
-
-  it('a client that never finishes does not keep the process from ending with code 0', async () => {
-    const service = await startService(newDirectory())
-    await beginRequest(service.url, JSON.stringify(ACCOUNT)).begun
-    assert.deepEqual(await service.stop(), { code: 0, signal: null })
-  })
+it('SIGUSR1 opens no inspector; SIGINT lets a request in flight finish, and ends with code 0', async () => {
+  const directory = newDirectory()
+  const service = await startService(directory)
+  service.process.kill('SIGUSR1')
+  const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
+  await request.begun
+  const ended = service.stop('SIGINT')
+  await assert.rejects(connectUntilRefused(service.url))
+  request.finish()
+  assert.match(await request.response, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
+  assert.deepEqual(await ended, { code: 0, signal: null })
+  assert.deepEqual(readdirSync(directory), ['books.db'], 'a closed database has no WAL beside it')
+  assert.doesNotMatch(service.output(), /Debugger/)
 })

@@ -47,19 +47,4 @@ describe('the pinned Node.js is found by its package', () => {
         assert.doesNotMatch(command, OTHER_NODE)
       }
     })
-
-  it('by the unit of deploy/', () => {
-    const [, name = ''] =
-      /^ExecStart=\S+\/node_modules\/([\w-]+)\/bin\/node /m.exec(read('deploy/book-catalogue.service')) ?? []
-    assert.ok(name in JSON.parse(read('package.json')).optionalDependencies, name)
-  })
-
-  it('by Dockerfile, in whose image it is the node', () => {
-    assert.match(
-      read('Dockerfile')
-        .split(/^FROM /m)
-        .at(-1) ?? '',
-      /^RUN ln -s \/app\/node \/usr\/local\/bin\/node\b/m,
-    )
-  })
 })

@@ -17,7 +17,7 @@ that the service can start; if this user can only read an SQLite file, that it c
 async function check(config: Config): Promise<void> {
   const { dbUrl } = config
   for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
-  if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl)) {
+  if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path)) {
     const denial = whyNotCreatable(dbUrl.path)
     if (denial !== undefined)
       throw new OperatorError(`DB_URL: ${resolve(dbUrl.path)} cannot be made: ${denial}`)

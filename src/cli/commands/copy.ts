@@ -16,7 +16,7 @@ import {
   withSettings,
 } from '../command.ts'
 import { ProgressBar } from '../progress-bar.ts'
-import { requireDatabase, withStore } from '../with-store.ts'
+import { withStore } from '../with-store.ts'
 
 export const command: Command = {
   usage: 'copy --from DB_URL --to DB_URL',
@@ -38,7 +38,6 @@ only you can read, and give @FILE instead.`,
 }
 
 async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<void> {
-  requireDatabase('--from', from)
   let outcome = 'the books were not copied'
   const signal = interruption(() => outcome)
   const books = await withStore('--from', { dbUrl: from, storeTimeout, reads: true }, (source) =>

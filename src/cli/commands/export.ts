@@ -1,6 +1,5 @@
 import { allPages } from '../../catalogue/page.ts'
 import { ALL_BOOKS } from '../../catalogue/query.ts'
-import type { Store } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { FORMATS } from '../../files/formats.ts'
@@ -9,7 +8,7 @@ import { type Command, counted, interruption, throwIfInterrupted, withSettings }
 import { chosenFormat, formatOption } from '../format-option.ts'
 import { writeNewFile } from '../output-file.ts'
 import { ProgressBar } from '../progress-bar.ts'
-import { requireDatabase, withStore } from '../with-store.ts'
+import { withStore } from '../with-store.ts'
 
 export const command: Command = {
   usage: 'export FILE [--format csv|ndjson] [--spreadsheet]',
@@ -35,34 +34,23 @@ keep running. The file appears once it is complete.`,
 }
 
 async function exportBooks(config: Config, path: string, kind: FileKind): Promise<void> {
-  requireDatabase('DB_URL', config.dbUrl)
   const signal = interruption(() => 'nothing is left behind')
   const progress = new ProgressBar('exporting', 'books')
-  const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
-    const written = { books: 0 }
-    const total = await store.count({})
-    const text = textOf(store, kind, signal, (books) => {
-      written.books += books
-      progress.update(written.books, total === 0 ? 1 : Math.min(1, written.books / total))
-    })
-    await writeNewFile(path, text).finally(() => progress.end())
-    return written.books
-  })
-  if (path !== '-') process.stderr.write(`wrote ${counted(books, 'book')} to ${path}\n`)
-}
-
-async function* textOf(
-  store: Store,
-  kind: FileKind,
-  signal: AbortSignal,
-  count: (books: number) => void,
-): AsyncGenerator<string, void> {
   const { head, render } = framings[kind]
-  if (head !== '') yield head
-  for await (const page of allPages(store, ALL_BOOKS)) {
-    const text = render(page)
-    await throwIfInterrupted(signal)
-    count(page.count)
-    yield text
-  }
+  let written = 0
+  await withStore('DB_URL', { ...config, reads: true }, async (store) => {
+    const total = await store.count({})
+    async function* texts(): AsyncGenerator<string, void> {
+      yield head
+      for await (const page of allPages(store, ALL_BOOKS)) {
+        const text = render(page)
+        await throwIfInterrupted(signal)
+        written += page.count
+        progress.update(written, Math.min(1, written / total))
+        yield text
+      }
+    }
+    await writeNewFile(path, texts()).finally(() => progress.end())
+  })
+  if (path !== '-') process.stderr.write(`wrote ${counted(written, 'book')} to ${path}\n`)
 }

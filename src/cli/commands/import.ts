@@ -1,5 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
 import { shellQuoted } from '../../catalogue/quoted.ts'
+import type { ImportOptions } from '../../catalogue/store.ts'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import {
@@ -54,27 +55,16 @@ the usual names of title, author and year in any of several languages. Ids in th
   },
   run: (args) => {
     const { values, operand } = args
-    const file = {
-      path: operand,
-      skipExisting: values['skip-existing'] !== false,
-      dryRun: values['dry-run'] === true,
-      reading: {
-        format: chosenFormat(values.format, operand, READ_FORMATS),
-        columns: chosenColumns(values.columns),
-        hasHeader: values.header !== false,
-        encoding: chosenEncoding(values.encoding),
-        skipFaulty: values['skip-faulty'] === true,
-      },
+    const reading = {
+      format: chosenFormat(values.format, operand, READ_FORMATS),
+      columns: chosenColumns(values.columns),
+      hasHeader: values.header !== false,
+      encoding: chosenEncoding(values.encoding),
+      skipFaulty: values['skip-faulty'] === true,
     }
-    return withSettings('import', args, (config) => importFile(config, file))
+    const options = { skipExisting: values['skip-existing'] !== false, dryRun: values['dry-run'] === true }
+    return withSettings('import', args, (config) => importFile(config, operand, reading, options))
   },
-}
-
-interface ImportArguments {
-  readonly path: string
-  readonly skipExisting: boolean
-  readonly dryRun: boolean
-  readonly reading: ReadOptions
 }
 
 function chosenColumns(option: unknown): ColumnMapping | undefined {
@@ -96,7 +86,12 @@ function chosenEncoding(option: unknown): string | undefined {
   }
 }
 
-async function importFile(config: Config, { path, reading, ...options }: ImportArguments): Promise<void> {
+async function importFile(
+  config: Config,
+  path: string,
+  reading: ReadOptions,
+  options: ImportOptions,
+): Promise<void> {
   const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
