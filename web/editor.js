@@ -60,8 +60,7 @@ for (const type of ['click', 'input', 'keydown', 'drop'])
   )
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (saving.size > 0 || (isShown(state.edit) && state.edit.isChanged && state.edit !== kept))
-    event.preventDefault()
+  if (isShown(state.edit) && state.edit.isChanged && state.edit !== kept) event.preventDefault()
 })
 // The web page itself offers a reload when a proxy answers instead of the service. What is typed is kept for it.
 addEventListener('reloading', () => {

@@ -110,19 +110,10 @@ export function explain({ changed, gone, left, error }, done) {
   ].join(' ')
 }
 
-/** Work that would be lost if the web page were closed. @type {Set<unknown>} */
-const unfinished = new Set()
-
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (unfinished.size > 0 || (dialog.isOpen && isTyped())) event.preventDefault()
+  if (dialog.isOpen && isTyped()) event.preventDefault()
 })
-
-/** Until work is done, the browser asks before closing. @template T @param {Promise<T>} work @returns {Promise<T>} */
-export function keepOpen(work) {
-  unfinished.add(work)
-  return work.finally(() => unfinished.delete(work))
-}
 
 const state = reactive({
   task: /** @type {Task} */ (/** @type {unknown} */ (undefined)),
@@ -179,7 +170,7 @@ function start(event) {
   event.preventDefault()
   const begun = state.task.begin()
   state.message = typeof begun === 'string' ? begun : ''
-  if (typeof begun !== 'string') track(state.task.what, keepOpen(run(begun.books, begun.act)))
+  if (typeof begun !== 'string') track(state.task.what, run(begun.books, begun.act))
   restoreFocus()
 }
 

@@ -7,7 +7,7 @@ import { reactive, restoreFocus, tell } from './dialog.js'
 import { saveFile } from './export.js'
 import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
-import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
+import { doToEach, explain, openTask, remove } from './many.js'
 import { call, Refused } from './service.js'
 import { deselect, isCurrent, load, MOST, reading, select, store } from './store.js'
 import { words } from './words.js'
@@ -202,6 +202,6 @@ function deleteSelected() {
   }
   const { deleted, deleting } = words.many
   const { length } = books
-  void keepOpen(deleteLater({ books, text: deleted(length), what: deleting(length), send }))
+  deleteLater({ books, text: deleted(length), what: deleting(length), send, asks: true })
   restoreFocus()
 }

@@ -326,7 +326,7 @@ function content() {
       ${
         file !== undefined && phase === undefined && (message !== '' || report === undefined)
           ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
-          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import(added)}</button>`
+          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file), false)}>${words.import.import(added)}</button>`
       }
       ${
         phase === 'checking' || phase === 'storing'
