@@ -2,7 +2,7 @@ import { Authors } from './authors.js'
 import { reactive } from './dialog.js'
 import { keyOf } from './duplicates.js'
 import { draftOf, FIELDS, isSame, noYear, readYear, searchFor } from './fields.js'
-import { hidden } from './pages.js'
+import { hidden, readPage } from './pages.js'
 import { Away, call, Refused } from './service.js'
 import { words } from './words.js'
 
@@ -85,13 +85,10 @@ export class Edit {
     const q = searchFor(`${title} ${author}`)
     if (searchFor(title) === '') return
     try {
-      const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`, {
-        isHint: true,
-      })
-      /** @type {{ data: Book[] }} */
-      const { data } = await response.json()
+      const path = `/books?${new URLSearchParams({ q, limit: '100' })}`
+      const { books } = await readPage(path, { isHint: true })
       if (this.draft.title !== title || this.draft.author !== author) return
-      this.twins = data
+      this.twins = books
         .filter(({ id }) => id !== this.book?.id && !hidden.value.has(id))
         .filter((book) => keyOf(isAnyAuthor ? { ...book, author: '' } : book) === key)
         .slice(0, MOST_TWINS)
