@@ -31,8 +31,8 @@ export class Edit {
   /** Whether the user is being asked to discard what is typed. */
   isLeaving = false
 
-  /** @param {Book} [book] as it was read; undefined for a new one. @param {string} [tag] its entity tag. */
-  constructor(book, tag = '') {
+  /** @param {{ book?: Book, tag?: string }} [read] a book and its entity tag; by default a new one. */
+  constructor({ book, tag = '' } = {}) {
     this.book = book
     this.tag = tag
     /** What is typed. @type {Draft} */
@@ -121,12 +121,6 @@ export class Edit {
     }
     return undefined
   }
-}
-
-/** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
-export async function readForEdit(id, signal) {
-  const { book, tag } = await read(id, { signal })
-  return new Edit(book, tag)
 }
 
 /** @param {number} id @param {{ signal?: AbortSignal }} [options] @returns {Promise<{ book: Book, tag: string }>} */

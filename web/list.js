@@ -247,10 +247,10 @@ export function showFrom(row) {
   state.scrolls++
 }
 
-/** @param {boolean} isIt */
-export function setPrinting(isIt) {
-  state.isPrinting = isIt
-}
+for (const type of ['beforeprint', 'afterprint'])
+  addEventListener(type, () => {
+    state.isPrinting = type === 'beforeprint'
+  })
 
 /** Makes the focused cell the one that Tab leads to. @param {FocusEvent} event */
 function takeFocus({ target }) {

@@ -65,10 +65,8 @@ export function whenTokenIsNeeded(ask) {
 export async function logIn(username, password) {
   const response = await send('POST', '/token', { body: { username, password } })
   /** @type {{ data: { token: string } }} */
-  const {
-    data: { token },
-  } = await response.json()
-  beginSession(token, username, response.headers.get('date'))
+  const { data } = await response.json()
+  beginSession(data.token, username, response.headers.get('date'))
 }
 
 /**
