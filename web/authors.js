@@ -17,8 +17,7 @@ const [BOOKS, MOST] = [100, 4]
 export class Authors {
   #found = signal(/** @type {readonly string[]} */ ([]))
   #abort = new AbortController()
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
+  #timer = 0
 
   /** Searches for authors whose names contain all words of a text. @param {string} typed */
   look(typed) {

@@ -134,8 +134,7 @@ let isPointedAt = false
  * @returns {() => void} removes the notice.
  */
 export function tell(notice, time = TIME, ended) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer
+  let timer = 0
   const wait = (/** @type {number} */ span) => {
     timer = setTimeout(() => {
       if (isPointedAt || document.querySelector('#notices:focus-within')) return wait(LONGER)

@@ -20,8 +20,7 @@ const state = reactive({
   /** The message between a log-out and the reload. */
   leaving: /** @type {string | undefined} */ (undefined),
 })
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let timer
+let timer = 0
 /** Removes the notice that the session ends. */
 let dismissExpiring = () => {}
 /** What calls wait for while there is no token. @type {PromiseWithResolvers<void> | undefined} */

@@ -47,12 +47,7 @@ export async function doToEach(books, act, signal, progressed) {
   const outcome = { done: [], changed: [], gone: [], left: [] }
   const queue = books.values()
   let reached = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let telling
-  function tellLater() {
-    telling = undefined
-    progressed(reached)
-  }
+  let telling = 0
   async function work() {
     for (const book of queue) {
       if (signal.aborted || outcome.error !== undefined) outcome.left.push(book)
@@ -61,7 +56,10 @@ export async function doToEach(books, act, signal, progressed) {
           outcome[await actOn(book, act)].push(book)
           reached++
           // Drawing after each book would take as long as its request.
-          telling ??= setTimeout(tellLater, PROGRESS_PAUSE)
+          telling ||= setTimeout(() => {
+            telling = 0
+            progressed(reached)
+          }, PROGRESS_PAUSE)
         } catch (error) {
           outcome.error ??= error
           outcome.left.push(book)
