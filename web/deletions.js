@@ -1,5 +1,5 @@
 import { deleted } from './changes.js'
-import { DISMISS, tell } from './dialog.js'
+import { tell } from './dialog.js'
 import { quote } from './fields.js'
 import { hidden } from './pages.js'
 import { Away, call, pending, Refused } from './service.js'
@@ -20,17 +20,14 @@ import { words } from './words.js'
  * @property {readonly Book[]} [left] kept for another reason.
  */
 
-/** How long a deletion can be undone, in milliseconds. */
-const UNDO_TIME = 6000
-
-/** Deletes books after `UNDO_TIME`, unless the user undoes it. @param {Deletion} deletion */
+/** Deletes books when its notice ends, unless the user undoes it. @param {Deletion} deletion */
 export function deleteLater({ books, text, what, send, asks = false }) {
   const filter = filterOf(store.view)
   const wereSelected = new Set(books.filter(({ id }) => store.selected.has(id)))
   const ids = new Set(books.map(({ id }) => id))
   deselect(ids)
   hide([...hidden.value, ...ids])
-  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], isUndo: true }, UNDO_TIME, finish)
+  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], ended: finish })
   const entry = { what, finish, asks }
   pending.add(entry)
   /** @type {Promise<string | undefined> | undefined} */
@@ -64,7 +61,7 @@ export function deleteLater({ books, text, what, send, asks = false }) {
     if (gone.length > 0) deleted(...gone.map(({ id }) => id))
     if (rest.text === undefined) return undefined
     show([...kept], left)
-    tell({ text: rest.text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
+    tell({ text: rest.text, stays: true, hasClose: true })
     return rest.text
   }
 }
@@ -76,7 +73,7 @@ function hide(ids) {
 }
 
 /**
- * Deletes a book after `UNDO_TIME`, unless the user undoes it or somebody has changed the book.
+ * Deletes a book later, unless the user undoes it or somebody has changed the book.
  * @param {Book} book @param {string} tag its entity tag.
  */
 export function deleteBook(book, tag) {

@@ -99,7 +99,7 @@ async function readBook(id) {
   const { signal } = opening
   let dismiss = () => {}
   const timer = setTimeout(() => {
-    if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening }, Number.POSITIVE_INFINITY)
+    if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening, stays: true })
   }, SLOW)
   signal.addEventListener('abort', () => dismiss())
   try {
@@ -224,7 +224,7 @@ function save(edit, isMore = false) {
       { label: words.open, run: () => leave(() => open(edit)), forPage: true },
       { label: words.discard, run: () => {} },
     ]
-    tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
+    tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions, stays: true })
     return text
   }
 }

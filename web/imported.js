@@ -1,5 +1,5 @@
 import { showNewest } from './changes.js'
-import { DISMISS, tell } from './dialog.js'
+import { tell } from './dialog.js'
 import { explain, openTask, remove } from './many.js'
 import { readPage } from './pages.js'
 import { Away, Refused } from './service.js'
@@ -67,7 +67,7 @@ export async function tellImported(text, name, added, before) {
       staysAfter: true,
     })
   dismiss()
-  const dismissThis = tell({ text, actions: [...actions, DISMISS] }, Number.POSITIVE_INFINITY)
+  const dismissThis = tell({ text, actions, stays: true, hasClose: true })
   dismiss = dismissThis
 }
 

@@ -73,7 +73,7 @@ function began({ username, end }) {
 function tellExpiring() {
   state.reason = 'expiring'
   const actions = [{ label: words.login.renew, run: () => dialog.show() }]
-  dismissExpiring = tell({ text: words.login.ending, actions }, Number.POSITIVE_INFINITY)
+  dismissExpiring = tell({ text: words.login.ending, actions, stays: true })
 }
 
 /** Logs out in all tabs. */

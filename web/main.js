@@ -335,7 +335,7 @@ function reload() {
 whenIntercepted((text) => {
   dismissProxy()
   const actions = [{ label: words.reload, run: reload, staysAfter: true }]
-  dismissProxy = text === undefined ? () => {} : tell({ text, actions }, Number.POSITIVE_INFINITY)
+  dismissProxy = text === undefined ? () => {} : tell({ text, actions, stays: true })
 })
 startLogin()
 acceptDrops()

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit-html'
-import { assign, DISMISS, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
+import { assign, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
 import { entityTag, read } from './edit.js'
 import { isSame } from './fields.js'
 import { call, Refused, track } from './service.js'
@@ -158,7 +158,7 @@ function closed() {
     { label: words.open, run: show, forPage: true },
     { label: words.many.stop, run: () => stop.abort() },
   ]
-  dismissRunning = tell({ text: state.task.running, actions, progress }, Number.POSITIVE_INFINITY)
+  dismissRunning = tell({ text: state.task.running, actions, progress, stays: true })
 }
 
 const progress = () => state.reached / state.total
@@ -186,8 +186,7 @@ async function run(books, act) {
   const isWhole = outcome.done.length === books.length
   if (isWhole) dialog.close()
   else state.result = text
-  if (!dialog.isOpen)
-    tell(isWhole ? { text } : { text, actions: [DISMISS] }, isWhole ? undefined : Number.POSITIVE_INFINITY)
+  if (!dialog.isOpen) tell({ text, stays: !isWhole, hasClose: true })
   restoreFocus()
   ended(outcome)
   return isWhole ? undefined : text

@@ -190,7 +190,7 @@ function deleteSelected() {
       const actions = [{ label: words.many.stop, run: () => stop.abort() }]
       const text = words.many.deletingNow(books.length)
       const progress = () => state.reached / books.length
-      dismissSlow = tell({ text, actions, progress }, Number.POSITIVE_INFINITY)
+      dismissSlow = tell({ text, actions, progress, stays: true })
     }, SLOW)
     const outcome = await doToEach(books, remove, stop.signal, (count) => {
       state.reached = count
