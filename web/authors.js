@@ -3,10 +3,9 @@ import { html, nothing } from 'lit-html'
 import { searchedWords } from '#search-words'
 import { oneLine, searchFor, short } from './fields.js'
 import { splitByMatches } from './found.js'
-import { Away, call, Refused, wasAborted } from './service.js'
+import { readPage } from './pages.js'
+import { Away, Refused, wasAborted } from './service.js'
 import { words } from './words.js'
-
-/** @typedef {import('./fields.js').Book} Book */
 
 /** How long typing has to pause before authors are searched, in milliseconds. */
 const PAUSE = 250
@@ -18,8 +17,7 @@ const [BOOKS, MOST] = [100, 4]
 export class Authors {
   #found = signal(/** @type {readonly string[]} */ ([]))
   #abort = new AbortController()
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
+  #timer = 0
 
   /** Searches for authors whose names contain all words of a text. @param {string} typed */
   look(typed) {
@@ -49,10 +47,9 @@ export class Authors {
   async #read(typed, searched, signal) {
     const path = `/books?${new URLSearchParams({ q: searchFor(typed), limit: String(BOOKS) })}`
     try {
-      /** @type {{ data: Book[] }} */
-      const { data } = await (await call('GET', path, { signal, isHint: true })).json()
+      const { books } = await readPage(path, { signal, isHint: true })
       // The search also matches titles.
-      const authors = data
+      const authors = books
         .map(({ author }) => author)
         .filter((author) => author !== typed && has(author, searched))
       this.#found.value = [...new Set(authors)].slice(0, MOST)

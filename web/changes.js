@@ -1,8 +1,7 @@
 import { tell } from './dialog.js'
 import { quote, readYear } from './fields.js'
 import { reveal } from './list.js'
-import { isPartial } from './pages.js'
-import { call } from './service.js'
+import { readPage } from './pages.js'
 import { change, changed, deselect, EVERYTHING, load, select, showAll, sortBy, store } from './store.js'
 import { words } from './words.js'
 
@@ -19,10 +18,8 @@ async function isIn({ id, title, author, year }, view) {
   if (year < from || year > to || (view.author !== '' && view.author !== author)) return false
   if (view.q.trim() === '') return true
   const parameters = new URLSearchParams({ q: view.q, title, author, year: String(year), limit: '1000' })
-  const response = await call('GET', `/books?${parameters}`)
-  /** @type {{ data: Book[] }} */
-  const { data } = await response.json()
-  return isPartial(response) || data.some((book) => book.id === id)
+  const { books, isPartial } = await readPage(`/books?${parameters}`)
+  return isPartial || books.some((book) => book.id === id)
 }
 
 /** Scrolls to a new book and marks it, or says that it is too far down the list. @param {Book} book */

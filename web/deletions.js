@@ -1,5 +1,5 @@
 import { deleted } from './changes.js'
-import { DISMISS, tell } from './dialog.js'
+import { tell } from './dialog.js'
 import { quote } from './fields.js'
 import { hidden } from './pages.js'
 import { Away, call, pending, Refused } from './service.js'
@@ -13,41 +13,29 @@ import { words } from './words.js'
  * @property {string} text the notice with which it can be undone.
  * @property {string} what a clause that is true once it is done, such as "2 books were deleted".
  * @property {() => Promise<Rest>} send deletes the books from the catalogue.
+ * @property {boolean} [asks] whether the browser asks before it leaves the web page.
  * @typedef {object} Rest what was not deleted.
  * @property {string} [text] the message about it; undefined if all were deleted.
  * @property {readonly Book[]} [changed] kept because somebody else has changed them.
  * @property {readonly Book[]} [left] kept for another reason.
  */
 
-/** How long a deletion can be undone, in milliseconds. */
-const UNDO_TIME = 6000
-
-/**
- * Deletes books after `UNDO_TIME`, unless the user undoes it.
- * @param {Deletion} deletion
- * @returns {Promise<unknown>} resolves when the books are deleted or the user has undone it.
- */
-export function deleteLater({ books, text, what, send }) {
+/** Deletes books when its notice ends, unless the user undoes it. @param {Deletion} deletion */
+export function deleteLater({ books, text, what, send, asks = false }) {
   const filter = filterOf(store.view)
   const wereSelected = new Set(books.filter(({ id }) => store.selected.has(id)))
   const ids = new Set(books.map(({ id }) => id))
   deselect(ids)
   hide([...hidden.value, ...ids])
-  const { promise: ended, resolve } = Promise.withResolvers()
-  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], isUndo: true }, UNDO_TIME, finish)
-  const entry = { what, finish }
+  const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], ended: finish })
+  const entry = { what, finish, asks }
   pending.add(entry)
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
 
   function undo() {
-    end()
-    show(books, books)
-  }
-
-  function end() {
     pending.delete(entry)
-    resolve(undefined)
+    show(books, books)
   }
 
   /** @param {readonly Book[]} some @param {readonly Book[]} again the books that may be selected again. */
@@ -66,18 +54,16 @@ export function deleteLater({ books, text, what, send }) {
   async function request() {
     dismiss()
     if (document.visibilityState === 'hidden') tell({ text })
-    const rest = await send().finally(end)
+    const rest = await send().finally(() => pending.delete(entry))
     const { changed = [], left = [] } = rest
     const kept = new Set([...changed, ...left])
     const gone = books.filter((book) => !kept.has(book))
     if (gone.length > 0) deleted(...gone.map(({ id }) => id))
     if (rest.text === undefined) return undefined
     show([...kept], left)
-    tell({ text: rest.text, actions: [DISMISS] }, Number.POSITIVE_INFINITY)
+    tell({ text: rest.text, stays: true, hasClose: true })
     return rest.text
   }
-
-  return ended
 }
 
 /** @param {Iterable<number>} ids of all books that are not shown. */
@@ -87,7 +73,7 @@ function hide(ids) {
 }
 
 /**
- * Deletes a book after `UNDO_TIME`, unless the user undoes it or somebody has changed the book.
+ * Deletes a book later, unless the user undoes it or somebody has changed the book.
  * @param {Book} book @param {string} tag its entity tag.
  */
 export function deleteBook(book, tag) {
@@ -108,7 +94,7 @@ export function deleteBook(book, tag) {
     return {}
   }
   const text = words.deletion.deleted(title)
-  void deleteLater({ books: [book], text, what: words.deletion.deleting(title), send })
+  deleteLater({ books: [book], text, what: words.deletion.deleting(title), send })
 }
 
 /** @param {unknown} error */

@@ -14,9 +14,10 @@ import { words } from './words.js'
  * @property {() => void} [refused] called when the user has tried to close it nevertheless.
  * @typedef {{ label: string, run: () => void, forPage?: boolean, staysAfter?: boolean }} Action `forPage`:
  *   offered only while no dialog is open. `staysAfter`: does not remove the notice.
- * @typedef {{ text: string, actions?: Action[], isUndo?: boolean, progress?: () => number | undefined }} Notice
- *   `isUndo`: its first action undoes what it tells. `progress` as in `progressBar`.
- * @typedef {{ dismiss: () => void, end: () => void, hasEnd: boolean }} Entry
+ * @typedef {{ text: string, actions?: Action[], stays?: boolean, hasClose?: boolean, ended?: () => void,
+ *   progress?: () => number | undefined }} Notice `stays`: until an action is chosen, or it is closed if it `hasClose`.
+ *   `ended`: called after the time in which the first action undoes what it tells. `progress` as in `progressBar`.
+ * @typedef {{ dismiss: () => void, end: () => void }} Entry
  */
 
 /** Makes the properties of an object reactive. @template {object} T @param {T} object */
@@ -110,11 +111,11 @@ export function restoreFocus(dialog = openDialog()) {
 /** Moves the focus to the cell of the list that Tab leads to. @param {FocusOptions} [options] */
 export const focusCell = (options) => find('[role=grid] [tabindex="0"]')?.focus(options)
 
-/** How long a notice stays, and how much longer while the mouse or the keyboard is at it, in milliseconds. */
+/**
+ * How long a notice is shown, and something can be undone; and how much longer while the mouse was moved to a notice or
+ * the keyboard is at one, in milliseconds.
+ */
 const [TIME, LONGER] = [6000, 1000]
-
-/** The last action of a notice that stays until it has been seen. */
-export const DISMISS = { label: words.dismiss, run() {} }
 
 const shown = reactive({
   /** Each notice with what removes it, and what ends its time. */
@@ -125,17 +126,10 @@ const shown = reactive({
 /** Whether the mouse was moved to a notice. A notice that appears under a resting mouse does not count. */
 let isPointedAt = false
 
-/**
- * Shows a notice, which screen readers announce.
- * @param {Notice} notice
- * @param {number} [time] in milliseconds; infinite for a notice that stays until an action is chosen. The time does not
- *   end while the mouse was moved to a notice, or the keyboard is at one.
- * @param {() => void} [ended] called when the time is over.
- * @returns {() => void} removes the notice.
- */
-export function tell(notice, time = TIME, ended) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer
+/** Shows a notice, which screen readers announce. @param {Notice} notice @returns {() => void} removes the notice. */
+export function tell(notice) {
+  const { stays = false, ended } = notice
+  let timer = 0
   const wait = (/** @type {number} */ span) => {
     timer = setTimeout(() => {
       if (isPointedAt || document.querySelector('#notices:focus-within')) return wait(LONGER)
@@ -155,13 +149,11 @@ export function tell(notice, time = TIME, ended) {
     dismiss()
     ended?.()
   }
-  // A notice replaces the previous one of its kind. Those without an end stay until an action is chosen.
-  const hasEnd = Number.isFinite(time)
+  // A notice replaces the previous one of its kind.
   for (const [other, entry] of shown.notices)
-    if (hasEnd && entry.hasEnd && notice.isUndo === other.isUndo) entry.end()
-  // An infinite timer would end at once.
-  if (hasEnd) wait(time)
-  shown.notices = new Map(shown.notices).set(notice, { dismiss, end, hasEnd })
+    if (!stays && !other.stays && !ended === !other.ended) entry.end()
+  if (!stays) wait(TIME)
+  shown.notices = new Map(shown.notices).set(notice, { dismiss, end })
   return dismiss
 }
 
@@ -199,20 +191,22 @@ mount('notices', () =>
   repeat(
     shown.notices,
     ([notice]) => notice,
-    ([{ text, actions = [], isUndo, progress }, { dismiss, end, hasEnd }]) => html`<div class="notice">
+    ([
+      { text, actions = [], stays, hasClose, ended, progress },
+      { dismiss, end },
+    ]) => html`<div class="notice">
       <span>${sentence(text)}</span>
       ${progress ? progressBar(progress()) : nothing}
-      ${actions.map((action) => {
-        const { label, run, forPage = false, staysAfter = false } = action
-        if (action === DISMISS || (forPage && shown.dialog !== undefined)) return nothing
+      ${actions.map(({ label, run, forPage = false, staysAfter = false }) => {
+        if (forPage && shown.dialog !== undefined) return nothing
         const choose = () => {
           run()
           if (!staysAfter) dismiss()
         }
         return html`<button type="button" @click=${choose}>${label}</button>`
       })}
-      ${hasEnd || actions.includes(DISMISS) ? html`<button type="button" class="close" aria-label=${words.dismiss} @click=${end}>${icon('close')}</button>` : nothing}
-      ${isUndo ? html`<div class="time"></div>` : nothing}
+      ${!stays || hasClose ? html`<button type="button" class="close" aria-label=${words.dismiss} @click=${end}>${icon('close')}</button>` : nothing}
+      ${ended ? html`<div class="time"></div>` : nothing}
     </div>`,
   ),
 )

@@ -2,7 +2,7 @@ import { Authors } from './authors.js'
 import { reactive } from './dialog.js'
 import { keyOf } from './duplicates.js'
 import { draftOf, FIELDS, isSame, noYear, readYear, searchFor } from './fields.js'
-import { hidden } from './pages.js'
+import { hidden, readPage } from './pages.js'
 import { Away, call, Refused } from './service.js'
 import { words } from './words.js'
 
@@ -31,8 +31,8 @@ export class Edit {
   /** Whether the user is being asked to discard what is typed. */
   isLeaving = false
 
-  /** @param {Book} [book] as it was read; undefined for a new one. @param {string} [tag] its entity tag. */
-  constructor(book, tag = '') {
+  /** @param {{ book?: Book, tag?: string }} [read] a book and its entity tag; by default a new one. */
+  constructor({ book, tag = '' } = {}) {
     this.book = book
     this.tag = tag
     /** What is typed. @type {Draft} */
@@ -85,13 +85,10 @@ export class Edit {
     const q = searchFor(`${title} ${author}`)
     if (searchFor(title) === '') return
     try {
-      const response = await call('GET', `/books?${new URLSearchParams({ q, limit: '100' })}`, {
-        isHint: true,
-      })
-      /** @type {{ data: Book[] }} */
-      const { data } = await response.json()
+      const path = `/books?${new URLSearchParams({ q, limit: '100' })}`
+      const { books } = await readPage(path, { isHint: true })
       if (this.draft.title !== title || this.draft.author !== author) return
-      this.twins = data
+      this.twins = books
         .filter(({ id }) => id !== this.book?.id && !hidden.value.has(id))
         .filter((book) => keyOf(isAnyAuthor ? { ...book, author: '' } : book) === key)
         .slice(0, MOST_TWINS)
@@ -124,12 +121,6 @@ export class Edit {
     }
     return undefined
   }
-}
-
-/** @param {number} id @param {AbortSignal} signal @returns {Promise<Edit>} */
-export async function readForEdit(id, signal) {
-  const { book, tag } = await read(id, { signal })
-  return new Edit(book, tag)
 }
 
 /** @param {number} id @param {{ signal?: AbortSignal }} [options] @returns {Promise<{ book: Book, tag: string }>} */

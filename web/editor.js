@@ -3,7 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { created, deleted, updated } from './changes.js'
 import { deleteBook } from './deletions.js'
 import { Dialog, find, openDialog, reactive, restoreFocus, tell } from './dialog.js'
-import { Edit, explain, readForEdit } from './edit.js'
+import { Edit, explain, read } from './edit.js'
 import { cut, draftOf, FIELDS, legible, oneLine, quote, short, writeYear } from './fields.js'
 import { icon } from './icons.js'
 import { reveal } from './list.js'
@@ -60,8 +60,7 @@ for (const type of ['click', 'input', 'keydown', 'drop'])
   )
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (saving.size > 0 || (isShown(state.edit) && state.edit.isChanged && state.edit !== kept))
-    event.preventDefault()
+  if (isShown(state.edit) && state.edit.isChanged && state.edit !== kept) event.preventDefault()
 })
 // The web page itself offers a reload when a proxy answers instead of the service. What is typed is kept for it.
 addEventListener('reloading', () => {
@@ -88,8 +87,8 @@ const shown = () => (dialog.isOpen ? (state.edit.book?.id ?? NEW) : undefined)
 
 /** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
-  const { book, tag, draft } = JSON.parse(text)
-  open(Object.assign(new Edit(book, tag), { draft }))
+  const { draft, ...stored } = JSON.parse(text)
+  open(Object.assign(new Edit(stored), { draft }))
 }
 
 /** @param {number} id */
@@ -100,11 +99,12 @@ async function readBook(id) {
   const { signal } = opening
   let dismiss = () => {}
   const timer = setTimeout(() => {
-    if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening }, Number.POSITIVE_INFINITY)
+    if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening, stays: true })
   }, SLOW)
   signal.addEventListener('abort', () => dismiss())
   try {
-    const edit = Array.from(saving).find(({ book }) => book?.id === id) ?? (await readForEdit(id, signal))
+    const saved = Array.from(saving).find(({ book }) => book?.id === id)
+    const edit = saved ?? new Edit(await read(id, { signal }))
     const isFree = (openDialog()?.id ?? 'editor') === 'editor'
     if (!signal.aborted && isFree && store.view === seen) open(edit)
   } catch (error) {
@@ -146,23 +146,18 @@ function discard(edit) {
   next()
 }
 
-/** The book before or after another one in the list, which is scrolled to it. @param {number} id @param {1 | -1} step */
-async function neighbour(id, step) {
-  const { pages } = store
-  const row = await pages?.find(id)
-  if (row === undefined || row + step < 0) return undefined
-  const [book] = (await reading(pages.read(row + step, row + step + 1))) ?? []
-  if (book !== undefined) reveal(row + step)
-  return book
-}
-
-/** Leads to the book before or after this one in the list. @param {1 | -1} step */
+/** Leads to the book before or after this one in the list, which is scrolled to it. @param {1 | -1} step */
 function go(step) {
   const { book } = state.edit
   if (book === undefined) return
   leave(async () => {
-    const other = await neighbour(book.id, step)
-    if (other !== undefined) void readBook(other.id)
+    const { pages } = store
+    const row = await pages?.find(book.id)
+    if (row === undefined || row + step < 0) return
+    const [other] = (await reading(pages.read(row + step, row + step + 1))) ?? []
+    if (other === undefined) return
+    reveal(row + step)
+    void readBook(other.id)
   })
 }
 
@@ -208,7 +203,8 @@ function save(edit, isMore = false) {
     if (edit.theirs === null && edit.book) deleted(edit.book.id)
     if (book) {
       if (isShown(edit)) {
-        if (isMore) addAnother(edit)
+        if (isMore)
+          open(Object.assign(new Edit(), { added: { after: edit, count: (edit.added?.count ?? 0) + 1 } }))
         else close()
       }
       if (state.edit.added?.after !== edit)
@@ -228,23 +224,16 @@ function save(edit, isMore = false) {
       { label: words.open, run: () => leave(() => open(edit)), forPage: true },
       { label: words.discard, run: () => {} },
     ]
-    tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions }, Number.POSITIVE_INFINITY)
+    tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions, stays: true })
     return text
   }
-}
-
-/** @param {Edit} after the book that was added before. */
-function addAnother(after) {
-  const edit = new Edit()
-  edit.added = { after, count: (after.added?.count ?? 0) + 1 }
-  open(edit)
 }
 
 /** @param {Edit} edit */
 function takeTheirs({ theirs, tag }) {
   if (!theirs) return
   void updated(theirs)
-  state.edit = new Edit(theirs, tag)
+  state.edit = new Edit({ book: theirs, tag })
   restoreFocus(find('#editor') ?? undefined)
 }
 

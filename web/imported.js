@@ -1,7 +1,8 @@
 import { showNewest } from './changes.js'
-import { DISMISS, tell } from './dialog.js'
+import { tell } from './dialog.js'
 import { explain, openTask, remove } from './many.js'
-import { Away, call, nextPath, Refused } from './service.js'
+import { readPage } from './pages.js'
+import { Away, Refused } from './service.js'
 import { load, MOST } from './store.js'
 import { words } from './words.js'
 
@@ -16,8 +17,8 @@ let dismiss = () => {}
 
 /** The highest id of a book; 0 if there is none. */
 export async function newestId() {
-  const [book] = await newest(1)
-  return book?.id ?? 0
+  const { books } = await readPage(firstPage(1))
+  return books[0]?.id ?? 0
 }
 
 /**
@@ -29,24 +30,16 @@ export async function booksAfter(id, most) {
   /** @type {Book[]} */
   const found = []
   for (let path = firstPage(PAGE_LENGTH); ; ) {
-    const response = await call('GET', path)
-    /** @type {{ data: Book[] }} */
-    const { data } = await response.json()
-    const added = data.filter((book) => book.id > id)
+    const { books, next } = await readPage(path)
+    const added = books.filter((book) => book.id > id)
     found.push(...added)
-    const next = nextPath(response)
-    if (added.length < data.length || next === undefined || found.length > most) return found
+    if (added.length < books.length || next === undefined || found.length > most) return found
     path = next
   }
 }
 
 /** @param {number} limit */
 const firstPage = (limit) => `/books?sort=-id&limit=${limit}`
-
-/** @param {number} limit @returns {Promise<Book[]>} */
-async function newest(limit) {
-  return (await (await call('GET', firstPage(limit))).json()).data
-}
 
 /**
  * Reports an import, and offers to show its books and to delete them again.
@@ -74,7 +67,7 @@ export async function tellImported(text, name, added, before) {
       staysAfter: true,
     })
   dismiss()
-  const dismissThis = tell({ text, actions: [...actions, DISMISS] }, Number.POSITIVE_INFINITY)
+  const dismissThis = tell({ text, actions, stays: true, hasClose: true })
   dismiss = dismissThis
 }
 

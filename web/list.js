@@ -58,8 +58,7 @@ let stop = { row: 0, column: 1 }
 /** What was drawn last. @type {{ pages?: typeof store.pages | undefined, count?: number | undefined, top: number }} */
 let drawn = { top: 0 }
 
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let telling
+let telling = 0
 
 /** Where the mouse was pressed, in pixels. @type {{ clientX: number, clientY: number } | undefined} */
 let pressed
@@ -247,10 +246,10 @@ export function showFrom(row) {
   state.scrolls++
 }
 
-/** @param {boolean} isIt */
-export function setPrinting(isIt) {
-  state.isPrinting = isIt
-}
+for (const type of ['beforeprint', 'afterprint'])
+  addEventListener(type, () => {
+    state.isPrinting = type === 'beforeprint'
+  })
 
 /** Makes the focused cell the one that Tab leads to. @param {FocusEvent} event */
 function takeFocus({ target }) {

@@ -20,8 +20,7 @@ const state = reactive({
   /** The message between a log-out and the reload. */
   leaving: /** @type {string | undefined} */ (undefined),
 })
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let timer
+let timer = 0
 /** Removes the notice that the session ends. */
 let dismissExpiring = () => {}
 /** What calls wait for while there is no token. @type {PromiseWithResolvers<void> | undefined} */
@@ -74,7 +73,7 @@ function began({ username, end }) {
 function tellExpiring() {
   state.reason = 'expiring'
   const actions = [{ label: words.login.renew, run: () => dialog.show() }]
-  dismissExpiring = tell({ text: words.login.ending, actions }, Number.POSITIVE_INFINITY)
+  dismissExpiring = tell({ text: words.login.ending, actions, stays: true })
 }
 
 /** Logs out in all tabs. */

@@ -5,16 +5,7 @@ import { repeat } from 'lit-html/directives/repeat.js'
 import { find, openDialog, restoreFocus, tell } from './dialog.js'
 import { noYear, oneLine, readYear } from './fields.js'
 import { icon, logo } from './icons.js'
-import {
-  bookTable,
-  drawAround,
-  printedText,
-  rowsInSight,
-  scrolled,
-  setPrinting,
-  showFrom,
-  sight,
-} from './list.js'
+import { bookTable, drawAround, printedText, rowsInSight, scrolled, showFrom, sight } from './list.js'
 import { logOut, startLogin } from './login.js'
 import { DUPLICATES } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
@@ -344,7 +335,7 @@ function reload() {
 whenIntercepted((text) => {
   dismissProxy()
   const actions = [{ label: words.reload, run: reload, staysAfter: true }]
-  dismissProxy = text === undefined ? () => {} : tell({ text, actions }, Number.POSITIVE_INFINITY)
+  dismissProxy = text === undefined ? () => {} : tell({ text, actions, stays: true })
 })
 startLogin()
 acceptDrops()
@@ -352,8 +343,6 @@ acceptDrops()
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
 addEventListener('close', () => restoreFocus(), true)
-for (const type of ['beforeprint', 'afterprint'])
-  addEventListener(type, () => setPrinting(type === 'beforeprint'))
 addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event

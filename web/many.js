@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit-html'
-import { assign, DISMISS, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
+import { assign, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
 import { entityTag, read } from './edit.js'
 import { isSame } from './fields.js'
 import { call, Refused, track } from './service.js'
@@ -47,12 +47,7 @@ export async function doToEach(books, act, signal, progressed) {
   const outcome = { done: [], changed: [], gone: [], left: [] }
   const queue = books.values()
   let reached = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let telling
-  function tellLater() {
-    telling = undefined
-    progressed(reached)
-  }
+  let telling = 0
   async function work() {
     for (const book of queue) {
       if (signal.aborted || outcome.error !== undefined) outcome.left.push(book)
@@ -61,7 +56,10 @@ export async function doToEach(books, act, signal, progressed) {
           outcome[await actOn(book, act)].push(book)
           reached++
           // Drawing after each book would take as long as its request.
-          telling ??= setTimeout(tellLater, PROGRESS_PAUSE)
+          telling ||= setTimeout(() => {
+            telling = 0
+            progressed(reached)
+          }, PROGRESS_PAUSE)
         } catch (error) {
           outcome.error ??= error
           outcome.left.push(book)
@@ -110,19 +108,10 @@ export function explain({ changed, gone, left, error }, done) {
   ].join(' ')
 }
 
-/** Work that would be lost if the web page were closed. @type {Set<unknown>} */
-const unfinished = new Set()
-
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (unfinished.size > 0 || (dialog.isOpen && isTyped())) event.preventDefault()
+  if (dialog.isOpen && isTyped()) event.preventDefault()
 })
-
-/** Until work is done, the browser asks before closing. @template T @param {Promise<T>} work @returns {Promise<T>} */
-export function keepOpen(work) {
-  unfinished.add(work)
-  return work.finally(() => unfinished.delete(work))
-}
 
 const state = reactive({
   task: /** @type {Task} */ (/** @type {unknown} */ (undefined)),
@@ -169,7 +158,7 @@ function closed() {
     { label: words.open, run: show, forPage: true },
     { label: words.many.stop, run: () => stop.abort() },
   ]
-  dismissRunning = tell({ text: state.task.running, actions, progress }, Number.POSITIVE_INFINITY)
+  dismissRunning = tell({ text: state.task.running, actions, progress, stays: true })
 }
 
 const progress = () => state.reached / state.total
@@ -179,7 +168,7 @@ function start(event) {
   event.preventDefault()
   const begun = state.task.begin()
   state.message = typeof begun === 'string' ? begun : ''
-  if (typeof begun !== 'string') track(state.task.what, keepOpen(run(begun.books, begun.act)))
+  if (typeof begun !== 'string') track(state.task.what, run(begun.books, begun.act))
   restoreFocus()
 }
 
@@ -197,8 +186,7 @@ async function run(books, act) {
   const isWhole = outcome.done.length === books.length
   if (isWhole) dialog.close()
   else state.result = text
-  if (!dialog.isOpen)
-    tell(isWhole ? { text } : { text, actions: [DISMISS] }, isWhole ? undefined : Number.POSITIVE_INFINITY)
+  if (!dialog.isOpen) tell({ text, stays: !isWhole, hasClose: true })
   restoreFocus()
   ended(outcome)
   return isWhole ? undefined : text

@@ -370,6 +370,14 @@ function longPage(path) {
 /** @param {readonly Book[]} books */
 const idsOf = (books) => books.map(({ id }) => id)
 
+/** Reads a page of a list. @param {string} path @param {import('./service.js').Options} [options] */
+export async function readPage(path, options) {
+  const response = await call('GET', path, options)
+  /** @type {{ data: Book[] }} */
+  const { data } = await response.json()
+  return { books: data, next: nextPath(response), isPartial: isPartial(response) }
+}
+
 /** How many books match a query. @param {string} query @param {AbortSignal} signal */
 export async function countBooks(query, signal) {
   const response = await call('GET', `/books?${query}${query && '&'}limit=1&count=true`, { signal })
@@ -377,4 +385,4 @@ export async function countBooks(query, signal) {
 }
 
 /** @param {Response} response */
-export const isPartial = ({ headers }) => headers.get('x-search-index') === 'incomplete'
+const isPartial = ({ headers }) => headers.get('x-search-index') === 'incomplete'

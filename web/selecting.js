@@ -7,7 +7,7 @@ import { reactive, restoreFocus, tell } from './dialog.js'
 import { saveFile } from './export.js'
 import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
-import { doToEach, explain, keepOpen, openTask, remove } from './many.js'
+import { doToEach, explain, openTask, remove } from './many.js'
 import { call, Refused } from './service.js'
 import { deselect, isCurrent, load, MOST, reading, select, store } from './store.js'
 import { words } from './words.js'
@@ -190,7 +190,7 @@ function deleteSelected() {
       const actions = [{ label: words.many.stop, run: () => stop.abort() }]
       const text = words.many.deletingNow(books.length)
       const progress = () => state.reached / books.length
-      dismissSlow = tell({ text, actions, progress }, Number.POSITIVE_INFINITY)
+      dismissSlow = tell({ text, actions, progress, stays: true })
     }, SLOW)
     const outcome = await doToEach(books, remove, stop.signal, (count) => {
       state.reached = count
@@ -202,6 +202,6 @@ function deleteSelected() {
   }
   const { deleted, deleting } = words.many
   const { length } = books
-  void keepOpen(deleteLater({ books, text: deleted(length), what: deleting(length), send }))
+  deleteLater({ books, text: deleted(length), what: deleting(length), send, asks: true })
   restoreFocus()
 }

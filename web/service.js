@@ -65,10 +65,8 @@ export function whenTokenIsNeeded(ask) {
 export async function logIn(username, password) {
   const response = await send('POST', '/token', { body: { username, password } })
   /** @type {{ data: { token: string } }} */
-  const {
-    data: { token },
-  } = await response.json()
-  beginSession(token, username, response.headers.get('date'))
+  const { data } = await response.json()
+  beginSession(data.token, username, response.headers.get('date'))
 }
 
 /**
@@ -154,6 +152,7 @@ export const wasAborted = (error) => error instanceof DOMException && error.name
  * @property {string} what a clause that is true once it is done, such as "“Emma” was deleted".
  * @property {() => Promise<string | undefined>} finish sends it unless it has been sent; resolves with what to tell
  *   the user if it has failed.
+ * @property {boolean} [asks] whether the browser asks before it leaves the web page.
  */
 
 /** How long a log-out waits for the responses, in milliseconds. */
@@ -162,9 +161,9 @@ const PATIENCE = 5000
 /** @type {Set<Pending>} */
 export const pending = new Set()
 
-/** @param {string} what see `Pending`. @param {Promise<string | undefined>} work */
-export function track(what, work) {
-  const entry = { what, finish: () => work }
+/** @param {string} what see `Pending`. @param {Promise<string | undefined>} work @param {boolean} [asks] */
+export function track(what, work, asks = true) {
+  const entry = { what, finish: () => work, asks }
   pending.add(entry)
   void work.finally(() => pending.delete(entry))
 }
@@ -180,6 +179,10 @@ export async function finishPending() {
   )
   return told.filter((text) => text !== undefined)
 }
+
+addEventListener('beforeunload', (event) => {
+  if (Array.from(pending).some(({ asks }) => asks)) event.preventDefault()
+})
 
 // On a phone, a hidden web page may never be shown again, and no other event announces that. Elsewhere it is often only
 // behind another tab, and what can be undone still can.

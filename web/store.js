@@ -58,16 +58,12 @@ export const store = reactive({
 
 /** The first row in sight, once the user has scrolled. */
 let top = 0
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let placing
+let placing = 0
 /** @type {BookPages | undefined} */
 let coming
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let timer
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let retrying
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let slowTimer
+let timer = 0
+let retrying = 0
+let slowTimer = 0
 let counting = new AbortController()
 /** Whether the service did not answer the last request for books. */
 let isAway = false
@@ -89,7 +85,7 @@ export function startStore() {
     // Only a book was opened or closed.
     if (addressOf(readAddress()) === addressOf(store.view)) return keepPlace(top)
     clearTimeout(placing)
-    placing = undefined
+    placing = 0
     batch(() => {
       store.view = readAddress()
       select([], true)
@@ -163,7 +159,7 @@ export function keepPlace(row) {
 
 function writePlace() {
   clearTimeout(placing)
-  placing = undefined
+  placing = 0
   history.replaceState({ ...history.state, row: top }, '')
 }
 
@@ -200,7 +196,7 @@ async function countLater(signal) {
 /** @param {Partial<View>} change @param {'typed' | 'chosen'} how */
 export function change(change, how) {
   const before = filterOf(store.view)
-  if (placing !== undefined) writePlace()
+  if (placing !== 0) writePlace()
   batch(() => {
     store.view = { ...store.view, ...change }
     if (filterOf(store.view) !== before || store.view.sort === DUPLICATES) select([], true)

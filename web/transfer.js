@@ -59,7 +59,7 @@ function closed() {
   if (!isStoring()) return abort.abort()
   const actions = [{ label: words.open, run: show, forPage: true }]
   const text = words.import.runningFile(state.file?.name ?? '')
-  dismissRunning = tell({ text, actions, progress: partSent }, Number.POSITIVE_INFINITY)
+  dismissRunning = tell({ text, actions, progress: partSent, stays: true })
 }
 
 /** @param {File | undefined} file */
@@ -180,7 +180,7 @@ async function store(chosen) {
       { label: words.open, run: show },
       { label: words.dismiss, run: () => {} },
     ]
-    if (!dialog.isOpen) tell({ text, actions }, Number.POSITIVE_INFINITY)
+    if (!dialog.isOpen) tell({ text, actions, stays: true })
     return text
   } finally {
     ended()
@@ -326,7 +326,7 @@ function content() {
       ${
         file !== undefined && phase === undefined && (message !== '' || report === undefined)
           ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
-          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file))}>${words.import.import(added)}</button>`
+          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file), false)}>${words.import.import(added)}</button>`
       }
       ${
         phase === 'checking' || phase === 'storing'

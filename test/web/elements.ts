@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { ACCOUNT } from '../support/service.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Where screenshots go, if anywhere. */
+const SCREENSHOTS = process.env.SCREENSHOTS
 
 /** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
 export const PATIENCE = 30_000
 
-/** What there is on the page of the catalogue, and what people do with it. */
+/** What there is on the page of the catalogue, what people do with it, and what is checked there. */
 export function elements(page: Page) {
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
   /** The title of a book in the list, or an author. */
@@ -94,7 +102,34 @@ export function elements(page: Page) {
       assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
   }
 
+  /** Keeps what is seen, if SCREENSHOTS names a directory. */
+  async function keepPicture(name: string): Promise<void> {
+    if (SCREENSHOTS === undefined) return
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
+  }
+
+  /** Checks with the rules of axe-core for WCAG 2.2 AA and good practice. @param picture a screenshot to keep. */
+  async function assertAccessible(picture?: string): Promise<void> {
+    if (picture !== undefined) await keepPicture(picture)
+    // Not as a script element, which the policy of the page forbids.
+    if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(readFileSync(AXE, 'utf8'))
+    const violations =
+      await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join('; ')))`)
+    assert.deepEqual(violations, [])
+  }
+
+  /** Checks that nothing is wider than an element, by default the window. */
+  async function assertFits(selector = 'html'): Promise<void> {
+    const [inner, outer] = await page
+      .locator(selector)
+      .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth] as const)
+    assert.ok(inner <= outer, `${selector}: ${inner} > ${outer} pixels`)
+  }
+
   return {
+    ...{ keepPicture, assertAccessible, assertFits },
     ...{ button, link, dialog, field, box, password, titles, logIn, enterPassword, chooseInMenu },
     ...{ fillIn, openBook, addBook, deleteBook, chooseFile, showsTitles, waitUntil, choose, showsNoDialog },
     /** Waits for a text. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { useBrowser } from '../support/browser.ts'
-import { checks } from './checks.ts'
 import { elements, PATIENCE } from './elements.ts'
 import { timing } from './timing.ts'
 
@@ -12,7 +11,7 @@ import { timing } from './timing.ts'
 export type CataloguePage = ReturnType<typeof equip>
 
 /** Adds them to a page that was opened in another way. */
-export const equip = (page: Page) => Object.assign(page, elements(page), checks(page), timing(page))
+export const equip = (page: Page) => Object.assign(page, elements(page), timing(page))
 
 /**
  * A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. It lists

@@ -62,16 +62,7 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
       await page.waitForURL(proxy.url)
     })
 
-  it('links lead from page to page, and the document to the service', async () => {
-    const headers = { authorization: service.token }
-    let books = 0
-    for (let next: string | undefined = `${proxy.url}books?author=A&limit=100`; next !== undefined; ) {
-      const response: Response = await fetch(next, { headers })
-      books += ((await response.json()) as { data: unknown[] }).data.length
-      const [, link] = /^<([^>]*)>/.exec(response.headers.get('link') ?? '') ?? []
-      next = link && new URL(link, response.url).href
-    }
-    assert.equal(books, BOOKS)
+  it('the document leads to the service', async () => {
     const { servers } = (await (await fetch(`${proxy.url}openapi.json`)).json()) as {
       servers: { url: string }[]
     }

@@ -40,14 +40,6 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.showsTitles('Beloved')
   })
 
-  it('a search without words leads back to all books', async () => {
-    await page.search('!!!')
-    await page.shows('No books found')
-    await page.assertAccessible()
-    await page.button('Show all books').click()
-    await page.link('Beloved').waitFor()
-  })
-
   it('books that cannot be counted', async () => {
     await page.route('**/books/statistics*', (route) => route.abort())
     await page.choose('Statistics', 'Statistics are not available right now.')

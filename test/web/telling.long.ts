@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openTab, page, series, usePage } from './page.ts'
+import { page, series, usePage } from './page.ts'
 
 const LONG = 'Robinson Crusoe, of York, Mariner; '.repeat(15).slice(0, 500)
 
@@ -266,24 +266,5 @@ describe('what the web page says', { skip: browserMissing }, () => {
     assert.equal(width, '1px')
     assert.notEqual(colour, background)
     await page.button('Undo').click()
-  })
-
-  it('has a link to a book, in its dialog and in the address, that opens it in another tab', async () => {
-    await page.openBook('Volume 7')
-    const toBook = page.getByRole('link', { name: 'Link to this book' })
-    await toBook.waitFor()
-    const href = await page.evaluate(`document.querySelector('#editor a').href`)
-    assert.equal(href, `${service.url}/#book=8`)
-    await page.waitForURL(`${service.url}/?q=volume#book=8`)
-    const other = await openTab(page, () => toBook.click())
-    assert.equal(await other.field('Title').inputValue(), 'Volume 7')
-    await other.assertAccessible()
-    // Typed into the address bar of a tab that has the page.
-    await other.evaluate(`location.hash = '#book=9'`)
-    await other.waitUntil(`document.querySelector('[name=title]')?.value === 'Volume 8'`)
-    await other.evaluate(`location.hash = '#book=999999'`)
-    await other.shows('Book not found')
-    await page.cancel()
-    await page.waitForURL(`${service.url}/?q=volume`)
   })
 })

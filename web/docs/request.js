@@ -1,3 +1,4 @@
+import { needsToken } from './openapi.js'
 import { beginSession, currentToken, dropSession, forgetSession } from './session.js'
 
 /** @typedef {import('./openapi.js').Operation} Operation */
@@ -30,15 +31,16 @@ export async function send(operation, form) {
  * @param {Operation} operation @param {FormData} typed
  * @returns {{ url: string, method: string, headers: Record<string, string>, body: string | File | null }}
  */
-function requestOf({ method, path, needsToken, parameters, bodies }, typed) {
+function requestOf(operation, typed) {
+  const { method, path, parameters, requestBody } = operation
   const text = (/** @type {string} */ name) => String(typed.get(name) ?? '')
   const given = parameters.filter(({ name }) => text(name) !== '')
   const ofKind = (/** @type {string} */ kind) => given.filter((parameter) => parameter.in === kind)
-  const token = needsToken ? currentToken() : ''
+  const token = needsToken(operation) ? currentToken() : ''
   /** @type {Record<string, string>} */
   const headers = {}
   if (token !== '') headers.Authorization = token
-  if (bodies.length > 0) headers['Content-Type'] = text('media type')
+  if (requestBody) headers['Content-Type'] = text('media type')
   for (const { name } of ofKind('header')) headers[name] = text(name)
   const filled = ofKind('path').reduce(
     (before, { name }) => before.replace(`{${name}}`, encodeURIComponent(text(name))),
@@ -51,7 +53,7 @@ function requestOf({ method, path, needsToken, parameters, bodies }, typed) {
     url: `.${filled}${query.size > 0 ? `?${query}` : ''}`,
     method,
     headers,
-    body: file instanceof File && file.size > 0 ? file : bodies.length > 0 ? text('body') : null,
+    body: file instanceof File && file.size > 0 ? file : requestBody ? text('body') : null,
   }
 }
 
@@ -84,11 +86,11 @@ function indented(text) {
  * Begins the session of a log-in, and ends one whose token the service refuses.
  * @param {Operation} operation @param {ReturnType<typeof requestOf>} request @param {Response} response @param {string} text
  */
-function useSession({ id, needsToken }, { body, headers: sent }, { ok, status, headers }, text) {
-  if (id === 'logIn' && ok)
+function useSession(operation, { body, headers: sent }, { ok, status, headers }, text) {
+  if (operation.operationId === 'logIn' && ok)
     beginSession(JSON.parse(text).data.token, JSON.parse(String(body)).username, headers.get('date'))
   // The response may be late, and the user has logged in meanwhile.
-  if (status === 401 && needsToken && (sent.Authorization ?? '') === currentToken()) {
+  if (status === 401 && needsToken(operation) && (sent.Authorization ?? '') === currentToken()) {
     dropSession()
     forgetSession()
   }

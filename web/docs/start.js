@@ -1,20 +1,16 @@
 import { effect, signal } from '@preact/signals-core'
 import { html, nothing, render } from 'lit-html'
 import { logo } from './icons.js'
-import { readDocument } from './openapi.js'
+import { exampleOf, readDocument, typeOf } from './openapi.js'
 import { send } from './request.js'
 import { awayText, logIn, Refused } from './service.js'
 import { askOtherTabs, currentToken, endSession, forgetSession, startSession } from './session.js'
 import { words } from './words.js'
 
-/** @typedef {import('./openapi.js').Api} Api */
-/** @typedef {import('./openapi.js').Operation} Operation */
-/** @typedef {import('./openapi.js').Body} Body */
-/** @typedef {import('./openapi.js').Field} Field */
-/** @typedef {import('./openapi.js').Parameter} Parameter */
-/** @typedef {import('./request.js').Exchange} Exchange */
+/** @import { MediaType, Operation, Parameter, Schema } from './openapi.js' */
+/** @import { Exchange } from './request.js' */
 
-const api = signal(/** @type {Api | undefined} */ (undefined))
+const api = signal(/** @type {ReturnType<typeof readDocument> | undefined} */ (undefined))
 /** Undefined while nobody is logged in. */
 const username = signal(/** @type {string | undefined} */ (undefined))
 /** Why something has failed: the log-in, or the loading of the document. */
@@ -33,17 +29,17 @@ const page = () => html`
     </nav>
   </header>
   <main>
-    <p>${marked(api.value?.description ?? '')}</p>
+    <p>${marked(api.value?.info.description ?? '')}</p>
     ${username.value === undefined ? loggedOut() : loggedIn(username.value)}
     <p class="error" role="alert">${failure.value}</p>
-    ${api.value?.groups.map(
-      ({ name, description, operations }) => html`<section aria-labelledby=${name}>
+    ${api.value?.tags.map(
+      ({ name, description }) => html`<section aria-labelledby=${name}>
         <h2 id=${name}>${name}</h2>
         <p>${marked(description)}</p>
-        ${operations.map(operationPart)}
+        ${api.value?.operations.filter(({ tags }) => tags[0] === name).map(operationPart)}
       </section>`,
     )}
-    <p>Version ${api.value?.version}</p>
+    <p>Version ${api.value?.info.version}</p>
   </main>
 `
 
@@ -79,14 +75,17 @@ function logOut() {
 
 /** @param {Operation} operation */
 function operationPart(operation) {
-  const { id, method, path, summary, description, parameters, bodies, headers, responses } = operation
+  const { operationId: id, method, path, summary, description } = operation
+  const { parameters, requestBody, responses } = operation
+  const all = Object.values(responses).map(({ headers }) => headers)
+  const isCommon = (/** @type {string} */ name) => all.every((headers) => name in headers)
   const isPending = pending.value.includes(id)
   return html`<details id=${id} @toggle=${nameInAddress}>
     <summary><b class=${method}>${method}</b> <code>${path}</code> <span>${summary}</span></summary>
     <p>${marked(description)}</p>
     <form @submit=${(/** @type {SubmitEvent} */ event) => submit(event, operation)}>
       ${parameters.map((parameter) => input(parameter, operation))}
-      ${bodies.length === 0 ? nothing : bodyPart(bodies)}
+      ${requestBody ? bodyPart(requestBody.content) : nothing}
       <button class="main" ?disabled=${isPending}>Send</button>
     </form>
     <div role="status">${resultPart(results.value[id])}</div>
@@ -94,12 +93,12 @@ function operationPart(operation) {
       <summary>Responses</summary>
       <dl>
         <dt>Every response</dt>
-        <dd>${headerList(headers)}</dd>
-        ${responses.map(
-          ({ status, description, headers, fields }) => html`<dt><b>${status}</b> ${description}</dt>
+        <dd>${headerList(all[0] ?? {}, isCommon)}</dd>
+        ${Object.entries(responses).map(
+          ([status, { description, headers, content = {} }]) => html`<dt><b>${status}</b> ${description}</dt>
             <dd>
-              ${table('data', fields)}
-              ${headerList(headers)}
+              ${Object.values(content).map(({ schema }) => table('data', schema.properties?.data ?? {}))}
+              ${headerList(headers, (name) => !isCommon(name))}
             </dd>`,
         )}
       </dl>
@@ -107,12 +106,15 @@ function operationPart(operation) {
   </details>`
 }
 
-/** @param {import('./openapi.js').Header[]} headers */
-const headerList = (headers) =>
-  html`<dl>${headers.map(([name, text]) => html`<dt><code>${name}</code></dt><dd>${marked(text)}</dd>`)}</dl>`
+/** @param {import('./openapi.js').Headers} headers @param {(name: string) => boolean} isListed */
+const headerList = (headers, isListed) => html`<dl>
+  ${Object.entries(headers)
+    .filter(([name]) => isListed(name))
+    .map(([name, { description }]) => html`<dt><code>${name}</code></dt><dd>${marked(description)}</dd>`)}
+</dl>`
 
 /** @param {Parameter} parameter @param {Operation} operation */
-function input({ name, in: location, required = false, schema, description }, { id, method }) {
+function input({ name, in: location, required = false, schema, description }, { operationId: id, method }) {
   const [example = ''] = schema.examples ?? []
   // Only where it changes nothing: a call that is sent as it stands must not delete the first book.
   const value = required && method === 'GET' ? example : ''
@@ -131,38 +133,43 @@ function input({ name, in: location, required = false, schema, description }, { 
   </div>`
 }
 
-/** @param {Body[]} bodies */
-function bodyPart(bodies) {
-  const [{ example = '', isFile = false, fields = [], description = '' } = {}] = bodies
+/** @param {Record<string, MediaType>} content */
+function bodyPart(content) {
+  const [first] = Object.values(content)
+  const { schema = {} } = first ?? {}
   const chosen = (/** @type {Event} */ { target }) => {
     const { value, form } = /** @type {HTMLSelectElement} */ (target)
     const area = form?.querySelector('textarea')
-    if (area) area.value = bodies.find(({ type }) => type === value)?.example ?? ''
+    if (area) area.value = exampleOf(content[value])
   }
   return html`<label class="field">
       <span><code>Content-Type</code> header</span>
-      <select name="media type" @change=${chosen}>${bodies.map(({ type }) => html`<option>${type}</option>`)}</select>
+      <select name="media type" @change=${chosen}>${Object.keys(content).map((type) => html`<option>${type}</option>`)}</select>
     </label>
-    <label class="field"><span>Body</span> <textarea name="body" spellcheck="false" .value=${example}></textarea></label>
-    ${isFile ? html`<label class="field"><span>or a file</span> <input name="file" type="file" /></label>` : nothing}
-    <p>${marked(description)}</p>
-    ${table('Body', fields)}`
+    <label class="field"><span>Body</span> <textarea name="body" spellcheck="false" .value=${exampleOf(first)}></textarea></label>
+    ${schema.format === 'binary' ? html`<label class="field"><span>or a file</span> <input name="file" type="file" /></label>` : nothing}
+    <p>${marked(schema.description ?? '')}</p>
+    ${table('Body', schema)}`
 }
 
-/** @param {string} caption @param {Field[]} fields */
-const table = (caption, fields) =>
-  fields.length === 0
-    ? nothing
-    : html`<table>
-        <caption>${caption}</caption>
-        ${fields.map(
-          ({ name, type, isRequired, description }) => html`<tr>
-            <th scope="row"><code>${name}</code></th>
-            <td>${type}${isRequired ? '' : ', optional'}</td>
-            <td>${marked(description)}</td>
-          </tr>`,
-        )}
-      </table>`
+/**
+ * The fields of an object, or of the objects in an array.
+ * @param {string} caption @param {Schema} schema @returns {unknown}
+ */
+function table(caption, { items, properties, required = [] }) {
+  if (items !== undefined) return table(caption, items)
+  if (properties === undefined) return nothing
+  return html`<table>
+    <caption>${caption}</caption>
+    ${Object.entries(properties).map(
+      ([name, field]) => html`<tr>
+        <th scope="row"><code>${name}</code></th>
+        <td>${typeOf(field)}${required.includes(name) ? '' : ', optional'}</td>
+        <td>${marked(field.description ?? '')}</td>
+      </tr>`,
+    )}
+  </table>`
+}
 
 /** @param {Exchange | string | undefined} exchange */
 function resultPart(exchange) {
@@ -179,7 +186,7 @@ function resultPart(exchange) {
 /** @param {SubmitEvent} event @param {Operation} operation */
 async function submit(event, operation) {
   event.preventDefault()
-  const { id } = operation
+  const { operationId: id } = operation
   pending.value = [...pending.value, id]
   const form = /** @type {HTMLFormElement} */ (event.target)
   const result = await send(operation, form).catch((error) => words.moment(awayText(error)))
