@@ -5,13 +5,7 @@ import { type ImportTransaction, importIntoServer } from './import.ts'
 import { ANY_BOOK } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 import { type QueryEngine, queriesOf } from './queries.ts'
-import {
-  type BookIndex,
-  BookIndexer,
-  type BookKeys,
-  KEYS_OF_BOOKS,
-  WORDS_OF_BOOKS,
-} from './search-indexer.ts'
+import { type BookIndex, BookIndexer } from './search-indexer.ts'
 
 /** How long a query of a readiness check may take, in milliseconds: supervisors do not wait for long. */
 const READY_TIME = 2000
@@ -31,7 +25,7 @@ export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   readonly books: BookStatements<Connection>
   /** Make the indexes of words and of sort keys; undefined where the database has none. */
   readonly searchIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
-  readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex<BookKeys>) | undefined
+  readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   /** Whether the server refuses writes. @param more SQL of further columns to read. */
@@ -49,8 +43,8 @@ export function serverStore<Connection>(
   isForReads: boolean,
 ): Store {
   const [wordIndex, keyIndex] = [engine.searchIndex?.(pool), engine.keyIndex?.(pool)]
-  const words = wordIndex && new BookIndexer(wordIndex, WORDS_OF_BOOKS)
-  const keys = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS)
+  const words = wordIndex && new BookIndexer(wordIndex)
+  const keys = keyIndex && new BookIndexer(keyIndex)
   const batches = batchesOf(pool, engine.books)
   const analyzing = new AbortController()
 
