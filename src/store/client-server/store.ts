@@ -73,7 +73,7 @@ export function serverStore<Connection>(
       return created
     },
 
-    find: (id) => batches.reads.do(id),
+    find: async (id) => (await batches.reads.do(id)) ?? undefined,
 
     async update(id, changes, expected) {
       const updated = await batches.updates.do({ id, changes, expected })
