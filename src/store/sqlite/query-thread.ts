@@ -70,11 +70,12 @@ let running: Query | undefined
 let isScheduled = false
 let rows = 0
 let isFollowing = false
+let isEnding = false
 
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
 connection.function(IS_WANTED, () => {
   if (++rows % ROWS === 0) receiveNow()
-  if (running?.isCancelled) throw cancelled()
+  if (running?.isCancelled || isEnding) throw cancelled()
   return 1
 })
 
@@ -127,7 +128,7 @@ function answerSoon(): void {
 
 /** The statements of a query share a transaction, so they see the same books. */
 async function answer(query: Query): Promise<void> {
-  if (query.isCancelled) throw cancelled()
+  if (query.isCancelled || isEnding) throw cancelled()
   const { question, index } = query
   try {
     database.prepare('BEGIN').run()
@@ -188,8 +189,7 @@ const cancelled = () => new Error('the query was cancelled')
 
 /** Cancels all queries, waiting and running. */
 async function end(): Promise<void> {
-  if (running !== undefined) running.isCancelled = true
-  for (const query of waiting) query.isCancelled = true
+  isEnding = true
   // The running query ends in this turn of the event loop.
   await new Promise(setImmediate)
   connection.close()
