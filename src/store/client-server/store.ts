@@ -1,6 +1,7 @@
 import type { NewBook } from '../../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
 import { type BookStatements, batchesOf } from './batches.ts'
+import { type Right, writesNothing } from './ensure-schema.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { ANY_BOOK } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
@@ -30,9 +31,9 @@ export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   createsWords(book: NewBook): boolean
   /** Whether the server refuses writes. @param more SQL of further columns to read. */
   isReadOnly(connection: Connection, more: string): Promise<boolean>
-  /** Whether the account has at least one right to write. */
-  mayWrite(connection: Connection): Promise<boolean>
-  importOn(connection: Connection): ImportTransaction
+  /** The rights on the table of books that the account lacks. */
+  missingRights(connection: Connection): Promise<readonly Right[]>
+  importOn(connection: Connection, keepIds?: boolean): ImportTransaction
   /** Makes the statistics by which the server plans queries. Undefined if the server does so in time by itself. */
   analyze?(connection: Connection): Promise<unknown>
 }
@@ -53,7 +54,8 @@ export function serverStore<Connection>(
     const isReadOnly = await engine.isReadOnly(connection, ANY_BOOK)
     if (isForReads) return undefined
     if (isReadOnly) return 'the database server is read-only'
-    return (await engine.mayWrite(connection)) ? undefined : 'the account may not write'
+    const lacked = await engine.missingRights(connection)
+    return writesNothing(lacked) ? 'the account may not write' : undefined
   }
 
   /** Nobody waits for it. Its errors are ignored: queries are only slower, and the account may not own the table. */

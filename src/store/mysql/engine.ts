@@ -5,7 +5,7 @@ import { mysqlBooks } from './books.ts'
 import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
 import { isReadOnly, MysqlDriver, rowsOf } from './driver.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, mayWrite, type Schema } from './schema.ts'
+import { ensureSchema, missingRights, type Schema } from './schema.ts'
 import { mysqlKeyIndex, mysqlSearchIndex } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -29,8 +29,8 @@ const engineOf = (schema: Schema): ServerEngine<Connection> => ({
     return dialectOf(schema.yearKey, schema.hasKeys ? keys : 'computed', rare)
   },
   isReadOnly,
-  mayWrite,
-  importOn: (connection) => mysqlImport(connection, schema),
+  missingRights,
+  importOn: (connection, keepIds) => mysqlImport(connection, schema, keepIds),
   query,
 })
 
