@@ -5,17 +5,17 @@ import { importContract } from './contract-import.ts'
 import { listContract } from './contract-list.ts'
 import { queryContract } from './contract-query.ts'
 import { listAll, plain } from './pages.ts'
-import { type TestStore, useSharedStore } from './use-store.ts'
+import { type TestData, useSharedStore } from './use-store.ts'
 
 /**
  * What src/catalogue/store.ts promises of every engine.
- * @param open gives every test a store of its own.
+ * @param prepare gives every test data of its own.
  */
-export function storeContract(engine: string, open: () => Promise<TestStore>): void {
-  describe(`the store on ${engine}: books`, () => booksContract(open))
-  describe(`the store on ${engine}: the list`, () => listContract(open))
-  describe(`the store on ${engine}: queries`, () => queryContract(open))
-  describe(`the store on ${engine}: imports`, () => importContract(open))
+export function storeContract(engine: string, prepare: () => Promise<TestData>): void {
+  describe(`the store on ${engine}: books`, () => booksContract(prepare))
+  describe(`the store on ${engine}: the list`, () => listContract(prepare))
+  describe(`the store on ${engine}: queries`, () => queryContract(prepare))
+  describe(`the store on ${engine}: imports`, () => importContract(prepare))
 }
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
@@ -39,8 +39,8 @@ const YEARS = [LARGEST, -LARGEST, 0, 1, 2 ** 31, -(2 ** 31) - 1, 2 ** 24 + 1]
  * Single books: how they are created, found, changed and deleted. What clients see of it, and of races, is tested by
  * test/spec on every engine.
  */
-export function booksContract(open: () => Promise<TestStore>): void {
-  const opened = useSharedStore(open)
+export function booksContract(prepare: () => Promise<TestData>): void {
+  const opened = useSharedStore(prepare)
 
   const find = async (id: number) => {
     const book = await opened.store.find(id)
