@@ -49,41 +49,6 @@ export function booksContract(prepare: () => Promise<TestData>): void {
   const createAll = async (books: readonly NewBook[]) =>
     plain(await Promise.all(books.map((book) => opened.store.create(book))))
 
-  it('creates a book under an id of its own, and takes no other field from the caller', async () => {
-    const { store } = opened
-    await store.ready()
-    const first = await store.create({ ...BOOK, year: -0 })
-    assert.deepEqual({ ...first }, { id: first.id, ...BOOK, year: 0 })
-    assert.ok(Number.isSafeInteger(first.id) && first.id >= 1)
-    const intruding = { ...BOOK, id: first.id + 50, isbn: 'x' }
-    const created = await store.create(intruding)
-    assert.ok(created.id > first.id && created.id !== intruding.id)
-    assert.deepEqual({ ...created }, { id: created.id, ...BOOK })
-    const updated = await store.update(created.id, { ...intruding, year: 1 })
-    assert.deepEqual({ ...updated }, { id: created.id, ...BOOK, year: 1 })
-    assert.deepEqual(await find(created.id), { ...updated })
-    assert.deepEqual(await find(first.id), { ...first })
-    assert.equal(await find(intruding.id), undefined)
-  })
-
-  it('never gives the id of a deleted book again, and keeps everything else, also after reopening', async () => {
-    const { store } = opened
-    const [changed, kept, deleted] = await createAll([BOOK, BOOK, BOOK])
-    assert.ok(changed && kept && deleted)
-    await store.update(changed.id, { year: 1966 })
-    await store.delete(deleted.id)
-    const next = await store.create(BOOK)
-    assert.ok(next.id > deleted.id)
-    await store.delete(next.id)
-    await opened.reopen()
-    assert.deepEqual(await find(changed.id), { ...changed, year: 1966 })
-    assert.deepEqual(await find(kept.id), kept)
-    assert.equal(await find(deleted.id), undefined)
-    for (const book of await listAll(opened.store)) await opened.store.delete(book.id)
-    await opened.reopen()
-    assert.ok((await opened.store.create(BOOK)).id > next.id)
-  })
-
   it('finds, updates and deletes nothing under an id that no book has, also beside those that are there', async () => {
     const { store } = opened
     const books = await createAll(Array(5).fill(BOOK))
