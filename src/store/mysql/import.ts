@@ -4,7 +4,7 @@ import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
 import { columnsOf, valuesOf } from './books.ts'
-import { dialectOf, NO_WORDS } from './dialect.ts'
+import { dialectOf } from './dialect.ts'
 import { rowsOf } from './driver.ts'
 import type { Schema } from './schema.ts'
 
@@ -49,7 +49,7 @@ async function findEqual(
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed', NO_WORDS)
+  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed')
   const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
   const rows = await rowsOf<FoundBook>(
     connection,

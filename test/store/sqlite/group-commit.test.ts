@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
-import { unavailableReason } from '../../../src/store/sqlite/errors.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { storeError } from '../../../src/store/sqlite/errors.ts'
 import {
   groupCommit,
   type Outcome,
@@ -144,5 +145,6 @@ function rowOrError(outcome: Outcome | undefined): WrittenBook | string | undefi
 /** Why the database cannot be used now, if that is the reason of the error. */
 function reasonOf(outcome: Outcome): string | undefined {
   assert.ok('error' in outcome)
-  return unavailableReason(outcome.error)
+  const error = storeError(outcome.error)
+  return error instanceof StoreUnavailable ? error.reason : undefined
 }
